@@ -83,6 +83,8 @@ def _drawn(arguments: argparse.Namespace, result: SampleResult) -> str:
     left = "" if result.again else left  # Some of an open round may have labels.
     lines = [f"{called} {result.round}: {counted(result.rows, 'row')}{left}{mixed} in",
              str(result.batch)]  # fmt: skip
+    if arguments.next and result.awaited.given_up:
+        lines += wrapped(f"{result.awaited.given_up}.")
     if result.again:
         size = "" if arguments.size is None else f", so --size {arguments.size} is not heeded"
         advice = f" {result.awaited.advice}." if result.awaited.advice else ""

@@ -92,7 +92,9 @@ def estimate(
     with Snapshot.held(pool) as snapshot:
         messages = [*listing.without, *listing.links, *take(files, snapshot, options.strict)]
         snapshot = snapshot.reread() if files else snapshot
-        snapshot = snapshot.with_open_closed("estimate --close") if options.close else snapshot
+        if options.close:
+            messages += filter(None, [snapshot.awaited.given_up])
+            snapshot = snapshot.with_open_closed("estimate --close")
         result = result_of(snapshot, measures, intervals, gates)
         result = dataclasses.replace(result, messages=tuple(messages))
         asked = {"measures": options.measure, "intervals": options.interval, **gates.to_mapping()}

@@ -121,21 +121,8 @@ def _spec_text(
         "pool:",
         f"  path: {_quoted(pattern)}",
         _line("id", guess.id, "names each row: no two alike"),
-        _line("score", guess.score, "numeric; higher means more likely positive"),
+        *(_of_systems(guess) if guess.systems else _of_one_system(guess)),
     ]
-    if guess.has_verdicts_alone:
-        del lines[-1]
-    elif len(guess.classes) == 2:
-        lines.append(
-            "  # score_is: order  # or probability, or log-odds; left out, the scores tell"
-        )
-    if guess.rivals and not guess.has_verdicts_alone:
-        names = " and ".join(column.name for column in guess.rivals[:3])
-        lines.append(
-            _printable(f"  # is {names} another system's? See pool.systems in docs/spec.md")
-        )
-    if guess.probability is not None:
-        lines.append(_line("probability", guess.probability, "of a positive, before any label"))
     listed = guess.classes if len(guess.classes) > 1 else (*guess.classes, "FILL-IN")
     classes = ", ".join(map(_quoted, listed))
     slices = list(guess.slices)
@@ -143,7 +130,6 @@ def _spec_text(
         groups = [column for column in columns if column.name == at_hand.source]
         slices += [column for column in groups if column not in slices]
     lines += [
-        _prediction(guess),
         _list("slices", slices, "measures are estimated for each value of these too"),
         _list("payload", guess.payload, "what annotators see of a row, and nothing else"),
         "",
@@ -184,6 +170,44 @@ def _lines_at_hand(at_hand: LabelsAtHand | None) -> list[str]:
         f"  column: {_quoted(at_hand.column)}  # labels that rows have already: the first round",
         f"  drawn: {drawn}  # how these rows were drawn",
     ]
+
+
+def _of_systems(guess: Guess) -> list[str]:
+    """Return the lines of several systems."""
+    return [
+        "  systems:  # score: numeric, higher means more likely positive",
+        *(
+            f"    {_quoted(name)}: {{score: {_quoted(score.name)}, "
+            f"prediction: {_quoted(prediction.name)}}}"
+            for name, (score, prediction) in guess.systems.items()
+        ),
+    ]
+
+
+def _of_one_system(guess: Guess) -> list[str]:
+    """Return the lines of a single system."""
+    lines = []
+    if not guess.has_verdicts_alone:
+        lines.append(_line("score", guess.score, "numeric; higher means more likely positive"))
+        if len(guess.classes) == 2:
+            lines.append(
+                "  # score_is: order  # or probability, or log-odds; left out, the scores tell"
+            )
+        if guess.rivals:
+            names = " and ".join(column.name for column in guess.rivals[:3])
+            lines.append(
+                _printable(f"  # is {names} another system's? In place of score and prediction:")
+            )
+            each = ", ".join(
+                f"{_quoted(column.name)}: {{score: {_quoted(column.name)}, "
+                "prediction: {threshold: 0.5}}"
+                for column in (guess.score, *guess.rivals[:3])
+                if column is not None
+            )
+            lines.append(f"  # systems: {{{each}}}")
+    if guess.probability is not None:
+        lines.append(_line("probability", guess.probability, "of a positive, before any label"))
+    return [*lines, _prediction(guess)]
 
 
 _BY_VERDICTS = (

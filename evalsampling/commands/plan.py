@@ -15,6 +15,7 @@ from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.local import read_table, stratify_pool
 from evalsampling.preparation.stratification import what_scores_say
+from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.imagined import is_believed
 from evalsampling.simulation.plan import plan as predict_errors
@@ -137,6 +138,17 @@ def _own_and_passive(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> li
     return [name for name in usable if own not in usable or name in (own, "passive")]
 
 
+def _without_power(planned: Sequence[Sampler]) -> tuple[str, ...]:
+    """Return a warning about samplers for which no number of labels has a power, if any."""
+    names = [each.name for each in planned if not isinstance(each, ReplacementSampler)]
+    if not names:
+        return ()
+    return (
+        f"--power: no number of labels is found for it, nor for an effect, by {' and '.join(names)}"
+        ", as rows are drawn without replacement; the table has the power of each budget",
+    )
+
+
 def _compares(spec: EvaluationSpec) -> bool:
     """Tell whether a measure of a spec, or one that comes by itself, compares two systems."""
     measures = build_measures(spec, assumed_ranges(spec))
@@ -189,11 +201,12 @@ def plan(options: PlanOptions) -> PlanResult:
         )
     has_scores = spec.has_classes and not table.exchangeable
     likelihood = expected_likelihood(table) if believed and has_scores else None
-    planned = (build_sampler(spec, stratification.ranges, name) for name in names)
+    planned = [build_sampler(spec, stratification.ranges, name) for name in names]
     trusts = any(sampler.trusts_prior for sampler in planned)
     doubted = doubts(likelihood, "to expect of the scores") if trusts else []
     of_scores = stratification.about_scores(spec, table)
     warnings = (*of_scores, *stratification.about_features(spec), *doubted)
+    warnings += _without_power(planned) if options.power is not None else ()
     for warning in warnings:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)

@@ -216,10 +216,12 @@ class Analysis:
         )
         labels, rows = len(self.history.labelled), self.rows_to_label
         goal = None if self.spec is None else self.spec.stop.half_width
+        systems = () if self.spec is None else self.spec.pool.systems
+        scored = [one.name for one in systems if one.name and (one.score or one.probability)]
         said = self.said_of_labels
         return Estimates(
             dataclasses.replace(each, notes=(*each.notes, *said))
-            for each in (stated(estimate, labels, rows, goal) for estimate in estimates)
+            for each in (stated(estimate, labels, rows, goal, scored) for estimate in estimates)
         )
 
     @property

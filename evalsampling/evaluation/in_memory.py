@@ -36,6 +36,7 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.build import entry_of as entry_of_sampler
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.budget import Budget
 from evalsampling.spec.id_columns import columns_of, sides_of
 from evalsampling.spec.labels import read_space
 from evalsampling.spec.pool import KEYS as POOL_KEYS
@@ -52,7 +53,7 @@ from evalsampling.stats.slices import SliceCounts
 
 @dataclasses.dataclass(frozen=True)
 class MemoryPool:
-    """A pool in memory with its cells and all its rows."""
+    """A pool in memory with its cells and all its rows; without ``limits`` no budget was given."""
 
     spec: EvaluationSpec
     stratification: Stratification
@@ -61,6 +62,7 @@ class MemoryPool:
     reserve: Reserve
     sums: CellSums
     counts: SliceCounts
+    limits: Budget | None = None
 
     @classmethod
     def from_arrays(
@@ -165,7 +167,8 @@ class MemoryPool:
         sides = sides_of(checked.pool.id)
         if checked.pool.pairs is not None and sides is not None:
             batch = without_other_order(batch, sides, checked.seed)
-        return cls.prepare(checked, batch)
+        limits = checked.limits if "budget" in spec else None
+        return dataclasses.replace(cls.prepare(checked, batch), limits=limits)
 
     @classmethod
     def prepare(cls, spec: EvaluationSpec, batch: PoolBatch) -> "MemoryPool":

@@ -2,10 +2,11 @@
 
 import dataclasses
 import math
+from collections.abc import Collection
 
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook, rounded
-from evalsampling.inference.results import Estimate
+from evalsampling.inference.results import CENSUS, DEFINITION, EXACT, Estimate
 from evalsampling.report.numbers import (
     BY_LABELS_ALONE,
     MOST_DIGITS,
@@ -24,16 +25,28 @@ LEAST_P_VALUE = 0.0001
 UNMET = 1 / 3
 """Share of an interval's width above which it is said to be due to positives that were not met."""
 
+_EXACT_BECAUSE = {
+    CENSUS: "every row that it depends on has a label",
+    DEFINITION: "the predictions alone decide it, whatever the labels",
+}
+
 _NARROWEST = 10.0**-MOST_DIGITS
 """Half-width below which an interval looks like a point, and nothing is said of a narrower one."""
 
 
-def stated(estimate: Estimate, labels: int, rows: int | None, goal: float | None) -> Estimate:
+def stated(
+    estimate: Estimate,
+    labels: int,
+    rows: int | None,
+    goal: float | None,
+    scored: Collection[str] = (),
+) -> Estimate:
     """Return an estimate with its outlook and its statement.
 
     Only reliable intervals of measures of the whole pool have an outlook; points of curves and
     comparisons have none. Nor has one that is wide because of positives that were not met: how fast
-    it becomes narrower is as unknown as these are (benchmarks/forecasts.py).
+    it becomes narrower is as unknown as these are (benchmarks/forecasts.py). Of several systems
+    ``scored`` are the names of those with a score.
     """
     target, now = estimate.target, estimate.half_width
     is_plain = target.threshold is None and target.against is None and target.slice is None
@@ -43,10 +56,10 @@ def stated(estimate: Estimate, labels: int, rows: int | None, goal: float | None
         power = OF_MODEL if estimate.intervals[0].kind == MODEL_BASED else OF_DESIGN
         expected = outlook(now, labels, rows, goal, power)
         estimate = dataclasses.replace(estimate, outlook=expected)
-    return dataclasses.replace(estimate, statement=statement(estimate, rows))
+    return dataclasses.replace(estimate, statement=statement(estimate, rows, scored))
 
 
-def statement(estimate: Estimate, rows: int | None = None) -> str:
+def statement(estimate: Estimate, rows: int | None = None, scored: Collection[str] = ()) -> str:
     """Return an estimate in plain words, in one to four sentences.
 
     All numbers in it are fields of `estimate --json`, rounded: two significant digits of the
@@ -57,8 +70,9 @@ def statement(estimate: Estimate, rows: int | None = None) -> str:
     if estimate.value is None:
         return f"{name} cannot be estimated: {estimate.reason or 'it is undefined'}."
     value = shown(estimate.value, digits)
-    if estimate.intervals[0].method == "census":
-        return f"{name} is exactly {value}: every row that it depends on has a label."
+    method = estimate.intervals[0].method
+    if method in EXACT:
+        return f"{name} is exactly {value}: {_EXACT_BECAUSE[method]}."
     if not estimate.claims:
         return f"{name} {value}, but the labels allow no claim yet: it may be far off."
     if math.isinf(estimate.half_width):
@@ -68,8 +82,10 @@ def statement(estimate: Estimate, rows: int | None = None) -> str:
         return f"{found}: {_verdict(estimate)}.{_test(estimate)}"
     sentences = [f"{found}."]
     if target.slice is None and target.threshold is None:
-        sentences += [_reason(estimate), _next_step(estimate.outlook, estimate, rows)]
-        sentences.append(_by_labels_alone(estimate))
+        order = _order(scored)
+        reason = _reason(estimate, order)
+        sentences += [reason, _next_step(estimate.outlook, estimate, rows)]
+        sentences.append(_by_labels_alone(estimate, "" if reason else order))
     return " ".join(filter(None, sentences))
 
 
@@ -84,13 +100,25 @@ def display_name(estimate: Estimate) -> str:
     return name + ("" if target.slice is None else f" where {target.slice}")
 
 
-def _reason(estimate: Estimate) -> str:
+def _order(scored: Collection[str]) -> str:
+    """Return what rows of several systems are ordered by, empty of one: it is its score."""
+    if len(scored) < 2:
+        return ""
+    *others, last = sorted(scored)
+    if len(others) > 2:
+        return "the greatest of all systems' scores"
+    greater = "greater" if len(others) == 1 else "greatest"
+    return f"the {greater} of the scores of {', '.join(others)} and {last}"
+
+
+def _reason(estimate: Estimate, order: str) -> str:
     """Return why the interval is as wide as it is, empty if that is the draw of rows."""
     aside = estimate.without_unmet
     if aside is None or not is_due_to_unmet(estimate):
         return ""
     end = "low" if aside.low - estimate.low >= estimate.high - aside.high else "high"
-    return f"The {end} end allows for positives that score lower than every labelled positive."
+    by = f", by {order}" * bool(order)
+    return f"The {end} end allows for positives that score lower than every labelled positive{by}."
 
 
 def is_due_to_unmet(estimate: Estimate) -> bool:
@@ -115,15 +143,16 @@ def _next_step(outlook: Outlook | None, estimate: Estimate, rows: int | None) ->
     return f"{helps}± {outlook.half_width:g}{advice}."
 
 
-def _by_labels_alone(estimate: Estimate) -> str:
+def _by_labels_alone(estimate: Estimate, order: str) -> str:
     """Return the value that labels by themselves leave open, empty if the interval holds it."""
     part = estimate.unsearched
     if part is None or not estimate.claims_more_than_labels:
         return ""
     below = " that score lower than every labelled positive" * (part.met > 0)
     labelled = f"{part.labelled:,} {'has' if part.labelled == 1 else 'have'} a label"
+    by = f". By {order}," if order and part.met else ":"
     return (
-        f"{BY_LABELS_ALONE} it may be {two_digits(part.value)}: {part.positives:,} of the "
+        f"{BY_LABELS_ALONE} it may be {two_digits(part.value)}{by} {part.positives:,} of the "
         f"{part.rows:,} rows{below} may be positive ({labelled})."
     )
 

@@ -25,7 +25,7 @@ Without labels the coefficients are at their prior mean, which leaves the probab
 _INFORMATION = np.diag(_PRECISION)
 """What that prior adds to the information on the coefficients."""
 
-MOST_COMPONENTS = 256
+MOST_COMPONENTS = 384
 """Most components of a measure for which an error is predicted: it takes one number a cell each."""
 
 _CLIP = 1e-9

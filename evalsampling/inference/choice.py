@@ -42,7 +42,14 @@ from evalsampling.inference.interval_methods import (
 )
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_based import DrawnNumber
-from evalsampling.inference.results import Estimate, ReportedInterval, Target, census, undefined
+from evalsampling.inference.results import (
+    EXACT,
+    Estimate,
+    ReportedInterval,
+    Target,
+    census,
+    undefined,
+)
 from evalsampling.inference.sample import (
     WeightedSample,
     design_effect,
@@ -311,7 +318,7 @@ def _without_rounding(number: FloatArray, rounding: FloatArray) -> FloatArray:
 
 def rested_on(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
     """Return what intervals assume, in words, by kind; exact numbers assume nothing."""
-    return assumed(each for each in intervals if each.method != "census")
+    return assumed(each for each in intervals if each.method not in EXACT)
 
 
 def assumed(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:

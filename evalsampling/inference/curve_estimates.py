@@ -48,7 +48,11 @@ def curve_estimates(
     groups = places_on(curve.ranked, measure)
     assert groups is not None
     if isinstance(measure, PRCurve):
-        parts = [_at(curve.precision, groups, np.nan), _share_at(curve.recall, groups)]
+        parts = [
+            _at(curve.precision, groups, np.nan),
+            _share_at(curve.recall, groups),
+            _at(curve.f1, groups, _of_no_rows(curve.recall)),
+        ]
     elif isinstance(measure, ROCCurve):
         parts = [_share_at(curve.recall, groups), _share_at(curve.false_positive_rate, groups)]
     else:
@@ -159,4 +163,8 @@ def _share_at(share: Bounded, groups: IntArray) -> Bounded:
 
     0 where no group reaches the threshold, but NaN if the share is undefined at every group.
     """
-    return _at(share, groups, 0.0 if np.isfinite(share.value[-1]) else np.nan)
+    return _at(share, groups, _of_no_rows(share))
+
+
+def _of_no_rows(share: Bounded) -> float:
+    return 0.0 if np.isfinite(share.value[-1]) else np.nan

@@ -107,7 +107,7 @@ WHOLE_POOL = ReportedDomains()
 """Reports on the whole pool alone, for one system, without bands."""
 
 
-MOST_IN_SLICES = 64
+MOST_IN_SLICES = 96
 """Most components of a measure that is reported for slices; curves may have more."""
 
 

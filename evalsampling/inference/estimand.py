@@ -20,8 +20,9 @@ from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.predictive import Predictive
 from evalsampling.inference.ratio_bias import Bias, biases, less_bias
+from evalsampling.inference.results import TIE
 from evalsampling.inference.unsearched import Unsearched
-from evalsampling.measures.base import Measure, Share
+from evalsampling.measures.base import PREDICTION, Measure, Share
 from evalsampling.measures.on_cells import (
     cells_adding_to,
     model_risk,
@@ -103,15 +104,43 @@ class Estimand:
     @property
     def _hopeless(self) -> BoolArray:
         """Whether each component is undefined whatever the labels of the domain, shape (m,)."""
-        measure, table = self.measure, self.inputs.table
         missing = ~np.isfinite(self.linearised[0])
-        has_classes = "classes" in measure.label_kinds and table.covers(self.inputs.label)
-        if not (missing.any() and has_classes and table.expected is None):
+        if not (missing.any() and self._has_classes):
             return np.zeros(len(missing), dtype=np.bool_)
-        # Some rows of each class in every cell, of no numbers that might cancel.
-        mass = np.outer(self.domain.rows(table), np.sqrt(np.arange(1, table.classes + 1)))
-        rows = max(float(mass.sum()), 1.0)
-        return missing & np.isnan(measure.value(model_risk(measure, table, mass / rows)))
+        return missing & np.isnan(self._with_odds(np.ones(len(self.inputs.table))))
+
+    @property
+    def by_definition(self) -> float | None:
+        """The value if no label can change it: recall is 1 if every row is predicted positive.
+
+        None if labels can, where cells do not tell the predictions, and of several components or
+        measures of anything but predictions.
+        """
+        measure, table = self.measure, self.inputs.table
+        is_plain = measure.looks_at <= PREDICTION and len(measure.components) == 1
+        if not (is_plain and self._has_classes) or table.is_mixed.any():
+            return None
+        first = self._with_odds(np.ones(len(table)))[0]
+        other = self._with_odds(np.sqrt(np.arange(2, len(table) + 2)))[0]
+        return round(float(first), 12) if abs(first - other) <= TIE else None
+
+    @property
+    def _has_classes(self) -> bool:
+        is_plain = "classes" in self.measure.label_kinds and self.inputs.table.expected is None
+        return is_plain and self.inputs.table.covers(self.inputs.label)
+
+    def _with_odds(self, odds: FloatArray) -> FloatArray:
+        """Return the measure if rows of each cell had classes at some odds, shape (m,).
+
+        By class the odds rise with square roots, so that no numbers cancel; by cell they are
+        ``odds``, shape (cells,), times that.
+        """
+        table = self.inputs.table
+        rate = np.sqrt(np.arange(1, table.classes + 1)) * np.ones((len(table), 1))
+        rate[:, 1:] *= odds[:, None]
+        rows = self.domain.rows(table)
+        mass = rows[:, None] * rate / rate.sum(axis=1, keepdims=True)
+        return self.measure.value(model_risk(self.measure, table, mass / max(int(rows.sum()), 1)))
 
     def expected_error(self, rate: FloatArray) -> FloatArray:
         """Return the standard error that rates of the classes predict, shape (m,).

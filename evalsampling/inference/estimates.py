@@ -20,7 +20,7 @@ from evalsampling.inference.regions import (
     f_ellipsoid,
     simultaneous_bands,
 )
-from evalsampling.inference.results import Estimate, Target, census, undefined
+from evalsampling.inference.results import DEFINITION, Estimate, Target, census, undefined
 from evalsampling.measures.base import Measure
 from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.on_cells import cells_adding_to
@@ -64,6 +64,9 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
     if bands and len(targets) > 1:
         seed = [scope.bands_seed or 0, len(inputs.history.labelled)]
         of_design = _with_bands(of_design, estimand, seed)
+    fixed = estimand.by_definition
+    if of_design[0].value is not None and fixed is not None:
+        return [census(targets[0], fixed, confidence, measure.undefined_without, DEFINITION)]
     of_model = _by_model(of_design, estimand, bands)
     if len(targets) > 1 or not estimand.is_pool:
         return list(map(choose, of_design, of_model))

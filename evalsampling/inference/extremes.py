@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.model_based import KIND as MODEL_BASED
-from evalsampling.inference.results import Estimate, Target, census, undefined
+from evalsampling.inference.results import EXACT, Estimate, Target, census, undefined
 from evalsampling.measures.extremes import Extreme, Greatest
 
 METHOD = "of-slices"
@@ -54,7 +54,7 @@ def extreme_of(
             return undefined(target, confidence, method, reason, warn=warn)
     pick = max if isinstance(measure, Greatest) else min
     extreme = pick(near, key=_value)
-    if all(estimate.intervals[0].method == "census" for estimate in near):
+    if all(estimate.intervals[0].method in EXACT for estimate in near):
         return census(target, _value(extreme), confidence, measure.undefined_without)
     lower, upper = (far, near) if isinstance(measure, Greatest) else (near, far)
     of_model = any(estimate.intervals[0].kind == MODEL_BASED for estimate in near)

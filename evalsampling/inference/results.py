@@ -1,6 +1,7 @@
 """Estimates: a value with its intervals and what a reader must know before trusting them."""
 
 import dataclasses
+import difflib
 import math
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -75,8 +76,10 @@ def place_of(name: str, targets: Sequence[Target]) -> int:
         return single[0]
     titles = [targets[place].title for place in single or everywhere]
     listed = ", ".join(map(repr, titles[:8])) + ", ..." * (len(titles) > 8)
+    near = [] if single else difflib.get_close_matches(name, titles, n=1, cutoff=0.75)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
     why = f"{len(single)} estimates are called {name!r}" if single else f"no estimate {name!r}"
-    raise KeyError(f"{why}; there are: {listed}")
+    raise KeyError(f"{why}; there are: {listed}{meant}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -234,8 +237,18 @@ def undefined(
     )
 
 
-def census(target: Target, value: float, confidence: float, undefined_without: str) -> Estimate:
-    """Return the exact estimate of a number whose rows all have labels.
+CENSUS, DEFINITION = EXACT = "census", "definition"
+"""Methods of exact numbers: every row that can add has a label, or no label can change it."""
+
+
+def census(
+    target: Target,
+    value: float,
+    confidence: float,
+    undefined_without: str,
+    method: str = CENSUS,
+) -> Estimate:
+    """Return the exact estimate of a number whose rows all have labels, or need none.
 
     The value is NaN if it is undefined. The words ``undefined_without`` follow "no".
     """
@@ -248,7 +261,7 @@ def census(target: Target, value: float, confidence: float, undefined_without: s
         if math.isclose(value, target.null, rel_tol=TIE, abs_tol=TIE):
             value = target.null  # a tie, up to the order in which numbers were added
         significance = Significance.known(value, target.null)
-    exact = Interval(value, value, "design-based", "census")
+    exact = Interval(value, value, "design-based", method)
     return Estimate(target, value, 0.0, confidence, (exact,), significance=significance)
 
 

@@ -72,6 +72,14 @@ class Awaited:
         return ", ".join(parts + [f"{self.disputed} disputed"] * bool(self.disputed))
 
     @property
+    def given_up(self) -> str:
+        """What closing their rounds leaves half-answered, in a sentence; empty if nothing."""
+        begun = self.started + self.disputed
+        rows = "1 row is" if begun == 1 else f"{begun:,} rows are"
+        told = f"{rows} closed with answers and no label; answers that come later still count"
+        return told * (begun > 0)
+
+    @property
     def advice(self) -> str:
         """How disputes are decided, in a sentence; empty without any."""
         if not self.disputed:

@@ -28,6 +28,7 @@ class Component:
         against: number of the system that it is compared with, if any.
         of_pairs: whether it counts pairs of a row and a label, of which a row may have many, so
             that it is no share of rows.
+        follows: whether it follows from other components, so that no row is drawn for it.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Component:
     threshold: float | None = None
     against: int | None = None
     of_pairs: bool = False
+    follows: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -183,6 +185,11 @@ class Measure(abc.ABC):
         return (Component(self.name, self.bounds, self.system),)
 
     @property
+    def importance(self) -> FloatArray:
+        """How much each component counts where rows are drawn, shape (m,): 1, 0 if it follows."""
+        return np.array([not component.follows for component in self.components], np.float64)
+
+    @property
     def size(self) -> int:
         """The number d of entries of the loss.
 
@@ -273,8 +280,12 @@ class Measure(abc.ABC):
         return self.loss(outputs, label) @ self.jacobian(risk).T
 
     def squared_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return ||Dg(risk) l||^2 of each row, shape (n,); undefined components are left out."""
-        return np.nansum(self.influence(outputs, label, risk) ** 2, axis=1)
+        """Return ||Dg(risk) l||^2 of each row, shape (n,).
+
+        Components that are undefined, or follow from others, are left out.
+        """
+        squares = self.influence(outputs, label, risk) ** 2
+        return np.nansum(squares * self.importance, axis=1)
 
     def proposal_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
         """Return the size of each row's loss for a variance-minimising proposal, shape (n,).

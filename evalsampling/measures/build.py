@@ -163,7 +163,7 @@ def build_drawn_for(
             if place and (not_expected(measure) or thresholded_parts(measure)):
                 continue
             drawn_for.append(measure)
-            weights += [entry.weight] * len(measure.components)
+            weights += (entry.weight * measure.importance).tolist()
     return as_one(drawn_for), np.array(weights)
 
 

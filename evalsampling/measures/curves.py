@@ -145,64 +145,74 @@ def _roc_points(
 
 @dataclasses.dataclass(frozen=True)
 class Curve(Thresholded):
-    """Two values at each threshold, each a function of F_i, T_i and P."""
+    """k values at each threshold, each a function of F_i, T_i and P."""
 
-    words: ClassVar[tuple[str, str]]
-    shares_of: ClassVar[tuple[tuple[str, str, str, str, str], ...]]
-    """Each value as a share: its rows in words and their kind, that of hits, a hit and a miss."""
+    words: ClassVar[tuple[str, ...]]
+    follow: ClassVar[frozenset[str]] = frozenset()
+    """Values that follow from the others, so that rows are drawn for the others alone."""
+    shares_of: ClassVar[tuple[tuple[str, tuple[str, ...], str, str, str, str, str], ...]]
+    """Each share: name, values that depend on it, rows in words, their kind, that of hits, a hit
+    and a miss."""
 
     @abc.abstractmethod
     def _partials(self, risk: FloatArray) -> FloatArray:
-        """Return the derivatives for F_i, T_i and P, shape (3, 2, L): NaN where undefined."""
+        """Return the derivatives for F_i, T_i and P, shape (3, k, L): NaN where undefined."""
 
     @functools.cached_property
     def components(self) -> tuple[Component, ...]:
-        """The first value at each threshold, then the second."""
+        """The first value at each threshold, then the second, and so on."""
         return tuple(
-            Component(f"{self.name}.{word}", self.bounds, self.system, threshold)
+            Component(
+                f"{self.name}.{word}",
+                self.bounds,
+                self.system,
+                threshold,
+                follows=word in self.follow,
+            )
             for word in self.words
             for threshold in self.thresholds
         )
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the two values at each threshold."""
+        """Return the shares at each threshold that each value depends on."""
         length, positive = len(self.thresholds), (label == self.positive)[:, None]
         rows = {
             "reached": outputs.score[:, [self.system]] >= self._edges,
             "positive": np.broadcast_to(positive, (len(label), length)),
             "negative": np.broadcast_to(~positive, (len(label), length)),
         }
+        starts = {word: place * length for place, word in enumerate(self.words)}
         return tuple(
-            Share(word, name, rows[kind], rows[hits], hit, miss, (start, start + length))
-            for word, start, (name, kind, hits, hit, miss) in zip(
-                self.words, (0, length), self.shares_of, strict=True
-            )
+            Share(share, name, rows[kind], rows[hits], hit, miss, (start, start + length))
+            for share, words, name, kind, hits, hit, miss in self.shares_of
+            for start in map(starts.__getitem__, words)
         )
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (2 L, 2 L + 1): the rows of undefined components are NaN."""
+        """Return Dg, shape (k L, 2 L + 1): the rows of undefined components are NaN."""
         length = len(self.thresholds)
         by_rows, by_hits, by_positives = self._partials(risk)
-        result = np.zeros((2, length, 2 * length + 1))
+        result = np.zeros((len(self.words), length, 2 * length + 1))
         place = np.arange(length)
         result[:, place, place] = by_rows
         result[:, place, length + place] = by_hits
         result[:, :, -1] = by_positives
         result[np.isnan(by_rows + by_hits + by_positives)] = np.nan
-        return result.reshape(2 * length, -1)
+        return result.reshape(-1, 2 * length + 1)
 
     def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return Dg(risk) l of each row, shape (n, 2 L): worked out once for each bin and y."""
+        """Return Dg(risk) l of each row, shape (n, k L): worked out once for each bin and y."""
         bins, y = self._bins(outputs, label)
         distinct, which = np.unique(2 * bins + y, return_inverse=True)
         reached = (distinct // 2)[:, None, None] > np.arange(len(self.thresholds))
         positive = (distinct % 2)[:, None, None]
         by_rows, by_hits, by_positives = self._partials(risk)
         result = reached * (by_rows + positive * by_hits) + positive * by_positives
-        return result.reshape(len(distinct), 2 * len(self.thresholds))[which]
+        return result.reshape(len(distinct), len(self.components))[which]
 
     def _squares(self, risk: FloatArray) -> FloatArray:
-        by_rows, by_hits, by_positives = self._partials(risk)
+        drawn_for = [word not in self.follow for word in self.words]
+        by_rows, by_hits, by_positives = self._partials(risk)[:, drawn_for]
         negative = np.nansum(by_rows**2, axis=0)
         reached = np.nansum((by_rows + by_hits + by_positives) ** 2, axis=0)
         missed = np.nansum(by_positives**2, axis=0)
@@ -212,36 +222,42 @@ class Curve(Thresholded):
 
 @dataclasses.dataclass(frozen=True)
 class PRCurve(Curve):
-    """Precision T_i / F_i and recall T_i / P at each threshold ([MR] table 1).
+    """Precision T_i / F_i, recall T_i / P ([MR] table 1) and F1 at each threshold.
 
-    Precision is undefined where no row reaches the threshold, recall without positives.
+    F1 is 2 T_i / (F_i + P). Precision is undefined where no row reaches the threshold, recall
+    without positives, F1 where both are.
     """
 
     scale_free = True
 
     name = "pr_curve"
-    words = ("precision", "recall")
+    words = ("precision", "recall", "f1")
+    follow = frozenset({"f1"})
     shares_of = (
-        ("rows at or above it", "reached", "positive", "positive", "negative"),
-        ("positives", "positive", "reached", "positive above", "positive below"),
-    )
+        ("precision", ("precision", "f1"), "rows at or above it", "reached", "positive",
+         "positive", "negative"),
+        ("recall", ("recall", "f1"), "positives", "positive", "reached",
+         "positive above", "positive below"),
+    )  # fmt: skip
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return L precisions and L recalls, shape (2 L,)."""
+        """Return L precisions, L recalls and L values of F1, shape (3 L,)."""
         passed, hits, positives = self._parts(risk)
         recall = divide(hits, np.full_like(hits, positives))
-        return np.concatenate([divide(hits, passed), recall])
+        return np.concatenate([divide(hits, passed), recall, divide(2 * hits, passed + positives)])
 
     def _partials(self, risk: FloatArray) -> FloatArray:
         passed, hits, positives = self._parts(risk)
         per_row = divide(np.ones_like(passed), passed)
         per_positive = np.full_like(hits, 1 / positives if positives else np.nan)
+        per_either = divide(np.ones_like(passed), passed + positives)
+        of_either = -2 * hits * per_either**2
         return np.array(
             [
-                [-hits * per_row**2, 0 * per_positive],
-                [per_row, per_positive],
-                [0 * per_row, -hits * per_positive**2],
+                [-hits * per_row**2, 0 * per_positive, of_either],
+                [per_row, per_positive, 2 * per_either],
+                [0 * per_row, -hits * per_positive**2, of_either],
             ]
         )
 
@@ -256,9 +272,11 @@ class ROCCurve(Curve):
     name = "roc_curve"
     words = ("true_positive_rate", "false_positive_rate")
     shares_of = (
-        ("positives", "positive", "reached", "positive above", "positive below"),
-        ("negatives", "negative", "reached", "negative above", "negative below"),
-    )
+        ("true_positive_rate", ("true_positive_rate",), "positives", "positive", "reached",
+         "positive above", "positive below"),
+        ("false_positive_rate", ("false_positive_rate",), "negatives", "negative", "reached",
+         "negative above", "negative below"),
+    )  # fmt: skip
 
     def value(self, risk: FloatArray) -> FloatArray:
         """Return L true and L false positive rates, shape (2 L,)."""

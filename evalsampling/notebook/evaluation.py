@@ -168,9 +168,9 @@ class Evaluation:
             columns: other columns of the pool, for systems, slices, features: a mapping, or a
                 table of any library.
             **spec: keys of the spec file: ``measure``, ``sampler``, ``labels``, ``strata``,
-                ``seed``, ``confidence``; of ``pool`` those that name columns, as ``slices``.
-                ``logits``, in place of a probability, may be a table or an array of shape
-                (n, classes).
+                ``seed``, ``confidence``, ``budget``, by default all rows; of ``pool`` those that
+                name columns, as ``slices``. ``logits``, in place of a probability, may be a table
+                or an array of shape (n, classes).
 
         Returns:
             An evaluation whose rows `sample` and `label` know by their ids.
@@ -235,8 +235,9 @@ class Evaluation:
 
         Where several columns are the id, the array has a field for each: ``ids["unique_id_l"]``.
         A stochastic oracle is to answer for each entry, also for a row that is there again. Of a
-        workspace with an open round, the rows of that round that have no answer yet. Threads take
-        turns, and a call that is interrupted leaves no round in memory.
+        workspace with an open round, the rows of that round that have no answer yet. No rows once
+        a ``budget`` that was given is spent. Threads take turns, and a call that is interrupted
+        leaves no round in memory.
 
         Args:
             new_rows: rows wanted, at least 1.

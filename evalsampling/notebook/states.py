@@ -121,7 +121,19 @@ class MemoryState:
     def _with_round(
         self, new_rows: int, budget: int | None = None, money: float | None = None
     ) -> Analysis:
-        """Return the analysis with one round more, with the outputs of its rows."""
+        """Return the analysis with one round more, with the outputs of its rows.
+
+        Without one if the spec has a budget, and it is spent.
+        """
+        limits, history = self.pool.limits, self.analysis.history
+        if limits is not None:
+            left = limits.labels - self.analysis.spent(len(history))
+            budget = left if budget is None else min(budget, left)
+            if limits.money is not None:
+                left_money = limits.money - history.money
+                money = left_money if money is None else min(money, left_money)
+            if budget < 1:
+                return self.analysis
         drawn = self.analysis.with_round(new_rows, budget, money)
         if drawn is self.analysis:
             return drawn

@@ -1,7 +1,8 @@
 """What the columns of a pool may be, guessed from their names and a sample of their values."""
 
 import dataclasses
-from collections.abc import Collection, Iterable, Sequence
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -122,6 +123,8 @@ class Guess:
         slices: columns with few values.
         payload: columns that annotators may want to see.
         rivals: other columns that may be the scores of further systems.
+        systems: score and prediction of each, by name, where there are several: ``gbm_score`` and
+            ``gbm_pred``, ``rf_score`` and ``rf_pred``.
         unread_score: whether a column is called or written as a score is, and cannot be one as it
             stands.
     """
@@ -135,6 +138,9 @@ class Guess:
     payload: tuple[SampledColumn, ...]
     rivals: tuple[SampledColumn, ...] = ()
     unread_score: bool = False
+    systems: Mapping[str, tuple[SampledColumn, SampledColumn]] = dataclasses.field(
+        default_factory=dict
+    )
 
     @property
     def has_verdicts_alone(self) -> bool:
@@ -169,9 +175,9 @@ class Guess:
         classes = _classes(prediction)
         others = [column for column in shares if column is not score]
         probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None
-        used = {
-            column.name for column in (*id, score, probability, prediction) if column is not None
-        }
+        systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
+        chosen = (*id, score, probability, prediction, *itertools.chain(*systems.values()))
+        used = {column.name for column in chosen if column is not None}
         others = [column for column in columns if column.name not in used]
         slices = [
             column for column in others
@@ -189,7 +195,7 @@ class Guess:
         rivals = [column for column in shares if column.name not in used]
         return cls(
             id, score, probability, prediction, classes, tuple(slices), tuple(payload),
-            tuple(rivals), unread,
+            tuple(rivals), unread, systems,
         )  # fmt: skip
 
 
@@ -243,6 +249,27 @@ def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
     both = len(sources) == 2 and any(source.distinct > 1 for source in sources)
     left_to_right = zip(sources, records, strict=True) if both else [records]
     return tuple(column for columns in left_to_right for column in columns)
+
+
+def _systems(
+    scores: Sequence[SampledColumn], coded: Sequence[SampledColumn]
+) -> dict[str, tuple[SampledColumn, SampledColumn]]:
+    """Return score and prediction of each system, by what their names share; none of one alone."""
+    predictions = {_without(_PREDICTIONS, column.name): column for column in coded}
+    found = {
+        name: (column, predictions[name])
+        for column in reversed(scores)
+        for name in [_without(_SCORES, column.name)]
+        if name and name in predictions
+    }
+    return dict(reversed(found.items())) if len(found) > 1 else {}
+
+
+def _without(words: Sequence[str], name: str) -> str:
+    """Return a name without the one word that tells a role; empty if there is no other."""
+    parts = name.split("_")
+    others = [part for part in parts if part.lower() not in words]
+    return "_".join(others) if len(others) == len(parts) - 1 else ""
 
 
 def _looks_like_numbers(texts: pa.Array) -> bool:

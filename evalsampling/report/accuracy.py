@@ -119,22 +119,26 @@ def _curve(curve: ScoreCurve, choices: Sequence[ThresholdChoice]) -> dict[str, A
     along, up = (name.replace("_", " ") for name in CURVES[curve.name])
     on = "" if curve.name == PR_CURVE else ", by the ROC curve"
     bands = [point.up.band for point in curve.points]
+    has_f1 = all(point.f1 for point in curve.points)
     step = max(1, -(-len(curve.points) // MOST_POINTS))
     return {
         "along": along,
         "up": up,
+        "f1": ["F1"] if has_f1 else [],
         "choices_caption": f"{title('Cheapest thresholds', curve.system)}{on}",
         "choices": [
             (_cost(choice.miss_in_false_positives),
              f"{choice.point.threshold:.4g}".replace("-", "\N{MINUS SIGN}"),
              value_with_interval(choice.point.up), value_with_interval(choice.point.along),
+             *([value_with_interval(choice.point.f1)] if choice.point.f1 else ()),
              data(choice.cost, 2))
             for choice in choices
         ],
         "caption": f"{title(curve.name.replace('_', ' '), curve.system)} by threshold",
         "points": [
             (f"{point.threshold:.6g}", *figures(point.along, 3), *figures(point.up, 3),
-             *([interval(band.low, band.high)] if band else ()))
+             *([interval(band.low, band.high)] if band else ()),
+             *(figures(point.f1, 3) if point.f1 else ()))
             for point, band in list(zip(curve.points, bands, strict=True))[::step]
         ],
         "band": ["band of the whole curve"] if all(bands) else [],

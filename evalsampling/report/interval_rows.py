@@ -1,6 +1,7 @@
 """Pictures of estimates one below the other, each with its interval on a shared axis."""
 
 import dataclasses
+import textwrap
 from collections.abc import Sequence
 
 from evalsampling.report.numbers import Number, decimals, shown, shown_range
@@ -20,6 +21,8 @@ from evalsampling.report.svg import (
 _ROW = 40
 _LABELS, _FIGURES, _WIDTH = 176, 184, 720
 _TOP, _FOOT = 8, 20
+_LETTERS = 26
+"""Most letters of a line of a label."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,11 +83,23 @@ def interval_rows(rows: Sequence[IntervalRow], title: str, neutral: float | None
         body.append(line(scale(neutral), _TOP - 8, scale(neutral), bottom, "s-ink", 1.5))
     for place, row in enumerate(rows):
         y = _TOP + _ROW * place + _ROW / 2
-        body.append(words(0, y + 4, row.name, "t-ink t-bold", most=26))
+        body += _label(row.name, y)
         body.append(words(_WIDTH, y + 4, row.figures(digits), "t-ink", "end", most=34))
         body.append(_marks(row.number, scale, y))
     description = "; ".join(f"{row.name} {row.figures(digits)}" for row in rows[:12])
     return Picture(title, description, _WIDTH, bottom + _FOOT, "".join(body))
+
+
+def _label(name: str, y: float) -> list[str]:
+    """Return a name at height y, in two lines if it takes them; the rest of a longer one is cut."""
+    first, *others = textwrap.wrap(name, _LETTERS) or [name]
+    if not others:
+        return [words(0, y + 4, name, "t-ink t-bold", most=_LETTERS)]
+    rest = " ".join(others)
+    return [
+        words(0, y - 4, first, "t-ink t-bold", most=_LETTERS),
+        words(0, y + 12, rest, "t-ink t-bold", most=_LETTERS),
+    ]
 
 
 def _marks(number: Number, scale: Scale, y: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.results import (
+    EXACT,
     Estimate,
     ReportedInterval,
     ReportedSensitivity,
@@ -134,8 +135,8 @@ class Number:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the estimate is exact, as every row that it depends on has a label."""
-        return self.method == "census"
+        """Whether the estimate is exact: every row that matters has a label, or none matters."""
+        return self.method in EXACT
 
     @property
     def claims(self) -> bool:

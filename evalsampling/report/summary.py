@@ -111,7 +111,7 @@ def summary(facts: Facts, short: bool = False) -> Section:
         "tasks": counted(estimate["open"], "task"),
         "needs_all_positives": any(
             number.measure.startswith(_NEEDS_ALL_POSITIVES) for number in facts.numbers),
-        "claims": any(number.method != "census" and number.claims for number in numbers),
+        "claims": any(not number.is_exact and number.claims for number in numbers),
         "done": estimate["done"],
     }  # fmt: skip
     return Section("summary", "In short", content)

@@ -25,6 +25,8 @@ class CurvePoint:
     threshold: float
     along: Number
     up: Number
+    f1: Number | None = None
+    """Of a precision-recall curve."""
 
     @property
     def is_defined(self) -> bool:
@@ -78,9 +80,10 @@ def curves_of(numbers: Sequence[Number]) -> list[ScoreCurve]:
     curves = []
     for (name, system), by_component in curve_parts.items():
         along, up = (by_component.get(component, {}) for component in CURVES.get(name, ("", "")))
+        f1 = by_component.get("f1", {})
         if along and up:
             points = [
-                CurvePoint(threshold, along[threshold], up[threshold])
+                CurvePoint(threshold, along[threshold], up[threshold], f1.get(threshold))
                 for threshold in sorted(along.keys() & up.keys())
             ]
             curves.append(ScoreCurve(name, system, tuple(points)))

@@ -78,7 +78,7 @@ class CalibratedDesign(Sampler):
 
     Attributes:
         hidden: prior of the positives that scores do not tell.
-        importance: weight of each component of the measure, above 0; empty for 1 each.
+        importance: weight of each component of the measure; the measure's own if empty.
     """
 
     hidden: HiddenPrior = HiddenPrior()
@@ -92,7 +92,7 @@ class CalibratedDesign(Sampler):
     @property
     def weights(self) -> FloatArray:
         """The weight of each component of the measure, shape (m,)."""
-        return np.array(self.importance or [1.0] * len(self.measure.components))
+        return np.array(self.importance or self.measure.importance)
 
     def remarks(self, table: CellTable) -> list[str]:
         """Return a warning if rows are drawn evenly because there can be no model."""

@@ -37,7 +37,7 @@ from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL, History
 
-MOST_INTERVALS = 64
+MOST_INTERVALS = 96
 """Most components of a measure for which a simulation makes intervals."""
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from evalsampling.cli import plan
 from evalsampling.commands.plan import PlannedError, PlanResult
-from tests.jobs import Job, Pool, call, make_pool
+from tests.jobs import Job, Pool, call, make_pool, make_rich_pool
 
 
 def text(*errors: PlannedError, by_cost: bool = False) -> list[str]:
@@ -87,6 +87,16 @@ def test_the_power_of_no_comparison_is_refused(job: Callable[..., Job]) -> None:
     told = call("plan", job().spec, "--power", "0.8")
     assert told.status == 1
     assert "evaluation.yaml: --power is that of a comparison, and no measure compares" in told.err
+
+
+def test_samplers_without_labels_for_a_power_are_named(job: Callable[..., Job]) -> None:
+    systems = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"} for n in (0, 1)}
+    one = job(make_rich_pool(100), pool={"systems": systems}, measure="accuracy")
+    for sampler, is_named in (("calibrated", True), ("ais", False)):
+        told = call("plan", one.spec, "--power", "0.8", "--effect", "0.1", "--sampler", sampler,
+                    "--budgets", "20", "--repeats", "1")  # fmt: skip
+        words = "no number of labels is found for it, nor for an effect, by calibrated"
+        assert (words in told.err) == is_named
 
 
 def test_a_half_width_that_no_budget_had() -> None:

@@ -70,6 +70,35 @@ def test_probabilities_beside_the_score(tmp_path: Path, columns: Any, expected: 
     assert call("prepare", "--check", spec).status == 0
 
 
+def test_columns_that_go_in_pairs_are_systems(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    chance = np.random.default_rng(0).random((2, 300))
+    columns = {"id": range(300), "amount": chance[0] * 90}
+    for name, score in zip(("gbm", "rf"), chance, strict=True):
+        columns |= {f"{name}_score": score, f"{name}_pred": (score > 0.5).astype(int)}
+    pq.write_table(pa.table(columns), "pool.parquet")
+    done = call("init", "pool.parquet")
+    assert done.status == 0, done.err
+    systems = load_spec("evaluation.yaml").pool.systems
+    assert [(one.name, one.score, one.prediction) for one in systems] == [
+        ("gbm", "gbm_score", "gbm_pred"), ("rf", "rf_score", "rf_pred"),
+    ]  # fmt: skip
+    assert "nothing wrong found" in call("prepare", "--check", "evaluation.yaml").out
+
+
+def test_two_columns_of_shares_may_be_two_systems(tmp_path: Path, monkeypatch: Any) -> None:
+    """The spec has the lines to put in."""
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(pa.table({"id": [1, 2], "gbm": [0.1, 0.9], "rf": [0.2, 0.8]}), "pool.parquet")
+    call("init", "pool.parquet")
+    [line] = [
+        line for line in Path("evaluation.yaml").read_text().splitlines() if "# systems" in line
+    ]
+    assert yaml.safe_load(line.replace("#", ""))["systems"] == {
+        name: {"score": name, "prediction": {"threshold": 0.5}} for name in ("gbm", "rf")
+    }
+
+
 def test_names_and_values_of_any_letters(tmp_path: Path) -> None:
     odd = "na\x7fme\u200b \x01é\U0001f600"
     columns = {

@@ -86,6 +86,7 @@ def test_gates_of_a_workspace_stay(labelled: Job) -> None:
     ("options", "code", "problem"),
     [
         (["--at-least", "recal=0.9"], 1, "gates.at_least: no estimate 'recal'; there are: 'f1', "),
+        (["--at-least", "recal=0.9"], 1, "; did you mean 'recall'?"),
         (["--at-most", "recall=90"], 1, "gates.at_most.recall: it lies between 0 and 1"),
         (["--at-most", "recall"], 2, "--at-most: must be like recall=0.9, got 'recall'"),
         (["--report-to", "tables:x"], 2, "--report-to: no receiver 'tables'; there are table, "),

@@ -263,6 +263,25 @@ def test_sampling_at_once_gives_one_round(drawn: Job) -> None:
     assert len(list((drawn.workspace / "rounds").iterdir())) == 2
 
 
+@pytest.mark.parametrize("closing", [["sample", "--next"], ["estimate", "--close"]])
+def test_closing_a_round_says_which_rows_it_leaves_half_answered(
+    job: Callable[..., Job], closing: list[str]
+) -> None:
+    one = job(make_pool(200), budget=60, round_size=5, labels={"votes": 2}, strata={"leaves": 3})
+    one.prepare()
+    one.sample()
+    rows = [(task, "ann", label) for task, label in one.answers(1)[:3]]
+    one.estimate("--labels", one.deliver(rows, header="task,annotator,label"))
+    command, flag = closing
+    told = call(command, one.workspace, flag)
+    said = " ".join((told.out + told.err).split())
+    assert (
+        "3 rows are closed with answers and no label; answers that come later still count" in said
+    )
+    again = call(command, one.workspace, flag)
+    assert "are closed with answers" not in again.out + again.err
+
+
 def test_reserve_that_is_gone(drawn: Job) -> None:
     shutil.rmtree(drawn.workspace / "reserve")
     result = drawn.sample("--next")

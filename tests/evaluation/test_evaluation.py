@@ -399,6 +399,6 @@ def test_a_threshold_within_a_bin_is_not_taken_for_its_end() -> None:
         )
     )
     answered(evaluation, truth, rounds=1)
-    _, precision, recall = evaluation.estimate()
-    for told in (precision, recall):
+    _, precision, recall, f1 = evaluation.estimate()
+    for told in (precision, recall, f1):
         assert "cannot be estimated from rows drawn for recall" in str(told.reason)

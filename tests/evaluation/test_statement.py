@@ -113,6 +113,28 @@ def test_nothing_is_said_of_them_where_they_do_not() -> None:
     assert statement(estimate) == "F1 0.70 (0.60 to 0.80). For ± 0.05 expect about 2,000 labels."
 
 
+def test_of_several_systems_it_says_whose_scores_order_the_rows() -> None:
+    """In one order, whatever that of the spec."""
+    estimate = of(
+        0.704, 0.384, 0.801,
+        without_unmet=Interval(0.612, 0.801, *MODEL),
+        unsearched=Unsearched(9, 971_234, 310, 9_385, 0.0912),
+    )  # fmt: skip
+    told = statement(estimate, scored=("old", "new"))
+    assert told == statement(estimate, scored=("new", "old"))
+    assert told == (
+        "F1 0.70 (0.38 to 0.80). The low end allows for positives that score lower than every "
+        "labelled positive, by the greater of the scores of new and old. By the labels alone it "
+        "may be 0.091: 9,385 of the 971,234 rows that score lower than every labelled positive may "
+        "be positive (310 have a label)."
+    )
+    narrow = statement(dataclasses.replace(estimate, without_unmet=None), scored=("old", "new"))
+    assert "it may be 0.091. By the greater of the scores of new and old, 9,385 of" in narrow
+    assert "the greatest of the scores of a, b and c" in statement(estimate, scored="cab")
+    assert "the greatest of all systems' scores" in statement(estimate, scored="abcd")
+    assert statement(estimate, scored=("only",)) == statement(estimate)
+
+
 def test_what_labels_leave_open_is_said_where_the_interval_claims_more() -> None:
     low = of(0.7, 0.6, 0.8, unsearched=Unsearched(9, 500, 1, 60, 0.599))
     assert "By the labels alone it may be 0.6: 60 of the 500 rows" in statement(low)

@@ -17,6 +17,7 @@ from evalsampling.measures import (
     PRCurve,
     Precision,
     Recall,
+    Specificity,
 )
 from evalsampling.samplers import (
     AdaptiveImportance,
@@ -185,12 +186,29 @@ def test_evidence_of_a_part_is_its_own() -> None:
     assert f"only {positives} positives seen" in parts[2].warnings[0]
 
 
+@pytest.mark.parametrize(
+    ("called", "exact"),
+    [(1, {"recall": 1, "specificity": 0}), (0, {"recall": 0, "f1": 0, "specificity": 1})],
+)
+def test_what_predictions_alone_decide_is_exact(called: int, exact: dict[str, int]) -> None:
+    """No false negative among the positives seen is no gap if every row is called positive."""
+    pool = dataclasses.replace(POOL, prediction=np.full(len(POOL.label), called))
+    measures = [Recall(), Specificity(), FBeta(), Accuracy()]
+    sampler = Passive(Joint(tuple(measures)))
+    history, _ = pool.run(sampler, 1, 60, seed=5)
+    found = sampler.estimate(pool.table, history, measures, 0.95, ReportedDomains())
+    told = {e.measure: e.value for e in found if e.intervals[0].method == "definition"}
+    assert told == exact
+    assert all((e.low, e.high, e.warnings) == (e.value, e.value, ()) for e in found
+               if e.measure in told)  # fmt: skip
+
+
 def test_curves_are_reported_for_the_whole_pool_alone() -> None:
     curve = PRCurve(thresholds=tuple(np.linspace(0.1, 4, MOST_IN_SLICES).tolist()))
     sampler = Passive(curve)
     history, _ = POOL.run(sampler, 1, 100, seed=5)
     found = estimate(sampler, history, curve)
-    assert len(found) == 2 * MOST_IN_SLICES
+    assert len(found) == 3 * MOST_IN_SLICES
     assert {one.target.slice for one in found} == {None}
 
 
@@ -218,6 +236,8 @@ def test_components_and_systems_are_named() -> None:
         ("pr_curve.precision", "new", 3.0),
         ("pr_curve.recall", "new", 1.0),
         ("pr_curve.recall", "new", 3.0),
+        ("pr_curve.f1", "new", 1.0),
+        ("pr_curve.f1", "new", 3.0),
     ]
     own = pool.part(pool.rows(history, order)[history.question])
     np.testing.assert_allclose([f.value for f in found], own.values(both), rtol=1e-12)
@@ -249,6 +269,7 @@ def test_points_of_a_curve_without_ten_of_each_have_no_band() -> None:
             inside = reached if among == "precision" else positive
             of_them = (reached if hits is None else hits) & inside
             solid.append(10 <= of_them.sum() <= inside.sum() - 10)
+    solid += [precision and recall for precision, recall in zip(solid[:5], solid[5:], strict=True)]
     bands = [(one.intervals[-1].low, one.intervals[-1].high) for one in found]
     assert [band != (0.0, 1.0) for band in bands] == solid
     assert 3 <= sum(solid) <= 8

@@ -97,7 +97,8 @@ def test_curve_of_a_draw_is_that_of_its_labels() -> None:
     label = completed(POOL, rows, drawn, 3)
     precision = [label[POOL.leaf >= t].mean() for t in (0.5, 2.5, 4.5)]
     recall = [label[POOL.leaf >= t].sum() / label.sum() for t in (0.5, 2.5, 4.5)]
-    assert values[3] == pytest.approx([*precision, *recall])
+    f1 = 2 / (1 / np.array(precision) + 1 / np.array(recall))
+    assert values[3] == pytest.approx([*precision, *recall, *f1])
 
 
 def test_macro_f1_of_four_classes() -> None:

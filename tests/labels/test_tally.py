@@ -224,3 +224,9 @@ def test_what_rows_wait_for_is_said(awaited: Awaited, words: str, advises: bool)
     assert awaited.words == words
     assert awaited.total == awaited.unanswered + awaited.started + awaited.disputed
     assert ("one more answer decides each" in awaited.advice) == advises
+
+
+def test_what_a_closed_round_leaves_is_said() -> None:
+    assert Awaited(7).given_up == ""
+    assert "1 row is closed with answers and no label;" in Awaited(2, 1, 0, 2).given_up
+    assert "4 rows are closed with answers and no label;" in Awaited(2, 3, 1, 2).given_up

@@ -69,7 +69,7 @@ def test_structured_methods_equal_the_dense_ones(measure: Measure, seed: int) ->
     np.testing.assert_allclose(found, dense, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(
         measure.squared_norm(outputs, label, risk),
-        np.nansum(dense**2, axis=1),
+        np.nansum(measure.importance * dense**2, axis=1),
         rtol=1e-9,
         atol=1e-10,
     )

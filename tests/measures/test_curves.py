@@ -44,8 +44,9 @@ def test_values_on_all_distinct_scores_equal_those_of_scikit_learn(seed: int) ->
     assert area == pytest.approx(metrics.roc_auc_score(label, score), rel=1e-12)
     precision, recall, at = metrics.precision_recall_curve(label, score)
     np.testing.assert_array_equal(at, thresholds)
-    found = value_of(PRCurve(thresholds), outputs, label).reshape(2, -1)
-    np.testing.assert_allclose(found, [precision[:-1], recall[:-1]], rtol=1e-12)
+    found = value_of(PRCurve(thresholds), outputs, label).reshape(3, -1)
+    f1 = [metrics.f1_score(label, score >= threshold) for threshold in thresholds]
+    np.testing.assert_allclose(found, [precision[:-1], recall[:-1], f1], rtol=1e-12)
     false_rate, true_rate, at = metrics.roc_curve(label, score, drop_intermediate=False)
     np.testing.assert_array_equal(at[:0:-1], thresholds)
     found = value_of(ROCCurve(thresholds), outputs, label).reshape(2, -1)
@@ -66,6 +67,8 @@ def test_components() -> None:
         ("pr_curve.precision", (0, 1), 1, 0.5, None),
         ("pr_curve.recall", (0, 1), 1, 0.25, None),
         ("pr_curve.recall", (0, 1), 1, 0.5, None),
+        ("pr_curve.f1", (0, 1), 1, 0.25, None),
+        ("pr_curve.f1", (0, 1), 1, 0.5, None),
     ]
     names = [component.name for component in ROCCurve((0.5,)).components]
     assert names == ["roc_curve.true_positive_rate", "roc_curve.false_positive_rate"]
@@ -73,8 +76,8 @@ def test_components() -> None:
 
 
 UNDEFINED = [
-    (PRCurve, [1, 0], 0.5, [0, 1, 0, 0]),
-    (PRCurve, [0, 0], 0.5, [0, 1, 1, 1]),
+    (PRCurve, [1, 0], 0.5, [0, 1, 0, 0, 0, 0]),
+    (PRCurve, [0, 0], 0.5, [0, 1, 1, 1, 0, 1]),
     (ROCCurve, [1, 0], 0.5, [0, 0, 0, 0]),
     (ROCCurve, [0, 0], 0.5, [1, 1, 0, 0]),
     (ROCCurve, [1, 1], 0.5, [0, 0, 1, 1]),
@@ -104,6 +107,15 @@ def test_nothing_by_nothing_is_undefined(
         measure.influence(outputs, codes, risk),
         Measure.influence(measure, outputs, codes, risk),
     )
+
+
+def test_no_row_is_drawn_for_f1_which_follows_from_precision_and_recall() -> None:
+    """The norm is that of [MR] table 1."""
+    outputs, label = make_pool(3)
+    curve = PRCurve((0.0, 0.5))
+    risk = risk_of(curve, outputs, label)
+    own = curve.influence(outputs, label, risk)[:, :4]
+    np.testing.assert_allclose(curve.squared_norm(outputs, label, risk), np.sum(own**2, axis=1))
 
 
 def test_average_precision_without_rows_above_a_threshold() -> None:
@@ -139,7 +151,9 @@ def test_a_thousand_thresholds_agree_with_the_dense_matrices(kind: type[Measure]
     found = measure.influence(outputs, label, risk)
     np.testing.assert_allclose(found, dense, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(
-        measure.squared_norm(outputs, label, risk), np.nansum(dense**2, axis=1), rtol=1e-8
+        measure.squared_norm(outputs, label, risk),
+        np.nansum(measure.importance * dense**2, axis=1),
+        rtol=1e-8,
     )
 
 
@@ -186,7 +200,7 @@ def test_between_thresholds_rows_are_interpolated() -> None:
 def test_it_is_the_curves_precision_where_a_threshold_has_the_recall() -> None:
     outputs, label = make_pool(5, rows=90)
     curve = PRCurve((-1.0, 0.0, 0.6, 1.2))
-    precisions, recalls = np.split(value_of(curve, outputs, label), 2)
+    precisions, recalls, _ = np.split(value_of(curve, outputs, label), 3)
     for one, recall in zip(precisions, recalls, strict=True):
         at = PrecisionAtRecall(curve.thresholds, recall=float(recall))
         assert value_of(at, outputs, label)[0] == pytest.approx(one)

@@ -17,7 +17,8 @@ def test_a_joint_measure_is_its_parts_side_by_side() -> None:
     assert joint.size == 2 + 2 + 5 + 1
     assert [(component.name, component.system) for component in joint.components] == [
         ("f1", 0), ("precision", 1), ("pr_curve.precision", 1), ("pr_curve.precision", 1),
-        ("pr_curve.recall", 1), ("pr_curve.recall", 1), ("accuracy", 0),
+        ("pr_curve.recall", 1), ("pr_curve.recall", 1), ("pr_curve.f1", 1), ("pr_curve.f1", 1),
+        ("accuracy", 0),
     ]  # fmt: skip
     expected = np.concatenate([value_of(part, outputs, label) for part in parts])
     np.testing.assert_array_equal(value_of(joint, outputs, label), expected)

@@ -4,6 +4,9 @@ import copy
 import dataclasses
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pyarrow as pa
 
 from evalsampling import Evaluation
 from evalsampling.notebook.states import Turns
@@ -12,9 +15,9 @@ from tests.jobs import make_pool
 POOL = make_pool(rows=2000)
 
 
-def make() -> Evaluation:
+def make(table: pa.Table = POOL.table, **keys: Any) -> Evaluation:
     return Evaluation.from_frame(
-        POOL.table, id="id", strata={"leaves": 8}, sampler="passive", seed=3
+        table, id="id", strata={"leaves": 8}, sampler="passive", seed=3, **keys
     )
 
 
@@ -46,3 +49,20 @@ def test_a_copy_is_another_evaluation() -> None:
     turns = Turns()
     with turns.lock:
         assert pickle.loads(pickle.dumps(turns)).lock is not turns.lock
+
+
+def test_rounds_are_within_a_budget_that_is_given() -> None:
+    one = make(budget=50)
+    assert [len(one.sample(30)) for _ in range(3)] == [30, 20, 0]
+    assert len(one.history.rounds) == 2
+    assert len(make(budget=50).draw(30, budget=10)) == 10
+    assert len(make().sample(60)) == 60
+
+
+def test_rounds_are_within_an_amount_of_money_that_is_given() -> None:
+    table = POOL.table.append_column("hours", pa.array([2.0] * POOL.table.num_rows))
+    one = make(table, budget={"cost": 50}, pool={"cost": "hours"})
+    ids = one.sample(30)
+    assert len(ids) == 25
+    one.label(ids, [POOL.truth[id] for id in ids.tolist()])
+    assert len(one.sample(30)) == 0

@@ -256,6 +256,10 @@ def test_thresholds_are_offered_by_what_a_miss_costs() -> None:
     assert "a 10th of a false positive 0.8" in text
     assert "50 false positives 0.2" in text
     assert section("curves", *points, estimate={"labels": 0}) == ""
+    f1 = [number("pr_curve.f1", value, threshold=at) for at, value in ((0.2, 0.4), (0.8, 0.75))]
+    text = section("curves", *points, *f1)
+    assert "a miss costs threshold precision recall F1 cost for each positive" in text
+    assert "recall interval precision interval F1 interval 0.2" in text
 
 
 def test_the_band_of_a_whole_curve_is_shown_where_there_is_one() -> None:

@@ -56,6 +56,13 @@ def test_rows_say_what_they_cannot_show() -> None:
     assert {"0.800, no claim", "undefined", "0.750, exact"} <= set(shown)
 
 
+def test_long_names_take_two_lines() -> None:
+    rows = [IntervalRow(of("f1", 0.8), "Difference in recall of gbm against rf"),
+            IntervalRow(of("f1", 0.8), "F1 of gbm")]  # fmt: skip
+    shown = texts(interval_rows(rows, "Title"))
+    assert {"Difference in recall of", "gbm against rf", "F1 of gbm"} <= set(shown)
+
+
 def test_what_is_undefined_stretches_no_axis() -> None:
     undefined = of("log_loss", None, low=0.0, high=20.0)
     picture = interval_rows([IntervalRow(one) for one in (of("f1"), undefined)], "Title")

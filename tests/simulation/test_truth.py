@@ -183,7 +183,8 @@ def test_equal_scores_reach_the_threshold_that_they_are_at(tmp_path: Path) -> No
     reached = score >= thresholds[:, None]
     precision = [label[one].mean() for one in reached]
     recall = [label[one].sum() / label.sum() for one in reached]
-    np.testing.assert_allclose(known.value(curve), [*precision, *recall])
+    f1 = 2 / (1 / np.array(precision) + 1 / np.array(recall))
+    np.testing.assert_allclose(known.value(curve), [*precision, *recall, *f1])
 
 
 def test_an_id_that_is_there_twice_is_named(tmp_path: Path) -> None:
