@@ -4,7 +4,7 @@
     python benchmarks/forecasts.py report              # writes docs/studies/forecasts.csv
 
 On each pool of a folder (see corpus.py) the default evaluation goes on to 4,500 labels. What it
-says at 100 and at 300 labels ("for ± 0.05 expect about 400 labels") is compared with the number at
+says at 100 and at 300 labels ("for ± 0.05 expect 400 to 800 labels") is compared with the number at
 which its interval was first so narrow.
 """
 
@@ -24,7 +24,7 @@ import trials
 
 from evalsampling.evaluation.statement import is_due_to_unmet
 from evalsampling.inference.model_based import KIND as MODEL_BASED
-from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook
+from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, SPREAD, outlook
 from evalsampling.measures.base import Measure
 from evalsampling.simulation.summary import Point
 
@@ -92,7 +92,7 @@ def rows(options: argparse.Namespace) -> Iterator[list[str]]:
     """Yield what became of the forecasts at each number of labels, by measure.
 
     How often one was asked for, how many were told and could be judged, and the shares of those
-    within a factor of 1.5 of the labels needed, below and above that.
+    whose range is within a factor of 1.5 of the labels needed, below and above that.
     """
     read = (trials.read(options.results, *name) for name in _names(options))
     found = [trials.columns(made) for made in read if made is not None]
@@ -100,13 +100,13 @@ def rows(options: argparse.Namespace) -> Iterator[list[str]]:
         for measure in MEASURES:
             each = [ratio for held in found for ratio in ratios_of(held, measure, asked)]
             told = np.array([ratio for ratio in each if ratio is not None])
-            few, many = told < 1 / FACTOR, told > FACTOR
+            few, many = told < 1 / (FACTOR * SPREAD), told > FACTOR
             shares = [f"{np.mean(share):.2f}" for share in (~few & ~many, few, many)]
             yield [str(asked), measure, str(len(each)), str(len(told)), *shares]
 
 
 def ratios_of(held: dict[str, Any], measure: str, asked: int) -> Iterator[float | None]:
-    """Yield labels said by labels needed for each repeat; None where nothing was said or judged."""
+    """Yield the fewest labels said by those needed, by repeat; None where nothing is judged."""
     for repeat in np.unique(held["repeat"]):
         kept = (held["repeat"] == repeat) & (held["measure"] == measure)
         budget, half = held["budget"][kept], held["half"][kept]

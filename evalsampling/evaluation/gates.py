@@ -8,7 +8,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.statement import display_name, is_due_to_unmet
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.model_based import KIND as MODEL_BASED
-from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook, rounded
+from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook, range_in_words, rounded
 from evalsampling.inference.results import TIE, Estimate, Target, place_of
 from evalsampling.report.numbers import MOST_DIGITS, OUTCOMES, shown, shown_range
 from evalsampling.spec.gates import Gate, GatesSpec
@@ -208,9 +208,10 @@ def _next_step(estimate: Estimate, labels: int | None, rows: int | None) -> str:
         return f"Expect to label all {rows:,} rows to decide it."
     if labels is None:
         return f"No affordable number of labels decides it if {stays}."
-    number = f"{rounded(labels):,} labels"
-    about = f"{number} or more" if is_due_to_unmet(estimate) else f"about {number}"
-    return f"If {stays}, expect {about} to decide it."
+    expected = range_in_words(labels, rows)
+    if is_due_to_unmet(estimate):
+        expected = f"{rounded(labels):,} labels or more"
+    return f"If {stays}, expect {expected} to decide it."
 
 
 def _four(value: float) -> str:

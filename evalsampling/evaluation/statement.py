@@ -5,7 +5,7 @@ import math
 from collections.abc import Collection
 
 from evalsampling.inference.model_based import KIND as MODEL_BASED
-from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook, rounded
+from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook, range_in_words
 from evalsampling.inference.results import CENSUS, DEFINITION, EXACT, Estimate
 from evalsampling.report.numbers import (
     BY_LABELS_ALONE,
@@ -135,7 +135,7 @@ def _next_step(outlook: Outlook | None, estimate: Estimate, rows: int | None) ->
         aim = f"For ± {outlook.half_width:g} expect"
         if outlook.labels == rows:
             return f"{aim} to label all {rows:,} rows, which makes it exact."
-        return f"{aim} about {rounded(outlook.labels):,} labels."
+        return f"{aim} {range_in_words(outlook.labels, rows)}."
     helps = "No affordable number of labels makes it "
     advice = ": a second score or a machine's labels would"
     if estimate.without_unmet is not None:

@@ -24,18 +24,28 @@ AFFORDABLE = 20
 """Times the labels so far from which on no number is named."""
 
 
+SPREAD = 2.0
+"""The most labels that are likely by the fewest: where intervals lean, they need about so many."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Outlook:
     """A half-width that an interval may come to, and what it takes.
 
     Attributes:
         half_width: above 0.
-        labels: number of labels in all, about; that of the rows of the pool, which make the number
-            exact, if it takes no fewer. None if it is beyond `AFFORDABLE` times the labels so far.
+        labels: number of labels in all, at least; that of the rows of the pool, which make the
+            number exact, if it takes no fewer. None if it is beyond `AFFORDABLE` times the labels
+            so far.
     """
 
     half_width: float
     labels: int | None
+
+    @property
+    def most(self) -> int | None:
+        """Number of labels in all, at most, as far as can be said: `SPREAD` times as many."""
+        return None if self.labels is None else math.ceil(SPREAD * self.labels)
 
 
 def outlook(now: float, labels: int, rows: int | None, goal: float | None, power: float) -> Outlook:
@@ -54,6 +64,14 @@ def outlook(now: float, labels: int, rows: int | None, goal: float | None, power
     if rounded(math.ceil(needed)) <= labels and needed != rows:  # said with two digits
         needed = labels + 10 ** max(len(str(labels)) - 2, 0)
     return Outlook(aim, math.ceil(needed))
+
+
+def range_in_words(labels: int, rows: int | None) -> str:
+    """Return how many labels to expect, which are fewer than the rows: 740 to 1,500 labels."""
+    fewest, most = rounded(labels), rounded(math.ceil(SPREAD * labels))
+    if rows is not None and most >= rows:
+        return f"{fewest:,} labels or more of the {rows:,} rows"
+    return f"{fewest:,} to {most:,} labels"
 
 
 def rounded(count: int) -> int:

@@ -369,7 +369,9 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
         "intervals": [dataclasses.asdict(interval) for interval in estimate.intervals],
         "sensitivity": [dataclasses.asdict(each) for each in estimate.sensitivity],
         "without_unmet": None if aside is None else {"low": aside.low, "high": aside.high},
-        "outlook": None if estimate.outlook is None else dataclasses.asdict(estimate.outlook),
+        "outlook": None
+        if estimate.outlook is None
+        else {**dataclasses.asdict(estimate.outlook), "most": estimate.outlook.most},
         "statement": estimate.statement,
         "reason": estimate.reason,
         "effective_size": estimate.effective_size,

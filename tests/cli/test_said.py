@@ -108,7 +108,7 @@ SAID = (
     ("python", "half of the pool", "No affordable number of labels", False),
     ("python", "half of the pool", "For ± 0.03 expect to label all 300 rows, which makes", True),
     ("python", "fifty labels", "expect to label all 300 rows", False),
-    ("python", "fifty labels", r"For ± [\d.]+ expect about \d+ labels", True),
+    ("python", "fifty labels", r"For ± [\d.]+ expect \d+ to \d+ labels", True),
     ("python", "all labelled", "expect (about|to)", False),
     ("python", "nothing predicted", "expect (about|to)", False),
     ("python", "no positive", r"For ± \S+e-\d+", False),

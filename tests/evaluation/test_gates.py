@@ -58,7 +58,7 @@ def test_sentences() -> None:
     )
     assert judged(between, at_least={"recall": 0.85}).statement == (
         "Recall at least 0.85: cannot be said. The interval is 0.8000 to 0.9000. If the value "
-        "stays 0.8300, expect about 4,900 labels to decide it."
+        "stays 0.8300, expect 4,900 to 9,800 labels to decide it."
     )
 
 
@@ -199,7 +199,7 @@ def test_gates_that_cannot_be(gates: dict[str, Any], problem: str) -> None:
 def test_where_positives_that_were_not_met_make_the_width_more_labels_may_be_needed() -> None:
     one = estimate(0.36, 0.84)
     claim = GatesSpec(at_least={"recall": 0.5})
-    assert "expect about" in judge(claim, [one], 400, 10**6).gates[0].statement
+    assert "labels to decide it" in judge(claim, [one], 400, 10**6).gates[0].statement
     unmet = dataclasses.replace(one, without_unmet=Interval(0.77, 0.84, *BY_MODEL))
     (judged,) = judge(claim, [unmet], 400, 10**6).gates
     assert f"expect {rounded(judged.labels):,} labels or more to decide it." in judged.statement

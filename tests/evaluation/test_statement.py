@@ -38,7 +38,7 @@ SENTENCES = (
         r"The (?:low|high) end allows for positives that score lower than .*\.",
         (),
     ),
-    (r"For ± # expect about # labels\.", ("outlook.half_width", "outlook.labels")),
+    (r"For ± # expect # to # labels\.", ("outlook.half_width", "outlook.labels", "outlook.most")),
     (
         r"For ± # expect to label all # rows, which makes it exact\.",
         ("outlook.half_width", "outlook.labels"),
@@ -85,8 +85,8 @@ def test_positives_that_were_not_met_are_named_where_they_make_the_width() -> No
     )
     assert statement(estimate) == (
         "F1 0.70 (0.38 to 0.80). The low end allows for positives that score lower than every "
-        "labelled positive. For ± 0.05 expect about 5,000 labels. By the labels alone it may be "
-        "0.091: 9,385 of the 971,234 rows that score lower than every labelled positive may be "
+        "labelled positive. For ± 0.05 expect 5,000 to 10,000 labels. By the labels alone it may "
+        "be 0.091: 9,385 of the 971,234 rows that score lower than every labelled positive may be "
         "positive (310 have a label)."
     )
 
@@ -110,7 +110,7 @@ def test_nothing_is_said_of_them_where_they_do_not() -> None:
         outlook=Outlook(0.05, 1987),
         unsearched=Unsearched(9, 971_234, 31_000, 93, 0.62),
     )
-    assert statement(estimate) == "F1 0.70 (0.60 to 0.80). For ± 0.05 expect about 2,000 labels."
+    assert statement(estimate) == "F1 0.70 (0.60 to 0.80). For ± 0.05 expect 2,000 to 4,000 labels."
 
 
 def test_of_several_systems_it_says_whose_scores_order_the_rows() -> None:
@@ -229,7 +229,7 @@ def test_numbers_of_a_statement_are_fields() -> None:
         outlook=Outlook(0.05, 4987),
     )  # fmt: skip
     numbers = re.findall(r"\d+\.\d+|\d[\d,]*", statement(estimate).replace("F1", "", 1))
-    fields = {0.70, 0.38, 0.80, 0.05, 5000.0}
+    fields = {0.70, 0.38, 0.80, 0.05, 5000.0, 10000.0}
     assert {float(number.replace(",", "")) for number in numbers} == fields
 
 

@@ -8,6 +8,7 @@ from evalsampling.inference.outlook import (
     Outlook,
     next_half_width,
     outlook,
+    range_in_words,
     rounded,
 )
 
@@ -63,3 +64,16 @@ def test_a_forecast_is_above_the_labels_so_far_as_it_is_said(now: int, said: int
     assert forecast is not None
     assert forecast > now
     assert rounded(forecast) == said
+
+
+@pytest.mark.parametrize(
+    ("labels", "rows", "words"),
+    [
+        (743, 10**6, "740 to 1,500 labels"),
+        (743, None, "740 to 1,500 labels"),
+        (743, 1200, "740 labels or more of the 1,200 rows"),
+    ],
+)
+def test_labels_are_said_as_a_range(labels: int, rows: int | None, words: str) -> None:
+    assert range_in_words(labels, rows) == words
+    assert Outlook(0.1, labels).most == 2 * labels

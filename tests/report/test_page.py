@@ -65,7 +65,7 @@ def section(anchor: str, *measures: dict[str, Any], **told: Any) -> str:
 
 
 def test_the_headline_is_what_the_number_says() -> None:
-    said = "F1 0.77 (0.71 to 0.83). For ± 0.05 expect about 70 labels."
+    said = "F1 0.77 (0.71 to 0.83). For ± 0.05 expect 70 to 140 labels."
     one = number("f1", 0.77, low=0.71, high=0.83, statement=said)
     assert said in section("summary", one)
     text = section("summary", one)
