@@ -185,9 +185,9 @@ class _Kinds:
                 # Rounding may put the mean of equal scores below them, and below a threshold.
                 np.clip(mean(outputs.score), least, greatest),
                 mean(outputs.probability),
-                cost=None if outputs.cost is None else mean(outputs.cost),
                 slices=None if outputs.slices is None else outputs.slices.take(order[first]),
                 tags=None if outputs.tags is None else outputs.tags[order][first],
+                magnitudes={name: mean(of) for name, of in outputs.magnitudes.items()},
             ),
             None if rate is None else mean(rate),
         )

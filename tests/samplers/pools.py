@@ -14,10 +14,10 @@ from evalsampling.pool.columns import with_slices
 from evalsampling.samplers import Sampler
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
-from evalsampling.stats.costs import CostClasses
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.magnitudes import MagnitudeClasses
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
 from evalsampling.stats.slices import SliceCodes
@@ -70,7 +70,7 @@ class Pool:
             prediction,
             np.repeat(self.leaf[:, None].astype(float), systems, axis=1),
             np.repeat(self.probability[:, None], systems, axis=1),
-            cost=self.cost,
+            magnitudes={} if self.cost is None else {"cost": self.cost},
             slices=None if self.rare is None else SliceCodes(NAMED, self.rare[:, None]),
         )
 
@@ -93,23 +93,24 @@ class Pool:
             counts = SignatureCounts.from_codes(codes, hash_integers(np.arange(len(self)), 0))
             signatures = Signatures.most_common(shape, counts, self.slots, len(named))
         leaves = self.leaves or int(self.leaf.max()) + 1
-        costs = None
+        magnitudes = {}
         if self.cost is not None:
             ends = float(self.cost.min()), float(self.cost.max())
-            costs = CostClasses.spanning(*ends, self.cost_classes)
+            magnitudes["cost"] = MagnitudeClasses.spanning(*ends, self.cost_classes)
         score = np.arange(leaves, dtype=float)
-        return CellGrid(np.arange(leaves), score, leaves, signatures, costs=costs, named=named)
+        bins = np.arange(leaves)
+        return CellGrid(bins, score, leaves, signatures, magnitudes=magnitudes, named=named)
 
     @functools.cached_property
     def _codes(self) -> np.ndarray:
-        return self.grid.codes(self.leaf, self.signature, self.cost)
+        return self.grid.codes(self.leaf, self.signature, self.outputs.magnitudes)
 
     @functools.cached_property
     def table(self) -> CellTable:
         systems = self.outputs.prediction.shape[1]
         columns = np.tile(self.probability, (1, 1 if systems == 1 else 1 + systems))
-        if self.grid.costs is not None:
-            relative = self.grid.costs.relative(self.cost, self.grid.costs.find(self.cost))
+        for name, classes in self.grid.magnitudes.items():
+            relative = classes.relative(self.outputs.magnitudes[name])
             columns = np.column_stack([columns, relative])
         sums = CellSums.from_rows(self.grid.cells, self._codes, columns)
         return self.grid.table(*sums.means(), self.classes)
