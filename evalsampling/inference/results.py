@@ -14,6 +14,7 @@ from evalsampling.inference.ratio_bias import Bias
 from evalsampling.inference.significance import Significance
 from evalsampling.inference.unsearched import Unsearched
 from evalsampling.stats.finite import finite
+from evalsampling.stats.magnitudes import BY
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,12 +64,15 @@ class Target:
 def place_of(name: str, targets: Sequence[Target]) -> int:
     """Return the place of the target of a name.
 
-    `name`: a measure's, if there is one target of it on the whole pool; or a title: ``f1 of new
-    where region=north``.
+    `name`: a measure's, with or without how rows count, if there is one target of it on the whole
+    pool; or a title: ``f1 of new where region=north``.
     """
     everywhere = range(len(targets))
     titled = [place for place in everywhere if targets[place].title == name]
-    matching = titled or [place for place in everywhere if targets[place].measure == name]
+    measures = [target.measure for target in targets]
+    if name not in measures:  # F1 may be `f1 by views`.
+        measures = [measure.partition(BY)[0] for measure in measures]
+    matching = titled or [place for place in everywhere if measures[place] == name]
     whole = [place for place in matching if targets[place].slice is None] or matching
     single = [place for place in whole if targets[place].against is None] or whole
     if len(single) == 1:

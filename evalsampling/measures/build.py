@@ -18,15 +18,15 @@ from evalsampling.measures.extremes import BY_KIND as EXTREME_OF
 from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.joint import OfParts, parts_of
 from evalsampling.measures.other_names import meant_by
-from evalsampling.measures.reweighted import BY, Reweighted
 from evalsampling.measures.sliced import Sliced
 from evalsampling.measures.weighted import Weighted
 from evalsampling.parts.references import load_object
 from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
-from evalsampling.spec.measures import COMPARISONS, EXTREMES, JOINT, ROWS
+from evalsampling.spec.measures import COMPARISONS, EXTREMES, JOINT
 from evalsampling.spec.parameters import check_name, construct
 from evalsampling.spec.slices import where_mapping
 from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.magnitudes import BY, ROWS
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.score_kinds import ORDER
 from evalsampling.stats.slices import SliceCodes, UnknownSliceError
@@ -424,11 +424,7 @@ def _inner_parts(measure: Measure) -> list[Measure]:
     parts = parts_of(measure.drawn_for)
     if isinstance(measure, Comparison):
         parts = measure.parts
-    return list(map(_unweighted, parts))
-
-
-def _unweighted(measure: Measure) -> Measure:
-    return _unweighted(measure.measure) if isinstance(measure, Reweighted) else measure
+    return [part.plain for part in parts]
 
 
 # --- what the measures require of the cells

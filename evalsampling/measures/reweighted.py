@@ -11,9 +11,6 @@ from evalsampling.measures.base import Component, Measure, Share, set_own
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
-BY = " by "
-"""Between the name of a measure and how its rows count, where a spec names weights."""
-
 
 class Reweighted(Measure):
     """Another measure with rows of weights w >= 0: g(E[w l] / E[w]), a measure of the pool.
@@ -45,6 +42,11 @@ class Reweighted(Measure):
     def __hash__(self) -> int:
         """Return a number that equal measures share."""
         return hash((type(self), self.name))
+
+    @property
+    def plain(self) -> Measure:
+        """The same measure of all rows of the pool, which all count the same."""
+        return self.measure.plain
 
     @property
     def is_of_known_rows(self) -> bool:

@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 
 from evalsampling.measures.base import Component, Measure, Share
-from evalsampling.measures.reweighted import BY, Reweighted
+from evalsampling.measures.reweighted import Reweighted
 from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.magnitudes import BY
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.slices import Where, as_tuples, described
 
@@ -79,5 +80,6 @@ class Sliced(Reweighted):
 def _named(name: str, title: str) -> str:
     """Return a name with the slice among its parameters."""
     name, by, rows = name.partition(BY)
-    with_slice = f"{name[:-1]}, {title})" if name.endswith(")") else f"{name}({title})"
-    return f"{with_slice}{by}{rows}"
+    if name.endswith(")"):
+        return f"{name[:-1]}, {title}){by}{rows}"
+    return f"{name}({title}){by}{rows}"

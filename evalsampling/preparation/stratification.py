@@ -321,7 +321,7 @@ class Stratification:
             f"{each.edges[-1]:.3g} cost about {100 * each.loss:.1f} % more than {name}s "
             "row by row would: fewer strata.leaves leave room for more classes"
             for name, each in self.magnitudes.items()
-            if each.loss > WORTH_A_WORD
+            if each.loss > WORTH_A_WORD and each.classes < MOST_CLASSES
         ]
 
     def _about_leaves(self, spec: EvaluationSpec, table: CellTable) -> list[str]:

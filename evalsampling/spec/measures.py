@@ -16,7 +16,7 @@ COMPARISONS = ("difference", "ratio")
 EXTREMES = ("least", "greatest")
 """Ways to sum up a measure of several slices: the names of `measures.extremes.BY_KIND`."""
 ROWS = "rows"
-"""What rows count by that all count the same: value of ``by``."""
+"""Value of ``by`` where rows all count the same, as in `stats.magnitudes`."""
 
 
 @dataclasses.dataclass(frozen=True)

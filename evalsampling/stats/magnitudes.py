@@ -9,6 +9,9 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 
 COST, WEIGHT = "cost", "weight"
 
+BY, ROWS = " by ", "rows"
+"""In the name of a measure, before how its rows count: by a column of weights, or all the same."""
+
 POWERS = {COST: -0.5, WEIGHT: 1.0}
 """Magnitudes in the order of a cell's code; the power of each that optimal chances go with."""
 
