@@ -39,7 +39,8 @@ class Pool:
         slots: most signatures that cells distinguish; every one by default.
         leaves: number of leaves; those up to the last with a row by default.
         cost: shape (n,): of labels; all the same by default.
-        cost_classes: most classes of costs.
+        cost_classes: most classes of costs, and of weights.
+        weight: shape (n,): how much rows count; all the same by default.
         rare: shape (n,): 1 for the rows of the slice ``part=rare``, which cells tell apart, else 0.
     """
 
@@ -53,6 +54,7 @@ class Pool:
     cost: np.ndarray | None = None
     cost_classes: int = 4
     rare: np.ndarray | None = None
+    weight: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.leaf)
@@ -70,9 +72,14 @@ class Pool:
             prediction,
             np.repeat(self.leaf[:, None].astype(float), systems, axis=1),
             np.repeat(self.probability[:, None], systems, axis=1),
-            magnitudes={} if self.cost is None else {"cost": self.cost},
+            magnitudes=self.magnitudes,
             slices=None if self.rare is None else SliceCodes(NAMED, self.rare[:, None]),
         )
+
+    @property
+    def magnitudes(self) -> dict[str, np.ndarray]:
+        given = {"cost": self.cost, "weight": self.weight}
+        return {name: values for name, values in given.items() if values is not None}
 
     @property
     def signature(self) -> np.ndarray:
@@ -93,10 +100,10 @@ class Pool:
             counts = SignatureCounts.from_codes(codes, hash_integers(np.arange(len(self)), 0))
             signatures = Signatures.most_common(shape, counts, self.slots, len(named))
         leaves = self.leaves or int(self.leaf.max()) + 1
-        magnitudes = {}
-        if self.cost is not None:
-            ends = float(self.cost.min()), float(self.cost.max())
-            magnitudes["cost"] = MagnitudeClasses.spanning(*ends, self.cost_classes)
+        magnitudes = {
+            name: MagnitudeClasses.spanning(values.min(), values.max(), self.cost_classes)
+            for name, values in self.magnitudes.items()
+        }
         score = np.arange(leaves, dtype=float)
         bins = np.arange(leaves)
         return CellGrid(bins, score, leaves, signatures, magnitudes=magnitudes, named=named)
