@@ -156,8 +156,8 @@ class MemoryPool:
             if len(values) != rows:
                 raise InputError(f"{name}: {len(values)} values for {rows} rows")
         batch = PoolBatch(pa.record_batch(arrays))
-        if checked.pool.condition is not None:  # Rows of weight 0 are left out.
-            batch = Filter.of(checked.pool.condition, batch.rows.schema).kept(batch)
+        counts = Filter.of_pool(checked.pool, batch.rows.schema)
+        batch = batch if counts is None else counts.kept(batch)
         sides = sides_of(checked.pool.id)
         if checked.pool.pairs is not None and sides is not None:
             batch = without_other_order(batch, sides, checked.seed)
