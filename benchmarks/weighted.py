@@ -1,10 +1,10 @@
-"""Measures coverage where rows count by lognormal weights, on pools of the corpus.
+"""Measures coverage where rows count by lognormal weights, on the pools of the corpus.
 
     python benchmarks/weighted.py run --workers 2                      # continues
     python benchmarks/weighted.py report                               # prints the table
 
-A row counts exp(z), z standard normal, of no connection with its label; or, with "with positives"
-in the name of the trial, half as much again where it is positive, which no score tells.
+A row counts exp(z), z standard normal, whatever its label; or, in the second case, half as much
+again where it is positive, which no score tells.
 """
 
 import dataclasses
@@ -20,10 +20,6 @@ import pools
 import pyarrow.parquet as pq
 import trials
 
-POOLS = ("gmsc-hgb", "mammography-svm", "coil2000-gnb", "febrl4-agree-count", "letter-Q-rf",
-         "stackoverflow-svm")  # fmt: skip
-"""Of rare and of common positives, with good and with bad scores."""
-
 CASES = {"lognormal": 1.0, "with positives": 1.5}
 """Factors of the weights of positives."""
 
@@ -36,7 +32,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = trials.parser(__doc__, "weighted", repeats=20, block=5)
     parser.set_defaults(pools=pools.CORPUS)
     options = parser.parse_args(argv)
-    chosen = options.only or POOLS
+    chosen = pools.chosen(options.only, pools.find(options.pools))
     if options.action == "run":
         study = trials.Study(
             functools.partial(_trial, options.pools, options.results / "pools"),

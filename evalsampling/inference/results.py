@@ -61,6 +61,13 @@ class Target:
         return 1.0 if self.bounds == (0.0, math.inf) else 0.0
 
 
+def full_name(name: str, targets: Sequence[Target]) -> str:
+    """Return the name of the one measure that is called so but for what rows count by, if any."""
+    measures = {target.measure for target in targets}
+    alike = [measure for measure in measures if measure.partition(BY)[0] == name]
+    return alike[0] if len(alike) == 1 and name not in measures else name
+
+
 def place_of(name: str, targets: Sequence[Target]) -> int:
     """Return the place of the target of a name.
 
@@ -69,10 +76,8 @@ def place_of(name: str, targets: Sequence[Target]) -> int:
     """
     everywhere = range(len(targets))
     titled = [place for place in everywhere if targets[place].title == name]
-    measures = [target.measure for target in targets]
-    if name not in measures:  # F1 may be `f1 by views`.
-        measures = [measure.partition(BY)[0] for measure in measures]
-    matching = titled or [place for place in everywhere if measures[place] == name]
+    measure = full_name(name, targets)
+    matching = titled or [place for place in everywhere if targets[place].measure == measure]
     whole = [place for place in matching if targets[place].slice is None] or matching
     single = [place for place in whole if targets[place].against is None] or whole
     if len(single) == 1:

@@ -98,7 +98,7 @@ def test_names_say_what_rows_count_by_wherever_they_are(job: Any) -> None:
     assert "F1 by rows " in text
     assert call("estimate", one.workspace, "--at-least", "accuracy=0.1").status == 0
     unclear = call("estimate", one.workspace, "--at-least", "f1=0.1").err
-    assert "2 estimates are called 'f1'; there are: 'f1 by views', 'f1 by rows'" in unclear
+    assert "no estimate 'f1'; there are: 'f1 by views', " in unclear
     page = one.directory / "report.html"
     assert call("report", one.workspace, "--to", page).status == 0
     shown = page.read_text()
@@ -210,3 +210,27 @@ def _numbers(tree: Any) -> list[float]:
         parts = tree.values() if isinstance(tree, dict) else tree
         return [number for part in parts for number in _numbers(part)]
     return [tree] if isinstance(tree, float) else []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tied", [False, True], ids=["independent", "heavier positives"])
+def test_intervals_hold_the_numbers_of_rows_with_lognormal_weights(job: Any, tied: bool) -> None:
+    """The default design, 60 evaluations of 150 labels.
+
+    With a true coverage of .95 the mean of three measures that err together is below .85 in less
+    than one of a thousand runs (binomial, 60 evaluations). No score tells that positives are heavy.
+    """
+    pool, rng = make_pool(4000, seed=8), np.random.default_rng(9)
+    label = np.array([pool.truth[id] for id in pool.table["id"].to_pylist()])
+    views = np.exp(rng.normal(size=4000)) * np.where(tied & (label == 1), 2.0, 1.0)
+    pool = Pool(pool.table.append_column("views", pa.array(views)), pool.truth)
+    one = job(pool, pool={"weight": "views"}, measure=["f1", "recall", "accuracy"])
+    truth = one.directory / "truth.csv"
+    lines = [f"{id},{label}" for id, label in pool.truth.items()]
+    truth.write_text("\n".join(["id,label", *lines]) + "\n")
+    options = ("--sampler", "calibrated", "--repeats", 60, "--budgets", 150, "--json")
+    told = call("simulate", one.spec, "--truth", truth, *options).json["results"]
+    assert [each["measure"] for each in told] == [
+        f"{m} by views" for m in ("f1", "recall", "accuracy")
+    ]
+    assert np.mean([each["coverage"] for each in told]) >= 0.85

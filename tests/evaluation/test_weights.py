@@ -1,4 +1,4 @@
-"""Pools whose rows count by weight, against pools in which each row stands as often as it counts."""
+"""Pools whose rows count by weight, against pools in which each row stands so often."""
 
 from typing import Any
 
