@@ -105,8 +105,8 @@ def entry_of(item: Any) -> Any:
         return BY_NAME.references(item)[-1]
     if not isinstance(item, Measure):
         return item
-    names = BY_NAME.references(type(item))
-    entry: dict[str, Any] = {"name": item.name if item.name in names else names[-1]}
+    names, (name, _, by) = BY_NAME.references(type(item)), item.name.partition(BY)
+    entry: dict[str, Any] = {"name": name if name in names else names[-1]}
     if isinstance(item, Averaged) and item.average:
         entry = {"name": item.family, "average": item.average}
     fields: Any = dataclasses.fields(item) if dataclasses.is_dataclass(item) else ()
@@ -114,7 +114,7 @@ def entry_of(item: Any) -> Any:
         value = getattr(item, field.name)
         if field.init and field.name not in GIVEN and value != field.default:
             entry[field.name] = list(value) if isinstance(value, tuple) else value
-    if item.name.endswith(f"{BY}{ROWS}"):
+    if by == ROWS:
         entry["by"] = ROWS
     if entry["name"] in ALPHA:
         entry.pop("alpha", None)
@@ -131,7 +131,10 @@ def counted(measure: Measure, spec: EvaluationSpec, by: str | None = None) -> Me
     if isinstance(measure, OfParts):
         raise InputError(f"{measure.name}: rows have weights, so give its name, not the object")
     measure = copy.copy(measure)
-    set_own(measure, name=f"{measure.name}{BY}{by or column}")
+    try:
+        set_own(measure, name=f"{measure.name}{BY}{by or column}")
+    except AttributeError as error:
+        raise InputError(f"measure: {measure.name}: its name must be an attribute") from error
     return measure if by == ROWS else Weighted(measure)
 
 

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from evalsampling import Evaluation, InputError
-from evalsampling.measures import Recall
+from evalsampling.measures import Joint, Recall, Sliced
+from evalsampling.measures.build import entry_of
 from tests.formats import FORMATS, formatted
 from tests.jobs import Job, Pool, call, make_pool
 
@@ -234,3 +235,28 @@ def test_intervals_hold_the_numbers_of_rows_with_lognormal_weights(job: Any, tie
         f"{m} by views" for m in ("f1", "recall", "accuracy")
     ]
     assert np.mean([each["coverage"] for each in told]) >= 0.85
+
+
+class Nameless(Recall):
+    """A measure whose name cannot say what rows count by."""
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """Its name."""
+        return "nameless"
+
+
+def test_objects_are_measures_of_rows_with_weights() -> None:
+    """A measure of slices, too; not one that is made of several, which a spec has a form for."""
+    table = counted_pool().table
+    frame = {name: table[name].to_pylist() for name in table.column_names}
+    where = {"part": "a"}
+    measure = [{"name": "recall", "where": where}]
+    evaluation = Evaluation.from_frame(frame, weight="views", measure=[Recall(), *measure])
+    assert [entry_of(each) for each in evaluation.measures] == [{"name": "recall"}, *measure]
+    names = [each.measure for each in evaluation.estimate([Recall(), Sliced(Recall(), where)])]
+    assert names == ["recall by views", "recall(part=a) by views"]
+    with pytest.raises(InputError, match="rows have weights, so give its name"):
+        evaluation.estimate(Joint((Recall(),)))
+    with pytest.raises(InputError, match="nameless: its name must be an attribute"):
+        evaluation.estimate(Nameless())
