@@ -121,13 +121,13 @@ def entry_of(item: Any) -> Any:
     return entry
 
 
-def counted(measure: Measure, spec: EvaluationSpec, by: str | None = None) -> Measure:
+def with_weights(measure: Measure, spec: EvaluationSpec, by: str | None = None) -> Measure:
     """Return a measure of rows that count by the weights of a spec, if it has any, or alike."""
     column = spec.pool.weight
     if column is None or isinstance(measure, Weighted):
         return measure
     if isinstance(measure, Sliced):
-        return Sliced(counted(measure.measure, spec, by), measure.where)
+        return Sliced(with_weights(measure.measure, spec, by), measure.where)
     if isinstance(measure, OfParts):
         raise InputError(f"{measure.name}: rows have weights, so give its name, not the object")
     measure = copy.copy(measure)
@@ -283,7 +283,7 @@ class _Builder:
         self._check_outputs(measure)
         if ":" in name:
             check_slices(measure, self.spec)
-        measure = counted(measure, self.spec, self.entry.by)
+        measure = with_weights(measure, self.spec, self.entry.by)
         return Sliced(measure, self.entry.where) if self.entry.where else measure
 
     def _import_own(self, loaded: Any) -> Measure:
