@@ -59,6 +59,14 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
             "measure": ["f1", "accuracy"],
         },
     ),
+    "weights and costs": (
+        {},
+        {
+            "pool": {**SCORED, "weight": "size", "cost": "s0.chance", "slices": ["new"]},
+            "strata": {"leaves": 12},
+            "measure": ["f1", {"name": "f1", "by": "rows"}, "accuracy"],
+        },
+    ),
     "kd": (
         {},
         {
