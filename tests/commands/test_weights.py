@@ -87,7 +87,7 @@ def test_all_labels_give_the_numbers_of_rows_that_stand_as_often_as_they_count(
     assert values_of(told)["recall(part=a) by views"] == pytest.approx(recall, rel=1e-14)
     at_one = [one for one in told["measures"] if one["threshold"] == 1.0 and not one["slice"]]
     points = [one["measure"] for one in at_one]
-    assert points == ["pr_curve.precision by views", "pr_curve.recall by views"]
+    assert points[:2] == ["pr_curve.precision by views", "pr_curve.recall by views"]
 
 
 def test_names_say_what_rows_count_by_wherever_they_are(job: Any) -> None:
