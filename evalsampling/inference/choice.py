@@ -174,7 +174,7 @@ def by_weights(
     size, heaviest = effective_size(weight), largest_share(weight)
     rounding = _ROUNDING * np.maximum(sample.mean(np.abs(influence)), np.abs(value))
     error = _without_rounding(np.sqrt(np.maximum(sample.variance(influence), 0.0)), rounding)
-    latest = sample.latest_variance(influence)
+    latest, effect = sample.latest_variance(influence), sample.cluster_effect(influence)
     terms = sample.by_question(sample.contributions(influence) ** 2) * (error > 0)
     # The variance that a single random row would have, estimated from the weighted sample.
     unit = sample.mean(influence**2) - sample.mean(influence) ** 2
@@ -199,6 +199,7 @@ def by_weights(
             confidence,
             None if latest is None else float(np.sqrt(latest[i])),
             support.expected_error,
+            sample.units,
         )
         gap = support.gap
         if number.error == 0:
@@ -221,6 +222,7 @@ def by_weights(
                 design_effect=design_effect(number.error, float(unit[i]), len(weight)),
                 largest_share=largest_share(number.terms),
                 largest_weight=heaviest,
+                cluster_effect=None if effect is None else float(effect[i]),
                 bias=support.bias,
                 significance=_test(number, gap) if is_compared else None,
             )

@@ -148,8 +148,10 @@ class Estimand:
 
     def gaps(self, fewest_of_each: int = 1) -> list[Gap | None]:
         """Return why labels allow no claim on each component, None if they do: see `find_gaps`."""
-        number = len(self.measure.components)
-        return find_gaps(self._shares, self._row, number, self._open_shares, fewest_of_each)
+        number, has_clusters = len(self.measure.components), self.inputs.sample.cluster is not None
+        return find_gaps(
+            self._shares, self._row, number, self._open_shares, fewest_of_each, has_clusters
+        )
 
     def fewest_rows(self, predictive: Predictive) -> IntArray:
         """Return the number of labelled rows of each component's scarcest share, shape (m,)."""
@@ -206,8 +208,8 @@ class Estimand:
 
     @functools.cached_property
     def _row(self) -> IntArray:
-        """A number that identifies the row of each answer in the domain, 0 and up without gaps."""
-        row = self.inputs.row[self.inputs.votes.row[self._answers]]
+        """A number of the row, or cluster, of each answer in the domain, 0 and up without gaps."""
+        row = self.inputs.unit[self.inputs.votes.row[self._answers]]
         return np.unique(row, return_inverse=True)[1].ravel()
 
     @functools.cached_property

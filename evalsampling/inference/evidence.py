@@ -14,8 +14,8 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 FEWEST_EVIDENCE = 10
 """Labelled rows that a share must have before an interval narrower than its range is given.
 
-With fewer, the variance estimated from labels is not reliable, and a model's interval depends
-mostly on its prior."""
+Rows of one cluster count once. With fewer, the variance estimated from labels is not reliable, and
+a model's interval depends mostly on its prior."""
 
 NARROW = 0.15
 """Share of the error predicted from scores below which one estimated from labels is too small."""
@@ -65,6 +65,7 @@ def find_gaps(
     components: int,
     open_shares: Sequence[Share],
     fewest_of_each: int = 1,
+    has_clusters: bool = False,
 ) -> list[Gap | None]:
     """Return, for each component of a measure, why its labels allow no claim; None if they do.
 
@@ -73,9 +74,10 @@ def find_gaps(
     them: if either is missing, the variance estimated from the labels does not reflect it. A share
     all of whose rows have a label is known, so it has no gap.
 
-    `row`: shape (n,): a number that identifies the row of the pool, 0 and up.
+    `row`: shape (n,): a number that identifies the row of the pool, or its cluster, 0 and up.
     `open_shares`: the same shares of unlabelled rows, or of what they may be.
     `fewest_of_each`: least number of labelled hits, and of labelled misses.
+    `has_clusters`: whether clusters are counted, not rows.
     """
     gaps: list[Gap | None] = [None] * components
     for share, unlabelled in zip(shares, open_shares, strict=True):
@@ -88,7 +90,7 @@ def find_gaps(
         scarce = np.minimum(hits, misses) < fewest_of_each
         blind = is_open & ((count < FEWEST_EVIDENCE) | scarce)
         for i in np.flatnonzero(blind).tolist():
-            gap = _gap(share, int(count[i]), int(hits[i]), int(misses[i]))
+            gap = _gap(share, int(count[i]), int(hits[i]), int(misses[i]), has_clusters)
             gaps[places[i]] = gaps[places[i]] or gap
     return gaps
 
@@ -102,8 +104,8 @@ def fewest_rows(
 ) -> IntArray:
     """Return the number of labelled rows of the scarcest share of each component, shape (m,).
 
-    A share all of whose rows have a label is known, so it is not scarce. Neither is a
-    share with `FEWEST_EVIDENCE` labelled rows if at least half of its expected rows are labelled:
+    Rows of one cluster, as ``row`` numbers them, count once. A share all of whose rows have a label
+    is known, so it is not scarce. Neither is a share with `FEWEST_EVIDENCE` labelled rows if at least half of its expected rows are labelled:
     the number of labelled rows varies little then. If no share is scarce, all labelled rows count.
 
     `expected`: expected number of each of the rows of ``open_shares``.
@@ -141,15 +143,25 @@ def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float)
     return Gap("missing weight", words)
 
 
-def _gap(share: Share, count: int, hits: int, misses: int) -> Gap:
-    """Return the gap of a share, given its numbers of labelled rows, hits and misses."""
+def _gap(share: Share, count: int, hits: int, misses: int, has_clusters: bool) -> Gap:
+    """Return the gap of a share, given its numbers of labelled rows, hits and misses.
+
+    They are numbers of clusters with such rows, where there are clusters.
+    """
     if count < FEWEST_EVIDENCE:
         seen = {0: "no", 1: "only one of the"}.get(count, f"only {count}")
         words = f"{seen} {share.rows_name} seen, fewer than {FEWEST_EVIDENCE}"
+        if has_clusters and count:
+            words = f"{share.rows_name} seen in {count} clusters, fewer than {FEWEST_EVIDENCE}"
         return Gap(f"few {share.rows_name}", words)
     missing = share.hit_name if hits < misses else share.miss_name
     number = min(hits, misses) or "no"
-    words = f"{number} {missing} among {count} {share.rows_name} seen"
+    where = (
+        f"the {share.rows_name} of {count} clusters"
+        if has_clusters
+        else (f"{count} {share.rows_name}")
+    )
+    words = f"{number} {missing} among {where} seen"
     return Gap(f"{number} {missing}", f"{words}, so {share.name} could be anything")
 
 

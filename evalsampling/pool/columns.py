@@ -16,7 +16,7 @@ from evalsampling.pool.rendering import rendered
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.slices import NULL
-from evalsampling.stats.arrays import FloatArray, UInt64Array
+from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.stats.hashing import hash_integers, hash_strings
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Coded
@@ -62,6 +62,7 @@ def read_outputs(
         cost=read_costs(batch, spec),
         slices=read_named_slices(batch, spec),
         tags=np.stack(tags, axis=1) if tags else None,
+        cluster=read_clusters(batch, spec),
     )
 
 
@@ -79,6 +80,16 @@ def read_costs(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray | None:
         spec.pool.cost, costs <= 0, lambda row: f"a label costs more than 0, got {costs[row]:g}"
     )
     return costs
+
+
+def read_clusters(batch: PoolBatch, spec: EvaluationSpec) -> IntArray | None:
+    """Return the number of each row's cluster, shape (n,), below 2^53, as a float holds it.
+
+    It is a part of the keyed hash of the cluster's name; None if the spec names no clusters.
+    """
+    if spec.pool.cluster is None:
+        return None
+    return (hash_ids(batch.ids(spec.pool.cluster), spec.seed) >> np.uint64(11)).astype(np.int64)
 
 
 def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.integer]:
@@ -198,7 +209,8 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     for system in pool.systems:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
-    named += [pool.cost, *pool.features, *spec.strata.columns, *pool.slices, *spec.named_slices]
+    named += [pool.cost, pool.cluster, *pool.features, *spec.strata.columns]
+    named += [*pool.slices, *spec.named_slices]
     named += pool.payload if payload else ()
     return list(dict.fromkeys(name for name in named if name is not None))
 

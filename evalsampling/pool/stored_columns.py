@@ -12,6 +12,8 @@ CELL, RANK, HASH, ID, FILE, ROW = "cell", "rank", "hash", "id", "file", "row"
 COST = "cost"
 """Column of the cost of a label, where labels differ in it."""
 
+CLUSTER = "cluster"
+"""Column of the numbers of clusters, where a spec names them."""
 
 TAGS = "tags."
 """Columns of the labels that each system predicts begin with this."""
@@ -27,8 +29,9 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
     """Return the systems' outputs as Arrow columns, by the names they are stored under.
 
     ``prediction.S``, ``score.S`` and ``probability.S.C`` for system number S and class code C, or
-    ``tags.S``, a bit for each of many labels; `COST` if labels differ in cost. ``within.K`` for
-    column number K of the slices that the spec names: the code of the row's value.
+    ``tags.S``, a bit for each of many labels; `COST` if labels differ in cost; `CLUSTER` if the
+    spec names clusters. ``within.K`` for column number K of the slices that the spec names: the
+    code of the row's value.
     """
     columns = {}
     for system in range(outputs.prediction.shape[1]):
@@ -44,6 +47,8 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
             )
     if outputs.cost is not None:
         columns[COST] = pa.array(outputs.cost)
+    if outputs.cluster is not None:
+        columns[CLUSTER] = pa.array(outputs.cluster)
     if outputs.slices is not None:
         codes = map(pa.array, outputs.slices.code.T)
         columns |= zip(_slice_names(outputs.slices.named), codes, strict=True)
@@ -61,12 +66,18 @@ def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
 
 
 def output_names(
-    systems: int, classes: int, costs: bool, named: Named, tagged: bool = False
+    systems: int,
+    classes: int,
+    costs: bool,
+    named: Named,
+    tagged: bool = False,
+    clusters: bool = False,
 ) -> list[str]:
     """Return the names of the columns that `output_columns` makes."""
     names = list(output_columns(Outputs.none(systems, 0 if tagged else classes)))
     names += [f"{TAGS}{system}" for system in range(systems)] if tagged else []
-    return [*names, *([COST] if costs else []), *_slice_names(named)]
+    names += [COST] * costs + [CLUSTER] * clusters
+    return [*names, *_slice_names(named)]
 
 
 def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named) -> Outputs:
@@ -92,4 +103,5 @@ def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named)
         cost=rows[COST].to_numpy() if COST in rows.column_names else None,
         tags=tags,
         slices=SliceCodes(named, np.stack(codes, axis=1)) if codes else None,
+        cluster=rows[CLUSTER].to_numpy() if CLUSTER in rows.column_names else None,
     )

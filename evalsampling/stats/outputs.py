@@ -27,6 +27,8 @@ class Outputs:
         cost: shape (n,): cost of a label, above 0, which no loss looks at; None if all cost the
             same.
         slices: which of the slices that the spec names each row is in; None if it names none.
+        cluster: shape (n,): a number, the same for rows of one cluster; None if the spec names no
+            clusters, and of cells.
     """
 
     prediction: IntArray
@@ -36,6 +38,7 @@ class Outputs:
     cost: FloatArray | None = None
     slices: SliceCodes | None = None
     tags: npt.NDArray[Any] | None = None
+    cluster: IntArray | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -47,7 +50,7 @@ class Outputs:
         columns = [*self.prediction.T, *self.score.T, *_flat(self.probability)]
         for part in (self.grades, self.tags):
             columns += [] if part is None else _flat(part)
-        columns += [] if self.cost is None else [self.cost]
+        columns += [each for each in (self.cost, self.cluster) if each is not None]
         return columns if self.slices is None else [*columns, *self.slices.code.T]
 
     def of_columns(self, columns: FloatArray) -> tuple["Outputs", int]:
@@ -63,13 +66,16 @@ class Outputs:
             parts.append(own)
         cost = None if self.cost is None else columns[:, taken]
         taken += self.cost is not None
+        cluster = None if self.cluster is None else columns[:, taken].astype(np.int64)
+        taken += self.cluster is not None
         slices = None
         if self.slices is not None:
             width = self.slices.code.shape[1]
             code = columns[:, taken : taken + width].astype(np.int64)
             slices, taken = SliceCodes(self.slices.named, code), taken + width
         prediction, score, probability, grades, tags = parts
-        return Outputs(prediction, score, probability, grades, cost, slices, tags), taken
+        made = Outputs(prediction, score, probability, grades, cost, slices, tags, cluster)
+        return made, taken
 
     def take(self, index: npt.ArrayLike) -> "Outputs":
         """Return some of the rows, by index or mask."""
@@ -79,7 +85,8 @@ class Outputs:
         tags = None if self.tags is None else self.tags[index]
         rows = self.prediction[index], self.score[index], self.probability[index]
         slices = None if self.slices is None else self.slices.take(index)
-        return Outputs(*rows, grades, cost, slices, tags)
+        cluster = None if self.cluster is None else self.cluster[index]
+        return Outputs(*rows, grades, cost, slices, tags, cluster)
 
     def within(self, where: Where) -> BoolArray:
         """Return which rows are in a slice, shape (n,): none of no rows.
@@ -109,22 +116,27 @@ class Outputs:
         grades = _joined_grades(parts)
         parts = [part for part in parts if len(part)] or parts[:1]
         tags = [part.tags for part in parts if part.tags is not None]
-        costs = [part.cost for part in parts if len(part)]
-        given = [cost for cost in costs if cost is not None]
         return cls(
             np.concatenate([part.prediction for part in parts]),
             np.concatenate([part.score for part in parts]),
             np.concatenate([part.probability for part in parts]),
             grades,
-            np.concatenate(given) if given and len(given) == len(costs) else None,
+            _joined([part.cost for part in parts if len(part)]),
             joined([part.slices for part in parts if len(part)]),
             np.concatenate(tags) if tags else None,
+            _joined([part.cluster for part in parts if len(part)]),
         )
 
 
 def _flat(values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
     """Return the columns of values of shape (n, ...)."""
     return [*values.reshape(len(values), math.prod(values.shape[1:])).T]
+
+
+def _joined(parts: Sequence[npt.NDArray[Any] | None]) -> npt.NDArray[Any] | None:
+    """Return the values of all parts, None if a part has none."""
+    given = [part for part in parts if part is not None]
+    return np.concatenate(given) if given and len(given) == len(parts) else None
 
 
 def _joined_grades(parts: Sequence[Outputs]) -> IntArray | None:

@@ -151,7 +151,12 @@ class PreparedPool:
         classes, has_costs = len(self.spec.labels.classes), pool.cost is not None
         tagged = self.spec.labels.space.tagged
         outputs = output_names(
-            len(pool.systems), classes, has_costs, self.spec.named_slices, tagged
+            len(pool.systems),
+            classes,
+            has_costs,
+            self.spec.named_slices,
+            tagged,
+            pool.cluster is not None,
         )
         slices = [SLICE_PREFIX + name for name in pool.slices]
         payload = [PAYLOAD_PREFIX + name for name in pool.payload]
