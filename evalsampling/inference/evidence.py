@@ -105,7 +105,8 @@ def fewest_rows(
     """Return the number of labelled rows of the scarcest share of each component, shape (m,).
 
     Rows of one cluster, as ``row`` numbers them, count once. A share all of whose rows have a label
-    is known, so it is not scarce. Neither is a share with `FEWEST_EVIDENCE` labelled rows if at least half of its expected rows are labelled:
+    is known, so it is not scarce. Neither is a share with `FEWEST_EVIDENCE` labelled rows if at
+    least half of its expected rows are labelled:
     the number of labelled rows varies little then. If no share is scarce, all labelled rows count.
 
     `expected`: expected number of each of the rows of ``open_shares``.
