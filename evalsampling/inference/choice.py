@@ -29,6 +29,7 @@ from evalsampling.inference import model_based
 from evalsampling.inference.anytime import BETTING, Gamble
 from evalsampling.inference.anytime import KIND as ANYTIME
 from evalsampling.inference.class_rates import ClassRates
+from evalsampling.inference.clusters import cluster_effect
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, NARROW, Evidence, Gap
 from evalsampling.inference.interval_methods import (
     BY_NAME,
@@ -174,7 +175,10 @@ def by_weights(
     size, heaviest = effective_size(weight), largest_share(weight)
     rounding = _ROUNDING * np.maximum(sample.mean(np.abs(influence)), np.abs(value))
     error = _without_rounding(np.sqrt(np.maximum(sample.variance(influence), 0.0)), rounding)
-    latest, effect = sample.latest_variance(influence), sample.cluster_effect(influence)
+    latest, effect = (
+        sample.latest_variance(influence),
+        cluster_effect(sample, influence, confidence),
+    )
     terms = sample.by_question(sample.contributions(influence) ** 2) * (error > 0)
     # The variance that a single random row would have, estimated from the weighted sample.
     unit = sample.mean(influence**2) - sample.mean(influence) ** 2

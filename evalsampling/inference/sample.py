@@ -281,17 +281,6 @@ class WeightedSample:
         rows = len(self.question)
         return self.units / max(self.units - 1, 1) * (rows - 1) / rows
 
-    def cluster_effect(self, values: FloatArray) -> FloatArray | None:
-        """Return how many times the variance of single rows the variance is, shape (m,).
-
-        It is at least 1, and None if no two rows share a cluster.
-        """
-        if self.cluster is None:
-            return None
-        alone = dataclasses.replace(self, cluster=None).variance(values)
-        ratio = np.divide(self.variance(values), alone, out=np.ones_like(alone), where=alone > 0)
-        return np.maximum(ratio, 1.0)
-
     def by_cluster(self, values: FloatArray) -> FloatArray:
         """Return the sum of values, shape (n, ...), over each cluster, or as they are."""
         if self.cluster is None:
