@@ -1,13 +1,21 @@
 """What it costs that labelled rows share clusters, and whether few clusters decide."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import scipy
 
 from evalsampling.inference.intervals import degrees_of_freedom
-from evalsampling.inference.sample import WeightedSample
+from evalsampling.inference.results import Estimate
+from evalsampling.inference.sample import WeightedSample, effective_size
 from evalsampling.stats.arrays import FloatArray
+
+FEWEST_CLUSTERS = 20
+"""Clusters, equally large ones, below which a warning says that there are few."""
+
+LARGEST_SHARE = 0.2
+"""Share of a variance above which a warning names the one cluster that makes it up."""
 
 
 def cluster_effect(
@@ -34,3 +42,22 @@ def _half_widths(sample: WeightedSample, influence: FloatArray, confidence: floa
     terms = sample.contributions(influence).T ** 2
     degrees = [degrees_of_freedom(np.nan_to_num(each), sample.units) for each in terms]
     return np.asarray(error * scipy.special.stdtrit(degrees, (1 + confidence) / 2))
+
+
+def doubts_about_clusters(sample: WeightedSample, estimates: Sequence[Estimate]) -> list[str]:
+    """Return warnings where few clusters, or one, decide how wide intervals are."""
+    if sample.cluster is None:
+        return []
+    worth, doubts = effective_size(np.bincount(sample.cluster).astype(np.float64)), []
+    if worth < FEWEST_CLUSTERS:
+        doubts.append(
+            f"pool.cluster: the labels are of {sample.units} clusters, worth {worth:.0f} of equal "
+            f"size; with fewer than {FEWEST_CLUSTERS} intervals are rough"
+        )
+    shares = [(one.largest_share or 0.0, one.target.title) for one in estimates if one.claims]
+    share, title = max(shares, default=(0.0, ""))
+    if share > LARGEST_SHARE:
+        doubts.append(
+            f"pool.cluster: one cluster makes up {100 * share:.0f} % of the variance of {title}"
+        )
+    return doubts

@@ -413,7 +413,7 @@ class DrawnMeasure:
         """Return the least and greatest value of each draw, shape (draws, m) each."""
         low, high = predictive.bounds(self.measure)
         if self.cluster_effect is not None:
-            low, high = self._spread(low, high)
+            low, high = self._spread(low, high, np.sqrt(self.cluster_effect))
         if self.own is None:
             return low, high
         place = predictive.domain.column, predictive.domain.value
@@ -421,8 +421,10 @@ class DrawnMeasure:
         noise = rng.standard_normal(len(low))
         return self.own.added_to(low, noise), self.own.added_to(high, noise)
 
-    def _spread(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of draws that are further from their median, by the root of the effect.
+    def _spread(
+        self, low: FloatArray, high: FloatArray, root: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of draws ``root`` times as far from their median, within the bounds.
 
         Interval, chance, test and band are all made of these draws.
         """
@@ -430,7 +432,6 @@ class DrawnMeasure:
             warnings.simplefilter("ignore", RuntimeWarning)  # A component may be undefined in all.
             median = np.nanmedian((low + high) / 2, axis=0)
         least, greatest = np.transpose([each.bounds for each in self.measure.components])
-        root = np.sqrt(self.cluster_effect)
         low, high = (
             np.clip(median + root * (end - median), least, greatest) for end in (low, high)
         )
