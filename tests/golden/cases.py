@@ -273,6 +273,9 @@ def _of_kinds() -> Cases:
         cases[f"costs by {name}"] = _scored(
             name, {"cost": "size"}, measure=["f1"], budget={"cost": 400}
         )
+    grouped = {"pool": {**SCORED, "cluster": "group"}, "measure": FEW}
+    for name in ("calibrated", "ais", "stratified", "poisson"):
+        cases[f"clusters by {name}"] = _case("grouped", grouped, sampler=name)
     for name in ("passive", "importance", "oasis", "ais", "poisson", "active_risk", "active_err"):
         cases[f"a stochastic oracle by {name}"] = _scored(
             name, measure=["f1"], labels={"oracle": "stochastic"}

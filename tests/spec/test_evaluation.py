@@ -103,6 +103,7 @@ EVERYTHING: list[dict[str, Any]] = [
     {"sampler": {"name": "oasis", "epsilon": 0.01, "strength": 4, "delta": 0.1, "draws": 9}},
     {"sampler": {"name": "ais", "model": "scores", "delta": 0.25}},
     {"sampler": {"name": "given", "weights": "math:hypot"}},
+    {"pool": {"path": "x", "cluster": "conversation"}},
 ]  # fmt: skip
 
 
@@ -161,6 +162,12 @@ def test_growing_rounds() -> None:
         ({"pool": None}, "pool: missing"),
         ({"pool": "x.parquet"}, "pool: must be a mapping, got 'x.parquet'"),
         ({"pool": {"path": 3}}, "pool.path: must be text, got 3"),
+        ({"pool": {"path": "x", "cluster": 3}}, "pool.cluster: must be text, got 3"),
+        ({"pool": {"path": "x", "cluster": "c"}, "labels": {"oracle": "stochastic"}},
+         "pool.cluster: takes labels.oracle: deterministic, one label a row"),
+        ({"pool": {"path": "x", "lists": {"items": "i"}, "cluster": "c",
+                   "systems": {"a": {"score": "s"}, "b": {"score": "t"}}}},
+         "pool.cluster: beside pool.lists, each query is by itself"),
         ({"measure": []}, "measure: the list is empty"),
         ({"budget": 0}, "budget: must be a whole number of at least 1, got 0"),
         ({"budget": True}, "budget: must be a whole number of at least 1, got True"),
