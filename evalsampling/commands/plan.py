@@ -155,7 +155,7 @@ def _of_clusters(
         labels /= float(table.count @ table.cost) / table.rows
     together, effect = clusters.drawn_together(labels), clusters.design_effect(labels)
     return (
-        f"Of {labels:,.0f} rows drawn evenly, {together:.2g} are expected in the cluster of each. "
+        f"Of {labels:,.0f} rows drawn evenly, {together:.3g} are expected in the cluster of each. "
         f"With a correlation of {CORRELATION:g} of labels in a cluster, variances are "
         f"{effect:.2f} times those of rows by themselves."
     )
@@ -180,14 +180,14 @@ def plan(options: PlanOptions) -> PlanResult:
             f"--power must be between {1 - spec.confidence:.3g}, the level of the test, and 1, "
             f"got {options.power:g}"
         )
+    if options.power is not None and spec.pool.cluster is not None:
+        raise InputError(
+            f"{options.spec}: --power is that of rows by themselves: leave pool.cluster out"
+        )
     if options.power is not None and not _compares(spec):
         raise InputError(
             f"{options.spec}: --power is that of a comparison, and no measure compares systems: "
             "name two systems or more in pool.systems"
-        )
-    if options.power is not None and spec.pool.cluster is not None:
-        raise InputError(
-            f"{options.spec}: --power is that of rows by themselves: leave pool.cluster out"
         )
     with unchanged(spec.pool):
         stratification = stratify_pool(spec)

@@ -98,7 +98,7 @@ def test_few_clusters_are_no_evidence() -> None:
     made = labelled("few")
     assert all(not one.claims for one in made.estimate())
     told = "\n".join(warned(made))
-    assert "clusters worth 6 equal ones, fewer than 10; the interval is the whole range" in told
+    assert "clusters worth 5 equal ones, fewer than 10; the interval is the whole range" in told
     assert "the labels are of 6 clusters, worth 6 of equal size" in told
 
 
