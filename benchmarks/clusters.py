@@ -61,7 +61,8 @@ def main(argv: list[str] | None = None) -> int:
         todo = trials.blocks([*_names(options)], options.repeats, options.block)
         trials.run(options, _Study(options.pools), todo, PLAN)
     else:
-        TABLE.make(options)
+        for table in TABLES:
+            table.make(options)
     return 0
 
 
@@ -210,7 +211,7 @@ def rows(options: argparse.Namespace) -> Iterator[list[str]]:
             yield [drawn, sizes, correlation, str(budget), *runs, *numbers]
 
 
-TABLE = tables.Table("clusters", HEADER, rows)
+TABLES = (tables.Table("clusters", HEADER, rows),)
 
 
 if __name__ == "__main__":
