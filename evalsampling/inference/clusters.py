@@ -8,7 +8,7 @@ import scipy
 
 from evalsampling.inference.intervals import degrees_of_freedom
 from evalsampling.inference.results import Estimate
-from evalsampling.inference.sample import WeightedSample, effective_size
+from evalsampling.inference.sample import WeightedSample
 from evalsampling.stats.arrays import FloatArray
 
 FEWEST_CLUSTERS = 20
@@ -48,10 +48,10 @@ def doubts_about_clusters(sample: WeightedSample, estimates: Sequence[Estimate])
     """Return warnings where few clusters, or one, decide how wide intervals are."""
     if sample.cluster is None:
         return []
-    worth, doubts = effective_size(np.bincount(sample.cluster).astype(np.float64)), []
+    worth, doubts = sample.units, []
     if worth < FEWEST_CLUSTERS:
         doubts.append(
-            f"pool.cluster: the labels are of {sample.units} clusters, worth {worth:.0f} of equal "
+            f"pool.cluster: the labels are of {sample.clusters} clusters, worth {worth} of equal "
             f"size; with fewer than {FEWEST_CLUSTERS} intervals are rough"
         )
     shares = [(one.largest_share or 0.0, one.target.title) for one in estimates if one.claims]

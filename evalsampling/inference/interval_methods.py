@@ -43,7 +43,7 @@ class SampledNumber:
         confidence: confidence of the interval, in (0, 1).
         latest_error: standard error under the latest proposal, None if there is none.
         expected_error: standard error predicted from scores and labels, None if it is unknown.
-        units: number of independent terms: clusters with a label; None for the draws.
+        units: number of independent terms where rows share clusters; None for the draws.
     """
 
     target: Target

@@ -44,7 +44,7 @@ class WeightedSample:
             a question, and several may have the same question; None if an entry is a question.
         centre: shape (groups,): factor of the weighted sum of a group in the deviations that are
             its `contributions`; None if it is the correction.
-        cluster: shape (n,): number of the cluster of each question, in [0, `units`); None if no
+        cluster: shape (n,): number of the cluster of each question, in [0, `clusters`); None if no
             two share one.
     """
 
@@ -201,9 +201,20 @@ class WeightedSample:
         return dataclasses.replace(self, cluster=number)
 
     @functools.cached_property
+    def clusters(self) -> int:
+        """Number of clusters of the rows; of each row by itself the number of rows."""
+        return len(self.question) if self.cluster is None else int(self.cluster.max()) + 1
+
+    @functools.cached_property
     def units(self) -> int:
-        """Number of independent terms: clusters, or draws whose row has a label."""
-        return self.answered if self.cluster is None else int(self.cluster.max()) + 1
+        """Number of independent terms: draws whose row has a label.
+
+        Of clusters it is the number of equally large ones that would be worth as much, at least 2.
+        """
+        if self.cluster is None:
+            return self.answered
+        rows = np.bincount(self.cluster).astype(np.float64)
+        return max(math.floor(effective_size(rows) + 1e-9), 2)
 
     def with_latest(self, weight: FloatArray) -> "WeightedSample":
         """Return the sample with weights under the latest proposal added, for `latest_variance`.
@@ -279,13 +290,13 @@ class WeightedSample:
     def _more(self) -> float:
         """The factor of the variance for as few clusters as there are."""
         rows = len(self.question)
-        return self.units / max(self.units - 1, 1) * (rows - 1) / rows
+        return self.clusters / max(self.clusters - 1, 1) * (rows - 1) / rows
 
     def by_cluster(self, values: FloatArray) -> FloatArray:
         """Return the sum of values, shape (n, ...), over each cluster, or as they are."""
         if self.cluster is None:
             return values
-        sums = np.zeros((self.units, *values.shape[1:]))
+        sums = np.zeros((self.clusters, *values.shape[1:]))
         np.add.at(sums, self.cluster, values)
         return sums
 
