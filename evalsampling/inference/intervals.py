@@ -4,10 +4,9 @@ All are design-based: they rest on the estimate, its standard error and the way 
 and on no model of the labels. Of their arguments ``value`` is the estimate, finite;
 ``standard_error`` is at least 0, of shares above 0; ``confidence`` is in (0, 1); ``bounds`` are the
 least and the greatest value that the measure can have; ``draws``, at least 2, is how many draws the
-estimate is computed from, ``clusters`` how many equally large clusters they are worth, where
-draws share clusters;
-``degrees`` are the degrees of freedom of the variance estimate, above 0,
-not always whole; infinity gives the normal interval.
+estimate is computed from, ``clusters`` how many equally large clusters they are worth, where draws
+share clusters; ``degrees`` are the degrees of freedom of the variance estimate, above 0, not always
+whole; infinity gives the normal interval.
 
 References:
     C. J. Clopper and E. S. Pearson, *The use of confidence or fiducial limits illustrated in the
