@@ -160,7 +160,7 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
     "slices": (
         {},
         {
-            "pool": {**SCORED, "slices": ["city", "year", "new"]},
+            "pool": {**SCORED, "slices": ["city", "year", "new"], "cluster": "name"},
             "measure": ["f1", "precision"],
         },
     ),

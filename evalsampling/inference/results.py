@@ -124,7 +124,7 @@ class Estimate:
         warnings: what a reader must know before trusting the interval.
         effective_size: number of equally weighted labels that would be worth as much (Kish).
         design_effect: variance divided by that of a simple random sample of the same size.
-        largest_share: largest share of the variance that comes from a single row.
+        largest_share: largest share of the variance that comes from a single row, or cluster.
         largest_weight: largest share of the total weight of labelled rows that a single one has.
         reliable: whether the default interval claims anything and no warning speaks against it.
         sensitivity: the model-based interval for other shares of hidden positives, if it is the
@@ -139,6 +139,8 @@ class Estimate:
             speaks against the interval.
         bias: second-order bias; None if it is unknown, or zero by design.
         significance: significance of a comparison of two systems, else None.
+        cluster_effect: how many times the variance of rows by themselves the variance is, at least
+            1; None if no two labelled rows share a cluster.
     """
 
     target: Target
@@ -161,6 +163,7 @@ class Estimate:
     notes: tuple[str, ...] = ()
     bias: Bias | None = None
     significance: Significance | None = None
+    cluster_effect: float | None = None
 
     @property
     def measure(self) -> str:

@@ -16,7 +16,7 @@ from evalsampling.pool.rendering import rendered
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.slices import NULL
-from evalsampling.stats.arrays import FloatArray, UInt64Array
+from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.stats.hashing import hash_integers, hash_strings
 from evalsampling.stats.magnitudes import COST, WEIGHT
 from evalsampling.stats.outputs import Outputs
@@ -63,6 +63,7 @@ def read_outputs(
         slices=read_named_slices(batch, spec),
         tags=np.stack(tags, axis=1) if tags else None,
         magnitudes=read_magnitudes(batch, spec),
+        cluster=read_clusters(batch, spec),
     )
 
 
@@ -82,6 +83,16 @@ def read_magnitudes(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, FloatAr
             raise batch.error(column, row, f"{words[name]}, got {values[row]:g}")
         magnitudes[name] = values
     return magnitudes
+
+
+def read_clusters(batch: PoolBatch, spec: EvaluationSpec) -> IntArray | None:
+    """Return the number of each row's cluster, shape (n,), below 2^53, as a float holds it.
+
+    It is a part of the keyed hash of the cluster's name; None if the spec names no clusters.
+    """
+    if spec.pool.cluster is None:
+        return None
+    return (hash_ids(batch.ids(spec.pool.cluster), spec.seed) >> np.uint64(11)).astype(np.int64)
 
 
 def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.integer]:
@@ -201,7 +212,7 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     for system in pool.systems:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
-    named += [*pool.magnitudes.values(), *pool.features, *spec.strata.columns]
+    named += [*pool.magnitudes.values(), pool.cluster, *pool.features, *spec.strata.columns]
     named += [*pool.slices, *spec.named_slices]
     named += [] if spec.labels.at_hand is None else spec.labels.at_hand.columns
     named += pool.payload if payload else ()

@@ -17,6 +17,9 @@ GIVEN, GIVEN_NUMBER = "given", "given.number"
 """Columns of the code of a label that a row had already, null where it had none, and of the chance
 or weight that it was drawn with."""
 
+CLUSTER = "cluster"
+"""Column of the numbers of clusters, where a spec names them."""
+
 TAGS = "tags."
 """Columns of the labels that each system predicts begin with this."""
 
@@ -31,8 +34,9 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
     """Return the systems' outputs as Arrow columns, by the names they are stored under.
 
     ``prediction.S``, ``score.S`` and ``probability.S.C`` for system number S and class code C, or
-    ``tags.S``, a bit for each of many labels; the names of magnitudes that rows differ in.
-    ``within.K`` for column number K of the slices that the spec names: the code of the row's value.
+    ``tags.S``, a bit for each of many labels; the names of magnitudes that rows differ in;
+    `CLUSTER` if the spec names clusters. ``within.K`` for column number K of the slices that the
+    spec names: the code of the row's value.
     """
     columns = {}
     for system in range(outputs.prediction.shape[1]):
@@ -47,6 +51,8 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
                 pa.binary(bits.shape[1]), len(bits), [None, pa.py_buffer(bits.tobytes())]
             )
     columns |= _magnitude_columns(outputs)
+    if outputs.cluster is not None:
+        columns[CLUSTER] = pa.array(outputs.cluster)
     if outputs.slices is not None:
         codes = map(pa.array, outputs.slices.code.T)
         columns |= zip(_slice_names(outputs.slices.named), codes, strict=True)
@@ -73,12 +79,17 @@ def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
 
 
 def output_names(
-    systems: int, classes: int, magnitudes: Iterable[str], named: Named, tagged: bool = False
+    systems: int,
+    classes: int,
+    magnitudes: Iterable[str],
+    named: Named,
+    tagged: bool = False,
+    clusters: bool = False,
 ) -> list[str]:
     """Return the names of the columns that `output_columns` makes."""
     names = list(output_columns(Outputs.none(systems, 0 if tagged else classes)))
     names += [f"{TAGS}{system}" for system in range(systems)] if tagged else []
-    return [*names, *magnitudes, *_slice_names(named)]
+    return [*names, *magnitudes, *[CLUSTER] * clusters, *_slice_names(named)]
 
 
 def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named) -> Outputs:
@@ -104,4 +115,5 @@ def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named)
         tags=tags,
         slices=SliceCodes(named, np.stack(codes, axis=1)) if codes else None,
         magnitudes=magnitudes_of(rows),
+        cluster=rows[CLUSTER].to_numpy() if CLUSTER in rows.column_names else None,
     )

@@ -137,6 +137,7 @@ class _Kinds:
     ) -> "_Kinds":
         columns = [cell, label, *outputs.prediction.T]
         columns += [] if outputs.slices is None else list(outputs.slices.code.T)
+        columns += [] if outputs.cluster is None else [outputs.cluster]
         for system, (cuts, by_probability) in enumerate(zip(edges, fine, strict=True)):
             if len(cuts):
                 columns.append(np.searchsorted(cuts, outputs.score[:, system], side="right"))
@@ -190,6 +191,7 @@ class _Kinds:
                 slices=None if outputs.slices is None else outputs.slices.take(order[first]),
                 tags=None if outputs.tags is None else outputs.tags[order][first],
                 magnitudes={name: mean(of) for name, of in outputs.magnitudes.items()},
+                cluster=None if outputs.cluster is None else outputs.cluster[order][first],
             ),
             None if rate is None else mean(rate),
         )

@@ -33,7 +33,7 @@ from evalsampling.spec.where import AllOf, AnyOf, Condition, IsNull, Relation, r
 KEYS = (
     "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems", "slices",
     "features", "variance", "lists", "cost", "weight", "logits", "table", "where",
-    "score_is", "pairs",
+    "score_is", "pairs", "cluster",
 )  # fmt: skip
 """Keys of the section ``pool``."""
 
@@ -76,6 +76,8 @@ class PoolSpec:
             grade; and it has no prediction.
         cost: numeric column of the cost of a label, above 0; None if all labels cost the same.
         weight: numeric column of how much a row counts, at least 0; None if all count the same.
+        cluster: column whose value rows of one cluster share, integers or strings; None if each row
+            is by itself.
         table: that has the rows; None if files have.
         where: condition in SQL that rows must satisfy, None for all: see `spec.where`.
         score_is: what `score` is, see `SystemSpec`; None to find out.
@@ -99,6 +101,7 @@ class PoolSpec:
     lists: ListsSpec | None = None
     cost: str | None = None
     weight: str | None = None
+    cluster: str | None = None
     table: TableSpec | None = None
     where: str | None = None
     score_is: str | None = None
@@ -181,6 +184,7 @@ def read_pool(
         lists=lists,
         cost=section.text("cost"),
         weight=section.text("weight"),
+        cluster=_cluster(section, lists is not None, labels),
         table=table,
         where=where,
         pairs=_pairs(section, id),
@@ -290,6 +294,16 @@ def _pairs(section: Section, id: IdColumns) -> str | None:
     return UNORDERED
 
 
+def _cluster(section: Section, has_lists: bool, labels: LabelsSpec) -> str | None:
+    """Return the key ``cluster``, None if it is missing."""
+    cluster = section.text("cluster")
+    if cluster is not None and has_lists:
+        raise InputError("pool.cluster: beside pool.lists, each query is by itself")
+    if cluster is not None and labels.oracle == "stochastic":
+        raise InputError("pool.cluster: takes labels.oracle: deterministic, one label a row")
+    return cluster
+
+
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``pool`` with every default filled in."""
     lists, score_key, first = pool.lists, labels.space.score_key, pool.systems[0]
@@ -311,6 +325,7 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
             "slices": list(pool.slices) or None,
             "features": list(pool.features) or None,
             **pool.magnitudes,
+            "cluster": pool.cluster,
             "payload": [shown_mapping(name, pool.masks.get(name)) for name in pool.payload],
             "scorer": pool.scorer,
         }

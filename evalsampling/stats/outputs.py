@@ -28,6 +28,8 @@ class Outputs:
         magnitudes: shape (n,) each: what rows differ in, by name: the cost of a label, which no
             loss looks at, and the weight of a row, both above 0.
         slices: which of the slices that the spec names each row is in; None if it names none.
+        cluster: shape (n,): a number, the same for rows of one cluster; None if the spec names no
+            clusters, and of cells.
     """
 
     prediction: IntArray
@@ -37,6 +39,7 @@ class Outputs:
     magnitudes: Mapping[str, FloatArray] = dataclasses.field(default_factory=dict)
     slices: SliceCodes | None = None
     tags: npt.NDArray[Any] | None = None
+    cluster: IntArray | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -59,6 +62,7 @@ class Outputs:
         for part in (self.grades, self.tags):
             columns += [] if part is None else _flat(part)
         columns += self.magnitudes.values()
+        columns += [] if self.cluster is None else [self.cluster]
         return columns if self.slices is None else [*columns, *self.slices.code.T]
 
     def of_columns(self, columns: FloatArray) -> tuple["Outputs", int]:
@@ -74,13 +78,16 @@ class Outputs:
             parts.append(own)
         magnitudes = {name: columns[:, taken + i] for i, name in enumerate(self.magnitudes)}
         taken += len(magnitudes)
+        cluster = None if self.cluster is None else columns[:, taken].astype(np.int64)
+        taken += self.cluster is not None
         slices = None
         if self.slices is not None:
             width = self.slices.code.shape[1]
             code = columns[:, taken : taken + width].astype(np.int64)
             slices, taken = SliceCodes(self.slices.named, code), taken + width
         prediction, score, probability, grades, tags = parts
-        return Outputs(prediction, score, probability, grades, magnitudes, slices, tags), taken
+        made = Outputs(prediction, score, probability, grades, magnitudes, slices, tags, cluster)
+        return made, taken
 
     def take(self, index: npt.ArrayLike) -> "Outputs":
         """Return some of the rows, by index or mask."""
@@ -90,7 +97,8 @@ class Outputs:
         tags = None if self.tags is None else self.tags[index]
         rows = self.prediction[index], self.score[index], self.probability[index]
         slices = None if self.slices is None else self.slices.take(index)
-        return Outputs(*rows, grades, magnitudes, slices, tags)
+        cluster = None if self.cluster is None else self.cluster[index]
+        return Outputs(*rows, grades, magnitudes, slices, tags, cluster)
 
     def within(self, where: Where) -> BoolArray:
         """Return which rows are in a slice, shape (n,): none of no rows.
@@ -130,12 +138,19 @@ class Outputs:
             {name: np.concatenate([each[name] for each in known]) for name in shared if known},
             joined([part.slices for part in parts if len(part)]),
             np.concatenate(tags) if tags else None,
+            _joined([part.cluster for part in parts if len(part)]),
         )
 
 
 def _flat(values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
     """Return the columns of values of shape (n, ...)."""
     return [*values.reshape(len(values), math.prod(values.shape[1:])).T]
+
+
+def _joined(parts: Sequence[npt.NDArray[Any] | None]) -> npt.NDArray[Any] | None:
+    """Return the values of all parts, None if a part has none."""
+    given = [part for part in parts if part is not None]
+    return np.concatenate(given) if given and len(given) == len(parts) else None
 
 
 def _joined_grades(parts: Sequence[Outputs]) -> IntArray | None:

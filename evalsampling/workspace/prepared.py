@@ -151,7 +151,12 @@ class PreparedPool:
         pool = self.spec.pool
         classes, tagged = len(self.spec.labels.classes), self.spec.labels.space.tagged
         outputs = output_names(
-            len(pool.systems), classes, pool.magnitudes, self.spec.named_slices, tagged
+            len(pool.systems),
+            classes,
+            pool.magnitudes,
+            self.spec.named_slices,
+            tagged,
+            pool.cluster is not None,
         )
         slices = [SLICE_PREFIX + name for name in pool.slices]
         payload = [PAYLOAD_PREFIX + name for name in pool.payload]

@@ -285,6 +285,9 @@ def _of_kinds() -> Cases:
     cases["weights and costs"] = _scored(
         "calibrated", {"weight": "size", "cost": "s0.chance", "slices": ["new"]}, measure=["recall"]
     )
+    grouped = {"pool": {**SCORED, "cluster": "group"}, "measure": FEW}
+    for name in ("calibrated", "ais", "stratified", "poisson"):
+        cases[f"clusters by {name}"] = _case("grouped", grouped, sampler=name)
     for name in ("passive", "importance", "oasis", "ais", "poisson", "active_risk", "active_err"):
         cases[f"a stochastic oracle by {name}"] = _scored(
             name, measure=["f1"], labels={"oracle": "stochastic"}
