@@ -59,6 +59,14 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
             "measure": ["f1", "accuracy"],
         },
     ),
+    "weights and costs": (
+        {},
+        {
+            "pool": {**SCORED, "weight": "size", "cost": "s0.chance", "slices": ["new"]},
+            "strata": {"leaves": 12},
+            "measure": ["f1", {"name": "f1", "by": "rows"}, "accuracy"],
+        },
+    ),
     "kd": (
         {},
         {
@@ -152,7 +160,7 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
     "slices": (
         {},
         {
-            "pool": {**SCORED, "slices": ["city", "year", "new"]},
+            "pool": {**SCORED, "slices": ["city", "year", "new"], "cluster": "name"},
             "measure": ["f1", "precision"],
         },
     ),

@@ -23,6 +23,7 @@ def small_pool(seed: int, costs: bool = False) -> Pool:
         label=rng.integers(0, 3, rows),
         slice=rng.integers(-1, 2, (rows, 1)),
         cost=rng.choice([1.0, 2.0, 5.0], rows) if costs else None,
+        weight=rng.choice([0.1, 0.7, 90.0], rows) if costs else None,
         rare=rng.integers(0, 2, rows),
     )
 

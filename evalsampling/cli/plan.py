@@ -68,6 +68,8 @@ def _what_to_expect(result: PlanResult) -> list[str]:
     if any(row.half_width_low is not None for row in result.errors):
         why = "" if result.believed else "; the scores do not tell more"
         sentences.append(f"Nine real pools in ten were in such ranges{why}.")
+    if result.clusters is not None:
+        sentences.append(result.clusters)
     if result.votes > 1 and not result.by_cost:
         sentences.append(f"A label takes {result.votes} answers, of as many annotators.")
     return hanging(sentences)

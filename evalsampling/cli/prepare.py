@@ -57,7 +57,7 @@ def _checked(spec: str, result: CheckResult) -> str:
         problems = counted(len(result.problems), "problem")
         return "\n".join([*result.problems, f"{spec}: {problems}"])
     files = counted(result.files or 0, "file")
-    rows = "rows that satisfy pool.where" if result.rows is None else counted(result.rows, "row")
+    rows = "rows that are of the pool" if result.rows is None else counted(result.rows, "row")
     looked_at = f"the first {result.looked_at:,} were" if result.looked_at != 1 else "the first was"
     text = f"{spec}: nothing wrong found; {rows} in {files}, of which {looked_at} looked at"
     return text if result.scores is None else f"{text}\nscores of these: {result.scores}"

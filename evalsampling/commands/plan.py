@@ -13,7 +13,7 @@ from evalsampling.inference.label_likelihood import doubts, expected_likelihood
 from evalsampling.measures.build import Range, assumed_ranges, build_measures
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.source import pinned, unchanged
-from evalsampling.preparation.local import read_table, stratify_pool
+from evalsampling.preparation.local import read_shared_clusters, read_table, stratify_pool
 from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler
@@ -21,7 +21,8 @@ from evalsampling.simulation.imagined import is_believed
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.cells import expected_of_verdicts
+from evalsampling.stats.cells import CellTable, expected_of_verdicts
+from evalsampling.stats.clusters import CORRELATION, SharedClusters
 from evalsampling.telemetry import logs, progress
 from evalsampling.telemetry.logs import LOG
 
@@ -117,6 +118,7 @@ class PlanResult(Result):
         scores: what was made of the scores, in a sentence; None where labels are no classes.
         assumed: what is reckoned with, in words that follow an if; likewise.
         votes: answers wanted for each row.
+        clusters: what is reckoned with where rows share clusters, in sentences, else None.
     """
 
     errors: tuple[PlannedError, ...]
@@ -126,6 +128,7 @@ class PlanResult(Result):
     scores: str | None = None
     assumed: str = "the scores' probabilities are right"
     votes: int = 1
+    clusters: str | None = None
 
     def to_json(self) -> Any:
         """Return the list that `plan --json` prints."""
@@ -155,6 +158,21 @@ def _compares(spec: EvaluationSpec) -> bool:
     return any(isinstance(measure, Comparison) for measure in measures)
 
 
+def _of_clusters(
+    clusters: SharedClusters, errors: Sequence[PlannedError], spec: EvaluationSpec, table: CellTable
+) -> str:
+    """Return what is reckoned with where rows share clusters, at the largest budget."""
+    labels = max(row.budget or 0 for row in errors)
+    if spec.money is not None and table.cost is not None:
+        labels /= float(table.count @ table.cost) / table.rows
+    together, effect = clusters.drawn_together(labels), clusters.design_effect(labels)
+    return (
+        f"Of {labels:,.0f} rows drawn evenly, {together:.3g} are expected in the cluster of each. "
+        f"With a correlation of {CORRELATION:g} of labels in a cluster, variances are "
+        f"{effect:.2f} times those of rows by themselves."
+    )
+
+
 def plan(options: PlanOptions) -> PlanResult:
     """Return the errors to expect if the scores' probabilities are right.
 
@@ -174,6 +192,10 @@ def plan(options: PlanOptions) -> PlanResult:
             f"--power must be between {1 - spec.confidence:.3g}, the level of the test, and 1, "
             f"got {options.power:g}"
         )
+    if options.power is not None and spec.pool.cluster is not None:
+        raise InputError(
+            f"{options.spec}: --power is that of rows by themselves: leave pool.cluster out"
+        )
     if options.power is not None and not _compares(spec):
         raise InputError(
             f"{options.spec}: --power is that of a comparison, and no measure compares systems: "
@@ -182,6 +204,7 @@ def plan(options: PlanOptions) -> PlanResult:
     with unchanged(spec.pool):
         stratification = stratify_pool(spec)
         table = read_table(spec, stratification)
+        clusters = read_shared_clusters(spec)
     decided = stratification.decided(spec)
     believed = is_believed(decided, table)
     names = options.sampler or _own_and_passive(spec, stratification.ranges)
@@ -198,6 +221,7 @@ def plan(options: PlanOptions) -> PlanResult:
             power=options.power,
             effect=options.effect,
             report=progress.advance,
+            clusters=clusters,
         )
     has_scores = spec.has_classes and not table.exchangeable
     likelihood = expected_likelihood(table) if believed and has_scores else None
@@ -212,7 +236,13 @@ def plan(options: PlanOptions) -> PlanResult:
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
     scores = what_scores_say(spec, stratification, table)
     result = PlanResult(
-        errors, spec.money is not None, warnings, believed, scores, votes=spec.labels.votes
+        errors,
+        spec.money is not None,
+        warnings,
+        believed,
+        scores,
+        votes=spec.labels.votes,
+        clusters=None if clusters is None else _of_clusters(clusters, errors, spec, table),
     )
     if stratification.expects_guesses:
         return dataclasses.replace(result, assumed=expected_of_verdicts())

@@ -32,6 +32,7 @@ from evalsampling.measures.build import (
     build_measures,
     check_slices,
     choose_measures,
+    with_weights,
 )
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.extremes import Extreme
@@ -250,7 +251,7 @@ class Analysis:
                 assert self.spec is not None
                 chosen += choose_measures(entry, self.measures, self.spec, self.ranges)
             elif isinstance(entry, Measure):
-                chosen.append(entry)
+                chosen.append(entry if self.spec is None else with_weights(entry, self.spec))
             else:
                 raise InputError(f"no measure: {entry!r}")
         return self._with_slices(chosen)

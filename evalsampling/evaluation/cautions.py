@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.labels_at_hand import contradictions
 from evalsampling.evaluation.missing_labels import missing_beside_labels
+from evalsampling.inference.clusters import doubts_about_clusters
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.results import Estimate, brief, is_narrow, is_significant
 from evalsampling.labels.tally import Awaited
@@ -32,6 +33,10 @@ def cautions(
             * bool(len(missing_beside_labels(analysis.history)))
         )
     warnings += about_labels
+    if analysis.history.outputs.cluster is not None and labels:
+        sample = analysis.sampler.weigh(analysis.table, analysis.history)
+        clusters = sample.clustered(analysis.history.outputs.cluster)
+        warnings += doubts_about_clusters(clusters, estimates)
     if awaited is not None and awaited.advice:
         warnings.append(awaited.advice)
     if analysis.spec is not None and not (awaited and awaited.total):

@@ -9,7 +9,7 @@ from evalsampling.evaluation.statement import display_name, is_due_to_unmet
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook, range_in_words, rounded
-from evalsampling.inference.results import TIE, Estimate, Target, place_of
+from evalsampling.inference.results import TIE, Estimate, Target, full_name, place_of
 from evalsampling.report.numbers import MOST_DIGITS, OUTCOMES, shown, shown_range
 from evalsampling.spec.gates import Gate, GatesSpec
 from evalsampling.stats.finite import finite
@@ -118,10 +118,11 @@ def all_reached(gates: Iterable[GateResult]) -> bool | None:
 def _places(gates: GatesSpec, targets: Sequence[Target]) -> Iterator[tuple[Gate, int]]:
     """Yield each gate with the place of its number; of a measure of several systems with each."""
     for gate in gates:
+        number = full_name(gate.number, targets)
         whole = [
             place
             for place, target in enumerate(targets)
-            if target.title == f"{gate.number} of {target.system}" and target.against is None
+            if target.title == f"{number} of {target.system}" and target.against is None
         ]
         try:
             places = whole or [place_of(gate.number, targets)]

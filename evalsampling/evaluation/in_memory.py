@@ -18,6 +18,7 @@ from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
+from evalsampling.pool.conditions import Filter
 from evalsampling.pool.frames import Column, Frame, Table, has_index, is_table, to_array
 from evalsampling.pool.one_order import without_other_order
 from evalsampling.pool.stored_columns import (
@@ -164,6 +165,8 @@ class MemoryPool:
             if len(values) != rows:
                 raise InputError(f"{name}: {len(values)} values for {rows} rows")
         batch = PoolBatch(pa.record_batch(arrays))
+        counts = Filter.of_pool(checked.pool, batch.rows.schema)
+        batch = batch if counts is None else counts.kept(batch)
         sides = sides_of(checked.pool.id)
         if checked.pool.pairs is not None and sides is not None:
             batch = without_other_order(batch, sides, checked.seed)

@@ -35,7 +35,7 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
         if analysis.table.expected is not None:
             raise InputError(f"picture: {what} is of rates of classes, of which rows have several")
         positives = [_positive(analysis)]
-        if any(getattr(measure, "sets", False) for measure in analysis.measures):
+        if any(getattr(measure.plain, "sets", False) for measure in analysis.measures):
             positives = list(range(1, analysis.table.classes))  # All sets of labels but the empty.
         [bands] = labelled_bands(analysis, {label: positives})
         return effort_chart(bands.bands) if what == "effort" else calibration_chart(bands)
@@ -59,7 +59,8 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
 
 def _positive(analysis: Analysis) -> int:
     """Return the code of the class that the measures call positive, else that of the second."""
-    named = (measure for measure in analysis.measures if hasattr(measure, "positive"))
+    plain = (measure.plain for measure in analysis.measures)
+    named = (measure for measure in plain if hasattr(measure, "positive"))
     return next((int(measure.positive) for measure in named), 1)
 
 

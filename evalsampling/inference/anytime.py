@@ -80,11 +80,14 @@ class Gamble:
 def gamble_on(measure: Measure, inputs: EstimationInput) -> Gamble | None:
     """Return the draws whose mean is a measure on the pool, up to the first unlabelled round.
 
-    None without any, if the measure is no mean difference, rows were not drawn with replacement, or
-    not all of their chances were known before the draw. The chance of a row bounds its weight.
+    None without any, if the measure is no mean difference, rows were not drawn with replacement or
+    share clusters, or not all of their chances were known before the draw. The chance of a row
+    bounds its weight.
     """
     table, history = inputs.table, inputs.history
     if not isinstance(measure, MeanDifference) or not inputs.with_replacement or inputs.has_atoms:
+        return None
+    if inputs.sample.cluster is not None:
         return None
     largest = measure.components[0].bounds[1]
     if len(measure.components) != 1 or not math.isfinite(largest):

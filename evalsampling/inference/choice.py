@@ -14,7 +14,8 @@ difference the one that holds whenever one looks (`anytime`). `choose` says whic
 2. *Model-based* (`model_based`), if there is a model of the labels that they do not contradict: it
    comes before the design-based one with `FEWEST_EVIDENCE` labelled rows of the scarcest share, if
    the draws are informative (`DrawnRange.is_informative`). Of precision, accuracy and other means
-   of rows that are known it must also be the narrower one: there the design misses nothing.
+   of rows that are known it must also be the narrower one: there the design misses nothing. Where
+   labels of a cluster are alike it need not: of two rough intervals the narrower misses more often.
 3. The default interval holds the value, and the measure's bound as long as no label excludes it.
 """
 
@@ -29,6 +30,7 @@ from evalsampling.inference import model_based
 from evalsampling.inference.anytime import BETTING, Gamble
 from evalsampling.inference.anytime import KIND as ANYTIME
 from evalsampling.inference.class_rates import ClassRates
+from evalsampling.inference.clusters import cluster_effect
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, NARROW, Evidence, Gap
 from evalsampling.inference.interval_methods import (
     BY_NAME,
@@ -68,6 +70,9 @@ DOMINANT = 0.2
 
 FAR_OFF = 0.2
 """Distance of a value from the median of draws, as a share of its range, that brings a note."""
+
+NOTED_EFFECT = 1.1
+"""Effect of clusters on a variance from which on it is noted."""
 
 _NO_VARIANCE = Gap(
     "zero variance",
@@ -128,7 +133,9 @@ def leads_design(model: DrawnNumber, interval: Interval) -> bool:
     """Return whether a model-based interval comes before the design-based one."""
     design = model.design
     is_narrower = interval.high - interval.low < design.high - design.low
-    is_needed = not model.of_known_rows or is_narrower or not (design.claims and design.reliable)
+    shares_clusters = (design.cluster_effect or 1.0) > 1
+    is_needed = not model.of_known_rows or is_narrower or shares_clusters
+    is_needed |= not (design.claims and design.reliable)
     return is_needed and model.evidence >= FEWEST_EVIDENCE and model.known is not None
 
 
@@ -181,7 +188,10 @@ def by_weights(
     size, heaviest = effective_size(weight), largest_share(weight)
     rounding = _ROUNDING * np.maximum(sample.mean(np.abs(influence)), np.abs(value))
     error = _without_rounding(np.sqrt(np.maximum(sample.variance(influence), 0.0)), rounding)
-    latest = sample.latest_variance(influence)
+    latest, effect = (
+        sample.latest_variance(influence),
+        cluster_effect(sample, influence, confidence),
+    )
     terms = sample.by_question(sample.contributions(influence) ** 2) * (error > 0)
     # The variance that a single random row would have, estimated from the weighted sample.
     unit = sample.mean(influence**2) - sample.mean(influence) ** 2
@@ -206,6 +216,7 @@ def by_weights(
             confidence,
             None if latest is None else float(np.sqrt(latest[i])),
             support.expected_error,
+            sample.units,
         )
         gap = support.gap
         if number.error == 0:
@@ -223,11 +234,12 @@ def by_weights(
                 (default, *others),
                 warnings=warnings,
                 reliable=not warnings,
-                notes=_cut(number, float(value[i])),
+                notes=(*_cut(number, float(value[i])), *_alike(number, effect, i)),
                 effective_size=size,
                 design_effect=design_effect(number.error, float(unit[i]), len(weight)),
                 largest_share=largest_share(number.terms),
                 largest_weight=heaviest,
+                cluster_effect=None if effect is None else float(effect[i]),
                 bias=support.bias,
                 significance=_test(number, gap) if is_compared else None,
             )
@@ -295,6 +307,16 @@ def _cut(number: SampledNumber, value: float) -> tuple[str, ...]:
     return (
         f"{number.target.title}: the weighted estimate {value:.4g} lies outside its range and was "
         "cut; more labels will mend that",
+    )
+
+
+def _alike(number: SampledNumber, effect: FloatArray | None, place: int) -> tuple[str, ...]:
+    """Return a note if labels of a cluster are seen to be alike."""
+    if effect is None or effect[place] < NOTED_EFFECT:
+        return ()
+    return (
+        f"{number.target.title}: labels of a cluster are alike, so that its variance is "
+        f"{effect[place]:.2g} times that of rows by themselves",
     )
 
 

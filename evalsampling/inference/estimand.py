@@ -178,13 +178,17 @@ class Estimand:
     def gaps(self, fewest_of_each: int = 1) -> list[Gap | None]:
         """Return why labels allow no claim on each component, None if they do: see `find_gaps`."""
         number = len(self.measure.components)
-        return find_gaps(self._shares, self._row, number, self._open_shares, fewest_of_each)
+        return find_gaps(
+            self._shares, self._row, number, self._open_shares, fewest_of_each, self._has_clusters
+        )
 
     def fewest_rows(self, predictive: Predictive) -> IntArray:
         """Return the number of labelled rows of each component's scarcest share, shape (m,)."""
         number, chosen = len(self.measure.components), self.unlabelled > 0
         expected = numbers_of_rows(self.measure, predictive.table, chosen, predictive.expected)
-        return fewest_rows(self._shares, self._row, number, self._open_shares, expected)
+        return fewest_rows(
+            self._shares, self._row, number, self._open_shares, expected, self._has_clusters
+        )
 
     @functools.cached_property
     def unsearched(self) -> Unsearched | None:
@@ -237,9 +241,14 @@ class Estimand:
 
     @functools.cached_property
     def _row(self) -> IntArray:
-        """A number that identifies the row of each answer in the domain, 0 and up without gaps."""
-        row = self.inputs.row[self.inputs.votes.row[self._answers]]
+        """A number of the row, or cluster, of each answer in the domain, 0 and up without gaps."""
+        row = self.inputs.unit[self.inputs.votes.row[self._answers]]
         return np.unique(row, return_inverse=True)[1].ravel()
+
+    @property
+    def _has_clusters(self) -> bool:
+        """Whether labelled rows share clusters."""
+        return self.inputs.sample.cluster is not None
 
     @functools.cached_property
     def _open_shares(self) -> Sequence[Share]:

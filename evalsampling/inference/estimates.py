@@ -202,4 +202,6 @@ def estimate_region(measure: Measure, inputs: EstimationInput) -> Ellipsoid:
             raise ValueError("; ".join(each.warnings) or each.reason or each.measure)
     value, influence = estimand.linearised
     covariance = inputs.sample.covariance(influence)
-    return f_ellipsoid(value, covariance, inputs.sample.draws, inputs.confidence)
+    sample = inputs.sample
+    terms = sample.draws if sample.cluster is None else sample.units
+    return f_ellipsoid(value, covariance, terms, inputs.confidence)

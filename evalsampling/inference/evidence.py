@@ -14,14 +14,16 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 FEWEST_EVIDENCE = 10
 """Labelled rows that a share must have before an interval narrower than its range is given.
 
-With fewer, the variance estimated from labels is not reliable, and a model's interval depends
-mostly on its prior."""
+Rows in clusters count as `_count` says. With fewer, the variance estimated from labels is not
+reliable, and a model's interval depends mostly on its prior."""
 
 NARROW = 0.15
 """Share of the error predicted from scores below which one estimated from labels is too small."""
 
 FAR = 3.0
 """Most standard errors by which a sum of weights may fall short of its expected value."""
+
+_ROUNDING = 1e-9
 
 LEAST_WEIGHT = 0.5
 """Least share of the rows that weights must sum to if they fall short of all rows."""
@@ -65,6 +67,7 @@ def find_gaps(
     components: int,
     open_shares: Sequence[Share],
     fewest_of_each: int = 1,
+    has_clusters: bool = False,
 ) -> list[Gap | None]:
     """Return, for each component of a measure, why its labels allow no claim; None if they do.
 
@@ -73,22 +76,23 @@ def find_gaps(
     them: if either is missing, the variance estimated from the labels does not reflect it. A share
     all of whose rows have a label is known, so it has no gap.
 
-    `row`: shape (n,): a number that identifies the row of the pool, 0 and up.
+    `row`: shape (n,): a number that identifies the row of the pool, or its cluster, 0 and up.
     `open_shares`: the same shares of unlabelled rows, or of what they may be.
     `fewest_of_each`: least number of labelled hits, and of labelled misses.
+    `has_clusters`: whether clusters are counted, not rows.
     """
     gaps: list[Gap | None] = [None] * components
     for share, unlabelled in zip(shares, open_shares, strict=True):
         places = range(*(share.components or (0, components)))
         is_open = _spread(np.count_nonzero(unlabelled.rows, axis=0), len(places)) > 0
-        count = hits = misses = _spread(_distinct(share.rows, row), len(places))
+        count = hits = misses = _spread(_count(share.rows, row, has_clusters), len(places))
         if share.hits is not None:
-            hits = _spread(_distinct(share.rows & share.hits, row), len(places))
-            misses = _spread(_distinct(share.rows & ~share.hits, row), len(places))
+            hits = _spread(_count(share.rows & share.hits, row, has_clusters), len(places))
+            misses = _spread(_count(share.rows & ~share.hits, row, has_clusters), len(places))
         scarce = np.minimum(hits, misses) < fewest_of_each
         blind = is_open & ((count < FEWEST_EVIDENCE) | scarce)
         for i in np.flatnonzero(blind).tolist():
-            gap = _gap(share, int(count[i]), int(hits[i]), int(misses[i]))
+            gap = _gap(share, int(count[i]), int(hits[i]), int(misses[i]), has_clusters)
             gaps[places[i]] = gaps[places[i]] or gap
     return gaps
 
@@ -99,12 +103,14 @@ def fewest_rows(
     components: int,
     open_shares: Sequence[Share],
     expected: FloatArray,
+    has_clusters: bool = False,
 ) -> IntArray:
     """Return the number of labelled rows of the scarcest share of each component, shape (m,).
 
-    A share all of whose rows have a label is known, so it is not scarce. Neither is a
-    share with `FEWEST_EVIDENCE` labelled rows if at least half of its expected rows are labelled:
-    the number of labelled rows varies little then. If no share is scarce, all labelled rows count.
+    Rows in clusters, as ``row`` numbers them, count as `_count` says. A share all of whose rows
+    have a label is known, so it is not scarce. Neither is a share with `FEWEST_EVIDENCE` labelled
+    rows if at least half of its expected rows are labelled: the number of labelled rows varies
+    little then. If no share is scarce, all labelled rows count.
 
     `expected`: expected number of each of the rows of ``open_shares``.
     """
@@ -113,7 +119,7 @@ def fewest_rows(
         places = slice(*(share.components or (0, components)))
         number = len(fewest[places])
         is_open = _spread(np.count_nonzero(unlabelled.rows, axis=0), number) > 0
-        count = _spread(_distinct(share.rows, row), number)
+        count = _spread(_count(share.rows, row, has_clusters), number)
         left = np.broadcast_to(expected @ unlabelled.rows, (number,))
         is_scarce = is_open & (count < np.maximum(left, FEWEST_EVIDENCE))
         fewest[places] = np.minimum(fewest[places], np.where(is_scarce, count, len(row)))
@@ -141,20 +147,41 @@ def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float)
     return Gap("missing weight", words)
 
 
-def _gap(share: Share, count: int, hits: int, misses: int) -> Gap:
-    """Return the gap of a share, given its numbers of labelled rows, hits and misses."""
+def _gap(share: Share, count: int, hits: int, misses: int, has_clusters: bool) -> Gap:
+    """Return the gap of a share, given its numbers of labelled rows, hits and misses.
+
+    They are numbers of clusters of such rows, where there are clusters.
+    """
     if count < FEWEST_EVIDENCE:
         seen = {0: "no", 1: "only one of the"}.get(count, f"only {count}")
         words = f"{seen} {share.rows_name} seen, fewer than {FEWEST_EVIDENCE}"
+        if has_clusters and count:
+            words = (
+                f"the {share.rows_name} seen are of clusters worth {count} equal ones, fewer than "
+                f"{FEWEST_EVIDENCE}"
+            )
         return Gap(f"few {share.rows_name}", words)
     missing = share.hit_name if hits < misses else share.miss_name
     number = min(hits, misses) or "no"
-    words = f"{number} {missing} among {count} {share.rows_name} seen"
+    where = (
+        f"the {share.rows_name} of {count} clusters"
+        if has_clusters
+        else (f"{count} {share.rows_name}")
+    )
+    words = f"{number} {missing} among {where} seen"
     return Gap(f"{number} {missing}", f"{words}, so {share.name} could be anything")
 
 
-def _distinct(chosen: BoolArray, row: IntArray) -> IntArray:
-    """Return the number of distinct rows of the chosen questions: shape () or (c,)."""
+def _count(chosen: BoolArray, row: IntArray, has_clusters: bool) -> IntArray:
+    """Return the number of distinct rows of the chosen questions: shape () or (c,).
+
+    Of clusters it is the number of equally large ones that would be worth as much (Kish).
+    """
+    if has_clusters:
+        rows = np.zeros((int(row.max(initial=0)) + 1, *chosen.shape[1:]))
+        np.add.at(rows, row, chosen)
+        worth = rows.sum(axis=0) ** 2 / np.maximum((rows**2).sum(axis=0), 1)
+        return np.asarray(np.floor(worth + _ROUNDING), dtype=np.int64)
     if len(row) and row.max() + 1 < len(row):  # a row was asked about again
         order = np.argsort(row, kind="stable")
         first = np.flatnonzero(np.diff(row[order], prepend=-1))

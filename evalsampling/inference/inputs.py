@@ -110,6 +110,11 @@ class EstimationInput:
         places = np.stack([self.history.cell[question], self.history.rank[question]], axis=1)
         return distinct_rows(places)[1]
 
+    @functools.cached_property
+    def unit(self) -> IntArray:
+        """A number of the cluster of each labelled question or, without clusters, its row: (n,)."""
+        return self.row if self.sample.cluster is None else self.sample.cluster
+
     def prior(self, system: int) -> FloatArray:
         """Return the prior calibrated on all labels, for a system's measures: (cells, classes).
 

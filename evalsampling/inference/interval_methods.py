@@ -38,11 +38,12 @@ class SampledNumber:
         target: the number.
         value: estimated value, within the bounds.
         error: standard error, at least 0; 0 if it is only rounding error.
-        terms: shape (n,): squared contributions of the rows to the error.
-        draws: number of independent terms: draws whose row has a label.
+        terms: shape (n,): squared contributions of the rows, or clusters, to the error.
+        draws: number of draws whose row has a label.
         confidence: confidence of the interval, in (0, 1).
         latest_error: standard error under the latest proposal, None if there is none.
         expected_error: standard error predicted from scores and labels, None if it is unknown.
+        units: number of independent terms where rows share clusters; None for the draws.
     """
 
     target: Target
@@ -53,6 +54,7 @@ class SampledNumber:
     confidence: float
     latest_error: float | None = None
     expected_error: float | None = None
+    units: int | None = None
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -67,7 +69,7 @@ class SampledNumber:
     @functools.cached_property
     def degrees(self) -> float:
         """Degrees of freedom of the variance, at least 1."""
-        return degrees_of_freedom(self.terms, max(self.draws, 1))
+        return degrees_of_freedom(self.terms, max(self.units or self.draws, 1))
 
     @property
     def cautious_error(self) -> float:
@@ -95,7 +97,7 @@ def by_korn_graubard(number: SampledNumber) -> Interval | None:
     """Return `korn_graubard`, of shares."""
     if not number.is_share:
         return None
-    return korn_graubard(number.value, number.error, number.draws, number.confidence)
+    return korn_graubard(number.value, number.error, number.draws, number.confidence, number.units)
 
 
 def by_logit(number: SampledNumber) -> Interval | None:
@@ -110,7 +112,7 @@ def by_wilson(number: SampledNumber) -> Interval | None:
     """Return `wilson`, of shares."""
     if not number.is_share:
         return None
-    return wilson(number.value, number.error, number.draws, number.confidence)
+    return wilson(number.value, number.error, number.draws, number.confidence, number.units)
 
 
 def by_log_student(number: SampledNumber) -> Interval | None:

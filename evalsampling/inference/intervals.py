@@ -4,8 +4,9 @@ All are design-based: they rest on the estimate, its standard error and the way 
 and on no model of the labels. Of their arguments ``value`` is the estimate, finite;
 ``standard_error`` is at least 0, of shares above 0; ``confidence`` is in (0, 1); ``bounds`` are the
 least and the greatest value that the measure can have; ``draws``, at least 2, is how many draws the
-estimate is computed from; ``degrees`` are the degrees of freedom of the variance estimate, above 0,
-not always whole; infinity gives the normal interval.
+estimate is computed from, ``clusters`` how many equally large clusters they are worth, where draws
+share clusters; ``degrees`` are the degrees of freedom of the variance estimate, above 0, not always
+whole; infinity gives the normal interval.
 
 References:
     C. J. Clopper and E. S. Pearson, *The use of confidence or fiducial limits illustrated in the
@@ -22,6 +23,7 @@ References:
 import dataclasses
 import math
 
+import numpy as np
 import scipy
 
 from evalsampling.stats.arrays import FloatArray
@@ -144,7 +146,9 @@ def logit(
     return Interval(low, high, DESIGN_BASED, "logit")
 
 
-def wilson(value: float, standard_error: float, draws: int, confidence: float) -> Interval:
+def wilson(
+    value: float, standard_error: float, draws: int, confidence: float, clusters: int | None = None
+) -> Interval:
     """Return Wilson's score interval with the effective sample size of the design.
 
     The effective size n is that of `korn_graubard`; the interval is all p with
@@ -152,24 +156,26 @@ def wilson(value: float, standard_error: float, draws: int, confidence: float) -
     than above it. A value that sampling error carried outside [0, 1] is cut.
     """
     value = min(max(value, 0.0), 1.0)
-    size = _effective_size(value, standard_error, draws)
+    size = _effective_size(value, standard_error, draws, confidence, clusters)
     z = float(scipy.special.ndtri((1 + confidence) / 2))
     centre = (size * value + z**2 / 2) / (size + z**2)
     reach = z * math.sqrt(size * value * (1 - value) + z**2 / 4) / (size + z**2)
     return _cut(centre, reach, (0.0, 1.0), "wilson")
 
 
-def korn_graubard(value: float, standard_error: float, draws: int, confidence: float) -> Interval:
+def korn_graubard(
+    value: float, standard_error: float, draws: int, confidence: float, clusters: int | None = None
+) -> Interval:
     """Return the Clopper-Pearson interval with the effective sample size of the design.
 
     The effective size n = value (1 - value) / standard_error^2 is that of the simple random sample
     with the same variance, and at most the number of draws. The interval is Beta(x, n - x + 1) to
-    Beta(x + 1, n - x) with x = n value. (Korn and Graubard also adjust n for the degrees of freedom
-    of a clustered design; here each draw is its own cluster.) A value that sampling error carried
-    outside [0, 1] is cut.
+    Beta(x + 1, n - x) with x = n value. Where draws share clusters, n is multiplied by the squared
+    ratio of Student's quantiles with one degree less than draws and than clusters (Korn and
+    Graubard, eq. 3). A value that sampling error carried outside [0, 1] is cut.
     """
     value = min(max(value, 0.0), 1.0)
-    size = _effective_size(value, standard_error, draws)
+    size = _effective_size(value, standard_error, draws, confidence, clusters)
     low, high = clopper_pearson(size * value, size, confidence)
     return Interval(low, high, DESIGN_BASED, "korn-graubard")
 
@@ -210,9 +216,16 @@ def interval_score(interval: Interval, truth: float, confidence: float) -> float
     return (interval.high - interval.low) + 2 / (1 - confidence) * missed
 
 
-def _effective_size(value: float, standard_error: float, draws: int) -> float:
+def _effective_size(
+    value: float, standard_error: float, draws: int, confidence: float, clusters: int | None
+) -> float:
     """Return the effective sample size of a proportion, at most the number of draws."""
-    return min(value * (1 - value) / standard_error**2, float(draws))
+    size = value * (1 - value) / standard_error**2
+    if clusters is not None and clusters < draws:
+        degrees = np.array([draws - 1, max(clusters - 1, 1)])
+        of_draws, of_clusters = scipy.special.stdtrit(degrees, (1 + confidence) / 2)
+        size *= float(of_draws / of_clusters) ** 2
+    return min(size, float(draws))
 
 
 def _cut(centre: float, reach: float, bounds: tuple[float, float], method: str) -> Interval:

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -264,7 +265,9 @@ def by_model(
             f"{model.contradiction}"
         )
         return [DrawnNumber(one, notes=(f"{one.target.title}: {reason}",)) for one in estimates]
-    of_measure = DrawnMeasure(measure, model.seed, own)
+    effects = [each.cluster_effect or 1.0 for each in estimates]
+    effect = np.array(effects) if max(effects) > 1 else None
+    of_measure = DrawnMeasure(measure, model.seed, own, effect)
     ends = of_measure.ends(predictive)
     drawn = ranges_of(ends)
     is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
@@ -397,21 +400,42 @@ class DrawnMeasure:
         measure: of m components.
         seed: seed of the model of the labels.
         own: what the rows' own probabilities add to the measure; None if they add nothing.
+        cluster_effect: shape (m,): by which the variance of the draws is multiplied, as labels of
+            a cluster are more alike than the model knows; None for 1.
     """
 
     measure: Measure
     seed: Sequence[int]
     own: OwnProbabilities | None = None
+    cluster_effect: FloatArray | None = None
 
     def ends(self, predictive: Predictive) -> tuple[FloatArray, FloatArray]:
         """Return the least and greatest value of each draw, shape (draws, m) each."""
         low, high = predictive.bounds(self.measure)
+        if self.cluster_effect is not None:
+            low, high = self._spread(low, high, np.sqrt(self.cluster_effect))
         if self.own is None:
             return low, high
         place = predictive.domain.column, predictive.domain.value
         rng = np.random.Generator(np.random.PCG64([*self.seed, *place, 3]))
         noise = rng.standard_normal(len(low))
         return self.own.added_to(low, noise), self.own.added_to(high, noise)
+
+    def _spread(
+        self, low: FloatArray, high: FloatArray, root: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the ends of draws ``root`` times as far from their median, within the bounds.
+
+        Interval, chance, test and band are all made of these draws.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # A component may be undefined in all.
+            median = np.nanmedian((low + high) / 2, axis=0)
+        least, greatest = np.transpose([each.bounds for each in self.measure.components])
+        low, high = (
+            np.clip(median + root * (end - median), least, greatest) for end in (low, high)
+        )
+        return low, high
 
     def ranges(self, predictive: Predictive) -> list[DrawnRange]:
         """Return the draws of each component."""

@@ -461,8 +461,8 @@ def misfit(
 ) -> str | None:
     """Return in words which labels contradict the model's draws of the rates; None if none do.
 
-    The labelled rows are split by rank into bands with as many rows in each, and by the prediction
-    of each system. The discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k
+    The labelled rows are split by rank into bands with as many rows in each, by the prediction of
+    each system, and by weight. The discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k
     the labelled rows of a class in a part, E and V the mean and the variance of their number given
     a draw. It is compared with the discrepancy of labels simulated from the draw.
 
@@ -511,6 +511,12 @@ def _parts(
         lowest, highest = np.flatnonzero(band == b)[[0, -1]]
         last = above[lowest] + int(rows[lowest])
         yield f"ranked {above[highest] + 1:,} to {last:,} by score", band[place] == b
+    if table.outputs.weight is not None:
+        weight = table.outputs.weight[table.first_kind][cells]
+        heavy = weight > np.median(np.repeat(weight, labelled))
+        if heavy.any() and not heavy.all():
+            yield "that count more than others", heavy
+            yield "that count less than others", ~heavy
     for system, of_system in enumerate(table.outputs.prediction.T):
         mostly = table.mean_by_cell((of_system == y).astype(np.float64))[cells] > 0.5
         name = f" by system {system}" if table.outputs.prediction.shape[1] > 1 else ""

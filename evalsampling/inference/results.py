@@ -15,6 +15,7 @@ from evalsampling.inference.ratio_bias import Bias
 from evalsampling.inference.significance import Significance
 from evalsampling.inference.unsearched import Unsearched
 from evalsampling.stats.finite import finite
+from evalsampling.stats.magnitudes import BY
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,15 +62,23 @@ class Target:
         return 1.0 if self.bounds == (0.0, math.inf) else 0.0
 
 
+def full_name(name: str, targets: Sequence[Target]) -> str:
+    """Return the name of the one measure that is called so but for what rows count by, if any."""
+    measures = {target.measure for target in targets}
+    alike = [measure for measure in measures if measure.partition(BY)[0] == name]
+    return alike[0] if len(alike) == 1 and name not in measures else name
+
+
 def place_of(name: str, targets: Sequence[Target]) -> int:
     """Return the place of the target of a name.
 
-    `name`: a measure's, if there is one target of it on the whole pool; or a title: ``f1 of new
-    where region=north``.
+    `name`: a measure's, with or without how rows count, if there is one target of it on the whole
+    pool; or a title: ``f1 of new where region=north``.
     """
     everywhere = range(len(targets))
     titled = [place for place in everywhere if targets[place].title == name]
-    matching = titled or [place for place in everywhere if targets[place].measure == name]
+    measure = full_name(name, targets)
+    matching = titled or [place for place in everywhere if targets[place].measure == measure]
     whole = [place for place in matching if targets[place].slice is None] or matching
     single = [place for place in whole if targets[place].against is None] or whole
     if len(single) == 1:
@@ -115,7 +124,7 @@ class Estimate:
         warnings: what a reader must know before trusting the interval.
         effective_size: number of equally weighted labels that would be worth as much (Kish).
         design_effect: variance divided by that of a simple random sample of the same size.
-        largest_share: largest share of the variance that comes from a single row.
+        largest_share: largest share of the variance that comes from a single row, or cluster.
         largest_weight: largest share of the total weight of labelled rows that a single one has.
         reliable: whether the default interval claims anything and no warning speaks against it.
         sensitivity: the model-based interval for other shares of hidden positives, if it is the
@@ -130,6 +139,8 @@ class Estimate:
             speaks against the interval.
         bias: second-order bias; None if it is unknown, or zero by design.
         significance: significance of a comparison of two systems, else None.
+        cluster_effect: how many times the variance of rows by themselves the variance is, at least
+            1; None if no two labelled rows share a cluster.
     """
 
     target: Target
@@ -152,6 +163,7 @@ class Estimate:
     notes: tuple[str, ...] = ()
     bias: Bias | None = None
     significance: Significance | None = None
+    cluster_effect: float | None = None
 
     @property
     def measure(self) -> str:

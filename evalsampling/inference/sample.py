@@ -2,9 +2,13 @@
 
 References:
     L. Kish, *Survey Sampling*, Wiley 1965, sections 8.2 (design effect) and 11.7 (weights).
+    M. H. Hansen, W. N. Hurwitz and W. G. Madow, *Sample Survey Methods and Theory*, Wiley 1953,
+    volume 1, chapter 6 (ultimate clusters).
 """
 
 import dataclasses
+import functools
+import math
 
 import numpy as np
 
@@ -18,6 +22,10 @@ class WeightedSample:
     The covariance of R^ is the sum over the groups h of
     scale_h [sum_j w2_j l_j l_j' - correction_h (sum_j w_j l_j)(sum_j w_j l_j)'], j running over the
     rows of the group. Draws with replacement form a single group; each stratum is a group.
+
+    Where labelled rows share clusters, contributions of the rows of a cluster are added up before
+    they are squared (the ultimate-cluster rule): products of two rows of a cluster are added, and
+    c / (c - 1) takes the place of n / (n - 1), for c clusters of n rows.
 
     Attributes:
         question: shape (n,): the labelled questions of the history.
@@ -36,6 +44,8 @@ class WeightedSample:
             a question, and several may have the same question; None if an entry is a question.
         centre: shape (groups,): factor of the weighted sum of a group in the deviations that are
             its `contributions`; None if it is the correction.
+        cluster: shape (n,): number of the cluster of each question, in [0, `clusters`); None if no
+            two share one.
     """
 
     question: IntArray
@@ -51,6 +61,7 @@ class WeightedSample:
     empty_because: str | None = None
     answer: IntArray | None = None
     centre: FloatArray | None = None
+    cluster: IntArray | None = None
 
     @classmethod
     def with_replacement(
@@ -193,6 +204,34 @@ class WeightedSample:
             answered=draws,
         )
 
+    def clustered(self, cluster: IntArray | None) -> "WeightedSample":
+        """Return the sample with the cluster of each question of the history, shape (questions,).
+
+        It stays as it is without clusters, and where no two of its rows share one.
+        """
+        if cluster is None:
+            return self
+        names, number = np.unique(cluster[self.question], return_inverse=True)
+        if len(names) == len(self.question):
+            return self
+        return dataclasses.replace(self, cluster=number)
+
+    @functools.cached_property
+    def clusters(self) -> int:
+        """Number of clusters of the rows; of each row by itself the number of rows."""
+        return len(self.question) if self.cluster is None else int(self.cluster.max()) + 1
+
+    @functools.cached_property
+    def units(self) -> int:
+        """Number of independent terms: draws whose row has a label.
+
+        Of clusters it is the number of equally large ones that would be worth as much, at least 2.
+        """
+        if self.cluster is None:
+            return self.answered
+        rows = np.bincount(self.cluster).astype(np.float64)
+        return max(math.floor(effective_size(rows) + 1e-9), 2)
+
     def with_latest(self, weight: FloatArray) -> "WeightedSample":
         """Return the sample with weights under the latest proposal added, for `latest_variance`.
 
@@ -215,14 +254,19 @@ class WeightedSample:
         """
         squares = self._by_group(self.weight_square_sum[:, None] * squares)
         firsts = self._by_group(self.weight_sum[:, None] * values)
-        return self.scale @ (squares - self.mean_correction[:, None] * firsts**2)
+        variance = self.scale @ (squares - self.mean_correction[:, None] * firsts**2)
+        if self.cluster is None:
+            return variance
+        rows = self._of_rows(values)
+        within = (self.by_cluster(rows) ** 2).sum(axis=0) - (rows**2).sum(axis=0)
+        return self._more * (variance + within)
 
     def latest_variance(self, values: FloatArray) -> FloatArray | None:
-        """Return the variance under the latest proposal, shape (m,); None if it was not added.
+        """Return the variance under the latest proposal, shape (m,); None if it is not known.
 
         Sigma / N with Sigma = (1/N) sum_j p^2 l l' / (q_N q_{j-1}) - R^ R^' ([MR] section 3).
         """
-        if self.latest is None or not self.draws:
+        if self.latest is None or not self.draws or self.cluster is not None:
             return None
         mean = self.mean(values)
         return np.maximum(self.latest @ values**2 / self.draws - mean**2, 0) / self.draws
@@ -231,14 +275,25 @@ class WeightedSample:
         """Return the covariance of the weighted sum of values, shape (n, m): shape (m, m)."""
         weighted = (self.scale[self.group] * self.weight_square_sum)[:, None] * values
         firsts = self._by_group(self.weight_sum[:, None] * values)
-        return values.T @ weighted - (firsts.T * (self.scale * self.mean_correction)) @ firsts
+        covariance = values.T @ weighted
+        covariance -= (firsts.T * (self.scale * self.mean_correction)) @ firsts
+        if self.cluster is None:
+            return covariance
+        rows = self._of_rows(values)
+        sums = self.by_cluster(rows)
+        return self._more * (covariance + sums.T @ sums - rows.T @ rows)
 
     def contributions(self, values: FloatArray) -> FloatArray:
-        """Return what each row adds to the error of the weighted sum of values: (n, m).
+        """Return what each row, or cluster, adds to the error of the weighted sum: (k, m).
 
         They are deviations from the mean of the group, scaled so that their squares add up to the
         variance, apart from the effect of draws that have a weight and no label.
         """
+        rows = self._of_rows(values)
+        return rows if self.cluster is None else math.sqrt(self._more) * self.by_cluster(rows)
+
+    def _of_rows(self, values: FloatArray) -> FloatArray:
+        """Return what each row adds to the error, shape (n, m): see `contributions`."""
         centre = self.mean_correction if self.centre is None else self.centre
         mean = self._by_group(self.weight_sum[:, None] * values) * centre[:, None]
         root = np.sqrt(self.weight_square_sum)[:, None]
@@ -247,8 +302,25 @@ class WeightedSample:
         deviation = root * values - of_mean * mean[self.group]
         return np.sqrt(self.scale[self.group])[:, None] * deviation
 
+    @property
+    def _more(self) -> float:
+        """The factor of the variance for as few clusters as there are."""
+        rows = len(self.question)
+        return self.clusters / max(self.clusters - 1, 1) * (rows - 1) / rows
+
+    def by_cluster(self, values: FloatArray) -> FloatArray:
+        """Return the sum of values, shape (n, ...), over each cluster, or as they are."""
+        if self.cluster is None:
+            return values
+        sums = np.zeros((self.clusters, *values.shape[1:]))
+        np.add.at(sums, self.cluster, values)
+        return sums
+
     def by_question(self, values: FloatArray) -> FloatArray:
-        """Return the sum of values, shape (n, ...), over the entries of each question."""
+        """Return the sum of values, shape (k, ...), over the entries of each question.
+
+        Entries are answers, rows or clusters.
+        """
         if self.answer is None:
             return values
         return np.asarray(np.add.reduceat(values, np.unique(self.question, return_index=True)[1]))

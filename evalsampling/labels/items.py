@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.pool.lists import list_names
-from evalsampling.pool.stored_columns import COST, ID
+from evalsampling.pool.stored_columns import ID, magnitudes_of
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.gains import NO_ITEM
 from evalsampling.stats.outputs import Outputs
@@ -36,5 +36,5 @@ def graded_outputs(
         np.zeros((len(rows), systems)),
         np.zeros((len(rows), moments, 1)),
         grades,
-        cost=rows[COST].to_numpy() if COST in rows.column_names else None,
+        magnitudes=magnitudes_of(rows),
     )

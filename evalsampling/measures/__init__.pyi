@@ -46,5 +46,6 @@ from .risks import GeneralizedRisk as GeneralizedRisk
 from .risks import LogLoss as LogLoss
 from .risks import TableRisk as TableRisk
 from .sliced import Sliced as Sliced
+from .weighted import Weighted as Weighted
 
 BY_NAME: evalsampling.parts.registry.Registry[collections.abc.Callable[..., Measure]]

@@ -29,6 +29,7 @@ from evalsampling.measures.base import (
     rows_of_class,
     set_own,
     takes_columns,
+    with_suffix,
 )
 from evalsampling.measures.binary import FBeta
 from evalsampling.spec.parameters import check_share
@@ -271,7 +272,7 @@ class PerClassF(_AveragedF):
     def components(self) -> tuple[Component, ...]:
         """One component for each class."""
         return tuple(
-            Component(f"{self.name}[{self._title(code)}]", self.bounds, self.system)
+            Component(with_suffix(self.name, f"[{self._title(code)}]"), self.bounds, self.system)
             for code in self._codes.tolist()
         )
 

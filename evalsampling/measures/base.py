@@ -10,10 +10,17 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.derivatives import jacobian
+from evalsampling.stats.magnitudes import BY
 from evalsampling.stats.outputs import Outputs
 
 PREDICTION = frozenset({"prediction"})
 """What measures of classes look at."""
+
+
+def with_suffix(name: str, suffix: str) -> str:
+    """Return the name of a part of a measure, how its rows count staying last."""
+    name, by, rows = name.partition(BY)
+    return f"{name}{suffix}{by}{rows}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,6 +184,11 @@ class Measure(abc.ABC):
     @property
     def drawn_for(self) -> "Measure":
         """The measure that rows are drawn for where this one is wanted: itself by default."""
+        return self
+
+    @property
+    def plain(self) -> "Measure":
+        """The same measure of all rows of the pool, which all count the same."""
         return self
 
     @property

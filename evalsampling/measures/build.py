@@ -16,15 +16,17 @@ from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparabl
 from evalsampling.measures.curves import Thresholded
 from evalsampling.measures.extremes import BY_KIND as EXTREME_OF
 from evalsampling.measures.extremes import Extreme
-from evalsampling.measures.joint import parts_of
+from evalsampling.measures.joint import OfParts, parts_of
 from evalsampling.measures.other_names import meant_by
 from evalsampling.measures.sliced import Sliced
+from evalsampling.measures.weighted import Weighted
 from evalsampling.parts.references import load_object
 from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
 from evalsampling.spec.measures import COMPARISONS, EXTREMES, JOINT
 from evalsampling.spec.parameters import check_name, construct
 from evalsampling.spec.slices import where_mapping
 from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.magnitudes import BY, ROWS
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.score_kinds import ORDER
 from evalsampling.stats.slices import SliceCodes, UnknownSliceError
@@ -95,6 +97,8 @@ def entry_of(item: Any) -> Any:
         raise InputError(f"measure: give {item.name} as {{'difference': measure}}, or 'ratio'")
     if isinstance(item, Extreme):
         return {item.kind: entry_of(item.measure), "over": where_mapping(item.over)}
+    if isinstance(item, Weighted):
+        return entry_of(item.measure)
     if isinstance(item, Sliced):
         inner = entry_of(item.measure)
         named = inner if isinstance(inner, dict) else {"name": inner}
@@ -103,8 +107,8 @@ def entry_of(item: Any) -> Any:
         return BY_NAME.references(item)[-1]
     if not isinstance(item, Measure):
         return item
-    names = BY_NAME.references(type(item))
-    entry: dict[str, Any] = {"name": item.name if item.name in names else names[-1]}
+    names, (name, _, by) = BY_NAME.references(type(item)), item.name.partition(BY)
+    entry: dict[str, Any] = {"name": name if name in names else names[-1]}
     if isinstance(item, Averaged) and item.average:
         entry = {"name": item.family, "average": item.average}
     fields: Any = dataclasses.fields(item) if dataclasses.is_dataclass(item) else ()
@@ -112,9 +116,28 @@ def entry_of(item: Any) -> Any:
         value = getattr(item, field.name)
         if field.init and field.name not in GIVEN and value != field.default:
             entry[field.name] = list(value) if isinstance(value, tuple) else value
+    if by == ROWS:
+        entry["by"] = ROWS
     if entry["name"] in ALPHA:
         entry.pop("alpha", None)
     return entry
+
+
+def with_weights(measure: Measure, spec: EvaluationSpec, by: str | None = None) -> Measure:
+    """Return a measure of rows that count by the weights of a spec, if it has any, or alike."""
+    column = spec.pool.weight
+    if column is None or isinstance(measure, Weighted):
+        return measure
+    if isinstance(measure, Sliced):
+        return Sliced(with_weights(measure.measure, spec, by), measure.where)
+    if isinstance(measure, OfParts):
+        raise InputError(f"{measure.name}: rows have weights, so give its name, not the object")
+    measure = copy.copy(measure)
+    try:
+        set_own(measure, name=f"{measure.name}{BY}{by or column}")
+    except AttributeError as error:
+        raise InputError(f"measure: {measure.name}: its name must be an attribute") from error
+    return measure if by == ROWS else Weighted(measure)
 
 
 def choose_measures(
@@ -262,6 +285,7 @@ class _Builder:
         self._check_outputs(measure)
         if ":" in name:
             check_slices(measure, self.spec)
+        measure = with_weights(measure, self.spec, self.entry.by)
         return Sliced(measure, self.entry.where) if self.entry.where else measure
 
     def _import_own(self, loaded: Any) -> Measure:
@@ -405,7 +429,7 @@ def _inner_parts(measure: Measure) -> list[Measure]:
     parts = parts_of(measure.drawn_for)
     if isinstance(measure, Comparison):
         parts = measure.parts
-    return [part.measure if isinstance(part, Sliced) else part for part in parts]
+    return [part.plain for part in parts]
 
 
 # --- what the measures require of the cells

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.measures.base import PREDICTION, Component, Mean, Share
+from evalsampling.measures.base import PREDICTION, Component, Mean, Share, with_suffix
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -31,7 +31,9 @@ class ConfusionMatrix(Mean):
     def components(self) -> tuple[Component, ...]:
         """A component ``confusion_matrix[label as prediction]`` for each label and prediction."""
         return tuple(
-            Component(f"{self.name}[{label} as {prediction}]", self.bounds, self.system)
+            Component(
+                with_suffix(self.name, f"[{label} as {prediction}]"), self.bounds, self.system
+            )
             for label in self._titles
             for prediction in self._titles
         )

@@ -16,7 +16,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalsampling.measures.base import Component, Measure, Share, divide, set_own, takes_columns
+from evalsampling.measures.base import (
+    Component,
+    Measure,
+    Share,
+    divide,
+    set_own,
+    takes_columns,
+    with_suffix,
+)
 from evalsampling.measures.binary import ROUNDING, is_inside
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
@@ -163,7 +171,7 @@ class Curve(Thresholded):
         """The first value at each threshold, then the second, and so on."""
         return tuple(
             Component(
-                f"{self.name}.{word}",
+                with_suffix(self.name, f".{word}"),
                 self.bounds,
                 self.system,
                 threshold,

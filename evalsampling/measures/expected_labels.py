@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
 from evalsampling.measures.joint import Joint
+from evalsampling.measures.reweighted import Reweighted
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.outputs import Outputs
 
@@ -61,6 +62,13 @@ def influence_moments(
         ]
         means, variances = zip(*moments, strict=True)
         return np.concatenate(means, axis=1), np.concatenate(variances, axis=1)
+    if isinstance(measure, Reweighted):
+        (inner,), (mean_weight,) = measure.split(risk[None])
+        factor = (measure.weight(outputs) / mean_weight)[:, None]
+        mean, variance = influence_moments(measure.measure, outputs, expected, inner)
+        if measure.size > measure.measure.size:
+            mean = mean - measure.measure.jacobian(inner) @ inner
+        return factor * mean, factor**2 * variance
     slopes = np.nan_to_num(measure.jacobian(risk))
     loss = measure.loss(outputs, expected)  # type: ignore[arg-type]
     mean = np.stack([_weighted(loss, slope) for slope in slopes], axis=1)

@@ -7,6 +7,7 @@ import functools
 import numpy as np
 
 from evalsampling.measures.base import Component, Measure, Share, set_own
+from evalsampling.measures.reweighted import Reweighted
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -159,6 +160,8 @@ def is_part_of(measure: Measure, whole: Measure) -> bool:
 
 def _is_same(first: Measure, other: Measure) -> bool:
     """Tell whether two measures are equal; a user's own may be no dataclass, without equality."""
+    if isinstance(first, Reweighted) and isinstance(other, Reweighted):
+        return first.name == other.name and _is_same(first.measure, other.measure)
     if first == other or dataclasses.is_dataclass(first):
         return first == other
     return (type(first), first.name, first.system) == (type(other), other.name, other.system)

@@ -45,12 +45,9 @@ class Catalog:
         if not any(split.rows for file in ordered for split in file.contents.splits):
             raise keeps_nothing(spec.pool)
         schema = common_schema(ordered, spec)
-        condition = spec.pool.condition
-        if condition is None:
-            return cls(ordered, schema)._in_one_order(spec)
         untyped = format_of(ordered[0].stored.path).untyped
-        catalog = cls(ordered, schema, Filter.of(condition, schema, untyped))
-        if not any(catalog.items):
+        catalog = cls(ordered, schema, Filter.of_pool(spec.pool, schema, untyped))
+        if catalog.where is not None and not any(catalog.items):
             raise keeps_nothing(spec.pool)
         return catalog._in_one_order(spec)
 

@@ -16,8 +16,9 @@ from evalsampling.pool.rendering import rendered
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.slices import NULL
-from evalsampling.stats.arrays import FloatArray, UInt64Array
+from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.stats.hashing import hash_integers, hash_strings
+from evalsampling.stats.magnitudes import COST, WEIGHT
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Coded
 from evalsampling.stats.rank_prior import RankPrior
@@ -59,9 +60,10 @@ def read_outputs(
         prediction=_side_by_side(predictions),
         score=_side_by_side(scores),
         probability=_side_by_side(probabilities),
-        cost=read_costs(batch, spec),
         slices=read_named_slices(batch, spec),
         tags=np.stack(tags, axis=1) if tags else None,
+        magnitudes=read_magnitudes(batch, spec),
+        cluster=read_clusters(batch, spec),
     )
 
 
@@ -70,15 +72,27 @@ def read_scores(batch: PoolBatch, spec: EvaluationSpec, name: str) -> npt.NDArra
     return batch.scores(name, np.array(spec.thresholds))
 
 
-def read_costs(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray | None:
-    """Return what a label of each row costs, shape (n,); None if all cost the same."""
-    if spec.pool.cost is None:
+def read_magnitudes(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, FloatArray]:
+    """Return cost and weight of each row, shape (n,) each, by the names that the spec has."""
+    words = {COST: "a label costs more than 0", WEIGHT: "a row counts 0 or more"}
+    magnitudes = {}
+    for name, column in spec.pool.magnitudes.items():
+        values = batch.numbers(column).astype(np.float64, copy=False)
+        if np.any(values <= 0):
+            row = int(np.argmax(values <= 0))
+            raise batch.error(column, row, f"{words[name]}, got {values[row]:g}")
+        magnitudes[name] = values
+    return magnitudes
+
+
+def read_clusters(batch: PoolBatch, spec: EvaluationSpec) -> IntArray | None:
+    """Return the number of each row's cluster, shape (n,), below 2^53, as a float holds it.
+
+    It is a part of the keyed hash of the cluster's name; None if the spec names no clusters.
+    """
+    if spec.pool.cluster is None:
         return None
-    costs = batch.numbers(spec.pool.cost).astype(np.float64, copy=False)
-    batch.refuse(
-        spec.pool.cost, costs <= 0, lambda row: f"a label costs more than 0, got {costs[row]:g}"
-    )
-    return costs
+    return (hash_ids(batch.ids(spec.pool.cluster), spec.seed) >> np.uint64(11)).astype(np.int64)
 
 
 def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.integer]:
@@ -198,7 +212,8 @@ def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
     for system in pool.systems:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
-    named += [pool.cost, *pool.features, *spec.strata.columns, *pool.slices, *spec.named_slices]
+    named += [*pool.magnitudes.values(), pool.cluster, *pool.features, *spec.strata.columns]
+    named += [*pool.slices, *spec.named_slices]
     named += [] if spec.labels.at_hand is None else spec.labels.at_hand.columns
     named += pool.payload if payload else ()
     return list(dict.fromkeys(name for name in named if name is not None))
@@ -226,8 +241,8 @@ def number_columns(spec: EvaluationSpec) -> frozenset[str]:
     """Return the columns whose values are numbers, whole or not."""
     pool = spec.pool
     if pool.lists is not None:
-        return frozenset() if pool.cost is None else frozenset({pool.cost})
-    named = [pool.score, *_columns(pool.probability), *pool.features, pool.cost]
+        return frozenset(pool.magnitudes.values())
+    named = [pool.score, *_columns(pool.probability), *pool.features, *pool.magnitudes.values()]
     for system in pool.systems:
         named += [system.score, *_columns(system.probability)]
         named += spec.labels.space.number_columns(system)

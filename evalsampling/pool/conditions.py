@@ -18,6 +18,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.numbers import in_type
+from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.sections import nearest
 from evalsampling.spec.where import (
     KEY,
@@ -76,6 +77,16 @@ class Filter:
 
     condition: Condition
     types: Mapping[str, pa.DataType]
+
+    @classmethod
+    def of_pool(cls, pool: PoolSpec, schema: pa.Schema, untyped: bool = False) -> "Filter | None":
+        """Return the condition on the rows of a pool, None if all rows are of it."""
+        if pool.weight in schema.names:
+            kind = schema.field(pool.weight).type
+            if _kind(kind) not in ("number", "text", "anything"):
+                raise InputError(f"pool.weight: column {pool.weight!r} has type {kind}, no number")
+        condition = pool.condition
+        return None if condition is None else cls.of(condition, schema, untyped)
 
     @classmethod
     def of(cls, condition: Condition, schema: pa.Schema, untyped: bool = False) -> "Filter":

@@ -43,9 +43,11 @@ def planned_files(pool: PoolSpec) -> list[PlannedFile]:
 
 def keeps_nothing(pool: PoolSpec) -> InputError:
     """Return the error of a pool without rows, which a condition may have left out."""
-    if pool.where is None:
-        return InputError(f"{pool.path}: the pool is empty")
-    return InputError(f"{KEY}: no row of {pool.path} satisfies {pool.where}")
+    if pool.where is not None:
+        return InputError(f"{KEY}: no row of {pool.path} satisfies {pool.where}")
+    if pool.weight is not None:
+        return InputError(f"pool.weight: no row of {pool.path} counts: all have a weight of 0")
+    return InputError(f"{pool.path}: the pool is empty")
 
 
 def check_same(before: Sequence[StoredFile], pool: PoolSpec) -> None:

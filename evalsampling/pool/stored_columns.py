@@ -1,8 +1,12 @@
 """Names and columns under which rows are stored in a workspace: reserve, draws, batches."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pyarrow as pa
 
+from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.magnitudes import POWERS
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.packed_bits import packed, unpacked
 from evalsampling.stats.slices import Named, SliceCodes
@@ -13,9 +17,8 @@ GIVEN, GIVEN_NUMBER = "given", "given.number"
 """Columns of the code of a label that a row had already, null where it had none, and of the chance
 or weight that it was drawn with."""
 
-COST = "cost"
-"""Column of the cost of a label, where labels differ in it."""
-
+CLUSTER = "cluster"
+"""Column of the numbers of clusters, where a spec names them."""
 
 TAGS = "tags."
 """Columns of the labels that each system predicts begin with this."""
@@ -31,8 +34,9 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
     """Return the systems' outputs as Arrow columns, by the names they are stored under.
 
     ``prediction.S``, ``score.S`` and ``probability.S.C`` for system number S and class code C, or
-    ``tags.S``, a bit for each of many labels; `COST` if labels differ in cost. ``within.K`` for
-    column number K of the slices that the spec names: the code of the row's value.
+    ``tags.S``, a bit for each of many labels; the names of magnitudes that rows differ in;
+    `CLUSTER` if the spec names clusters. ``within.K`` for column number K of the slices that the
+    spec names: the code of the row's value.
     """
     columns = {}
     for system in range(outputs.prediction.shape[1]):
@@ -46,8 +50,9 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
             columns[f"{TAGS}{system}"] = pa.FixedSizeBinaryArray.from_buffers(
                 pa.binary(bits.shape[1]), len(bits), [None, pa.py_buffer(bits.tobytes())]
             )
-    if outputs.cost is not None:
-        columns[COST] = pa.array(outputs.cost)
+    columns |= _magnitude_columns(outputs)
+    if outputs.cluster is not None:
+        columns[CLUSTER] = pa.array(outputs.cluster)
     if outputs.slices is not None:
         codes = map(pa.array, outputs.slices.code.T)
         columns |= zip(_slice_names(outputs.slices.named), codes, strict=True)
@@ -58,19 +63,33 @@ def _slice_names(named: Named) -> list[str]:
     return [f"within.{place}" for place in range(len(named))]
 
 
+def _magnitude_columns(outputs: Outputs) -> dict[str, pa.Array]:
+    return {name: pa.array(values) for name, values in outputs.magnitudes.items()}
+
+
+def magnitudes_of(rows: pa.Table) -> dict[str, FloatArray]:
+    """Return the cost and the weight of each of some stored rows, by the names that are there."""
+    return {name: rows[name].to_numpy() for name in POWERS if name in rows.column_names}
+
+
 def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
     """Return the columns of queries beside their lists: which systems differ, and the cost."""
     columns = {f"prediction.{s}": pa.array(codes) for s, codes in enumerate(outputs.prediction.T)}
-    return columns if outputs.cost is None else {**columns, COST: pa.array(outputs.cost)}
+    return columns | _magnitude_columns(outputs)
 
 
 def output_names(
-    systems: int, classes: int, costs: bool, named: Named, tagged: bool = False
+    systems: int,
+    classes: int,
+    magnitudes: Iterable[str],
+    named: Named,
+    tagged: bool = False,
+    clusters: bool = False,
 ) -> list[str]:
     """Return the names of the columns that `output_columns` makes."""
     names = list(output_columns(Outputs.none(systems, 0 if tagged else classes)))
     names += [f"{TAGS}{system}" for system in range(systems)] if tagged else []
-    return [*names, *([COST] if costs else []), *_slice_names(named)]
+    return [*names, *magnitudes, *[CLUSTER] * clusters, *_slice_names(named)]
 
 
 def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named) -> Outputs:
@@ -93,7 +112,8 @@ def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named)
         np.stack(prediction, axis=1),
         np.stack(score, axis=1),
         probability,
-        cost=rows[COST].to_numpy() if COST in rows.column_names else None,
         tags=tags,
         slices=SliceCodes(named, np.stack(codes, axis=1)) if codes else None,
+        magnitudes=magnitudes_of(rows),
+        cluster=rows[CLUSTER].to_numpy() if CLUSTER in rows.column_names else None,
     )

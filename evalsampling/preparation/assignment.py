@@ -77,7 +77,7 @@ class CellBatch:
 
     @property
     def _shares(self) -> FloatArray:
-        """The prior, the probabilities of each system unless they are the prior's, the cost."""
+        """The prior, the probabilities of each system unless they are the prior's, magnitudes."""
         compared = self.stratification.compared
         columns = [self.prior] if compared is None else [compared.shares(self.outputs)]
         if self.outputs.tags is not None:
@@ -86,10 +86,8 @@ class CellBatch:
         elif compared is None and self.stratification.has_system_probabilities:
             own = np.nan_to_num(self.outputs.probability)
             columns.append(own.reshape(len(own), math.prod(own.shape[1:])))
-        if self.stratification.costs is not None:
-            cost, costs = self.outputs.cost, self.stratification.costs
-            assert cost is not None
-            columns.append(costs.relative(cost, costs.find(cost))[:, None])
+        for name, classes in self.stratification.magnitudes.items():
+            columns.append(classes.relative(self.outputs.magnitudes[name])[:, None])
         return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
 
     def stored(self, taken: IntArray) -> dict[str, pa.Array]:
@@ -155,7 +153,7 @@ def assign_cells(
         cell = stratification.grid.codes(
             stratification.bins(batch, spec, outputs),
             with_slices(spec.labels.space.signed(outputs.prediction), outputs.slices),
-            outputs.cost,
+            outputs.magnitudes,
         )
     except ValueError as error:
         raise InputError(
@@ -175,6 +173,6 @@ def _assign_queries(
     outputs = expected.outputs
     assert isinstance(stratification.grouped, KdTree)
     bins = stratification.grouped.find(expected.features)
-    cell = stratification.grid.codes(bins, outputs.prediction, outputs.cost)
+    cell = stratification.grid.codes(bins, outputs.prediction, outputs.magnitudes)
     prior, slices = np.ones((len(ids), 1)), read_slices(batch, spec)
     return CellBatch(batch, ids, cell, prior, outputs, slices, stratification, expected.queries)

@@ -89,7 +89,7 @@ class ComparedSystems:
         A cell's rows are represented by their mean predictions and variances. Predictions that
         are in the same order everywhere in a cell stay so.
         """
-        columns = mean.shape[1] - (grid.costs is not None)
+        columns = mean.shape[1] - len(grid.magnitudes)
         prior = np.tile(self.space.mixture(self.disagreement.mixture), (len(code), 1))
         mean_prior = np.concatenate([prior, mean[:, columns:]], axis=1)
         table = grid.table(code, count, mean_prior, prior.shape[1])

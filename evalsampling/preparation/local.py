@@ -3,12 +3,13 @@
 Anything wrong with the pool, also that it is empty, is an `InputError`.
 """
 
+import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.columns import required_columns
+from evalsampling.pool.columns import read_clusters, required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.scorer import Scorer
 from evalsampling.pool.splits import WorkItem
@@ -20,6 +21,7 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.clusters import SharedClusters
 
 
 def pool_rows(spec: EvaluationSpec) -> Rows:
@@ -64,3 +66,14 @@ def read_sums(spec: EvaluationSpec, stratification: Stratification) -> CellSums 
 def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
     """Return the cells of the pool of a spec, by a second pass over its files."""
     return stratification.table(read_sums(spec, stratification))
+
+
+def read_shared_clusters(spec: EvaluationSpec) -> SharedClusters | None:
+    """Return how the rows of a pool are spread over clusters, None if the spec names none."""
+    if spec.pool.cluster is None:
+        return None
+    rows = pool_rows(spec)
+    columns = None if spec.pool.scorer else [spec.pool.cluster]
+    batches = dataclasses.replace(rows, columns=columns).batches()
+    numbers = (read_clusters(batch, spec) for batch in batches)
+    return SharedClusters.of_numbers(number for number in numbers if number is not None)

@@ -1,6 +1,7 @@
 """Queries of a pool with what is expected of their gains: what strata and cells are made of."""
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from evalsampling.measures.build import build_driver, build_gains
 from evalsampling.measures.gains import Gain, GainMoments
 from evalsampling.measures.joint import parts_of
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_costs
+from evalsampling.pool.columns import read_magnitudes
 from evalsampling.pool.lists import QueryBatch, read_queries
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray
@@ -28,14 +29,14 @@ class ExpectedQueries:
         gains: all that the spec names.
         moments: of them.
         drivers: the measures that drive the sampling: gains, or differences of two.
-        cost: shape (n,): of grading each query; None if all cost the same.
+        magnitudes: shape (n,): the cost of grading each query, unless all cost the same.
     """
 
     queries: QueryBatch
     gains: tuple[Gain, ...]
     moments: GainMoments
     drivers: tuple[Measure, ...]
-    cost: FloatArray | None
+    magnitudes: Mapping[str, FloatArray]
 
     @classmethod
     def read(cls, batch: PoolBatch, spec: EvaluationSpec) -> "ExpectedQueries":
@@ -44,7 +45,7 @@ class ExpectedQueries:
         queries = read_queries(batch, spec, max(gain.cut for gain in gains))
         moments = GainMoments.of_lists(gains, queries.lists)
         drivers = parts_of(build_driver(spec, [None] * len(spec.pool.systems)))
-        return cls(queries, gains, moments, drivers, read_costs(batch, spec))
+        return cls(queries, gains, moments, drivers, read_magnitudes(batch, spec))
 
     @property
     def features(self) -> FloatArray:
@@ -52,7 +53,7 @@ class ExpectedQueries:
 
         Mean and standard deviation of each driver, and the logarithm of the cost if there is one.
         """
-        columns = [] if self.cost is None else [np.log(self.cost)]
+        columns = [np.log(values) for values in self.magnitudes.values()]
         for driver in self.drivers:
             mean, square = self.moments.of(driver)
             columns += [mean, np.sqrt(np.maximum(square - mean**2, 0.0))]
@@ -62,5 +63,5 @@ class ExpectedQueries:
     def outputs(self) -> Outputs:
         """What cells sum up: moments as probabilities, in which system each list differs."""
         differs = self.queries.differs
-        shares = self.moments.shares(self.gains)
-        return Outputs(differs, np.zeros(differs.shape), shares[:, :, None], cost=self.cost)
+        shares, magnitudes = self.moments.shares(self.gains)[:, :, None], self.magnitudes
+        return Outputs(differs, np.zeros(differs.shape), shares, magnitudes=magnitudes)

@@ -27,9 +27,9 @@ from evalsampling.preparation.summary import (
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import BY_LEAF, GUESSED, CellGrid, CellSums, CellTable, by_verdict
-from evalsampling.stats.costs import MOST_CLASSES, CostClasses
 from evalsampling.stats.greatest_rank import GreatestRank
 from evalsampling.stats.kdtree import KdTree
+from evalsampling.stats.magnitudes import MOST_CLASSES, POWERS, MagnitudeClasses
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Partition
 from evalsampling.stats.rank_prior import RankPrior
@@ -83,7 +83,7 @@ class Stratification:
         has_system_probabilities: whether systems have probabilities that are not the prior's.
         min_rows: shape (cells,): rows that each cell has at least, as far as the first pass tells;
             None if there was none.
-        costs: classes of costs, None if all labels cost the same.
+        magnitudes: classes of costs and of weights, by the names of those in which rows differ.
         named: slices that are part of the signatures.
         compared: what is made of several systems that predict numbers, None for all others.
         labels: number of the labels of which a row may have many; 0 for classes.
@@ -103,7 +103,7 @@ class Stratification:
     binned_by_score: bool
     has_system_probabilities: bool
     min_rows: IntArray | None = None
-    costs: CostClasses | None = None
+    magnitudes: Mapping[str, MagnitudeClasses] = dataclasses.field(default_factory=dict)
     parting: IntArray | None = None
     named: Named = dataclasses.field(default_factory=dict)
     compared: ComparedSystems | None = None
@@ -166,10 +166,12 @@ class Stratification:
         if prior == RANKS:
             assert summary.histogram is not None
             ranks = RankPrior.of(summary.histogram.bins(), summary.scores[-1].predicted)
-        first, costs = spec.pool.systems[0], None
-        if spec.pool.cost is not None:
-            room = max(MAX_CELLS // (bins * signatures.slots), 1)
-            costs = CostClasses.spanning(*summary.costs, classes=min(room, MOST_CLASSES))
+        first, room = spec.pool.systems[0], max(MAX_CELLS // (bins * signatures.slots), 1)
+        of_each = min(room if len(summary.magnitudes) < 2 else math.isqrt(room), MOST_CLASSES)
+        magnitudes = {
+            name: MagnitudeClasses.spanning(*ends, of_each, POWERS[name])
+            for name, ends in summary.magnitudes.items()
+        }
         return cls(
             edges=edges,
             bin_edges=bin_edges,
@@ -183,7 +185,7 @@ class Stratification:
             and spec.pool.score == first.score,
             has_system_probabilities=len(rules) > 1
             or (first.probability, rules[0]) != (spec.pool.probability, prior),
-            costs=costs,
+            magnitudes=magnitudes,
             parting=parting,
             ranks=ranks,
             remarks=summary.remarks.words,
@@ -229,18 +231,18 @@ class Stratification:
             leaves,
             self.signatures,
             high,
-            self.costs,
+            self.magnitudes,
             self.parting,
             self.named,
             self.labels,
         )
 
     def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Return warnings of few leaves, few classes of costs, and of scores: none, or no log-odds.
+        """Return warnings of few leaves, few classes of magnitudes, and of scores that do not fit.
 
         Leaves are few if far fewer came out than were asked for.
         """
-        of_cells = self._about_leaves(spec, table) + self._about_costs()
+        of_cells = self._about_leaves(spec, table) + self._about_magnitudes()
         return of_cells + self.about_scores(spec, table) + self.about_features(spec)
 
     def about_features(self, spec: EvaluationSpec) -> list[str]:
@@ -313,13 +315,13 @@ class Stratification:
             )
         return warnings
 
-    def _about_costs(self) -> list[str]:
-        if self.costs is None or self.costs.loss <= WORTH_A_WORD:
-            return []
+    def _about_magnitudes(self) -> list[str]:
         return [
-            f"pool.cost: {self.costs.classes} classes of costs from {self.costs.edges[0]:.3g} to "
-            f"{self.costs.edges[-1]:.3g} cost about {100 * self.costs.loss:.1f} % more than costs "
+            f"pool.{name}: {each.classes} classes of {name}s from {each.edges[0]:.3g} to "
+            f"{each.edges[-1]:.3g} cost about {100 * each.loss:.1f} % more than {name}s "
             "row by row would: fewer strata.leaves leave room for more classes"
+            for name, each in self.magnitudes.items()
+            if each.loss > WORTH_A_WORD and each.classes < MOST_CLASSES
         ]
 
     def _about_leaves(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
@@ -388,9 +390,9 @@ class Stratification:
         in one cell; what is in other bins may be in either of two.
 
         Returns:
-            Shape (cells,): 0 for cells of which nothing is known, as where costs divide them.
+            Shape (cells,): 0 for cells of which nothing is known, as where magnitudes divide them.
         """
-        if self.costs is not None and self.costs.classes > 1:
+        if any(each.classes > 1 for each in self.magnitudes.values()):
             return np.zeros(self.grid.cells, dtype=np.int64)
         least = np.zeros((len(self.grid.leaf), self.signatures.slots), dtype=np.int64)
         if self.grouped is None and len(summary.histograms) == math.prod(self.signatures.shape):
@@ -409,8 +411,8 @@ class Stratification:
     def to_mapping(self) -> dict[str, Any]:
         """Return what `from_mapping` takes, for JSON: all but `min_rows`."""
         own: dict[str, Any] = {}  # Pools that do without lack the keys.
-        if self.costs is not None:
-            own["costs"] = self.costs.edges.tolist()
+        for name, each in self.magnitudes.items():
+            own[f"{name}s"] = each.edges.tolist()
         if isinstance(self.grouped, Partition):
             own["paths"] = self.grouped.to_list()
         if isinstance(self.grouped, GreatestRank):
@@ -470,7 +472,11 @@ class Stratification:
             ),
             binned_by_score=content["scored"],
             has_system_probabilities=content["own"],
-            costs=CostClasses(np.array(content["costs"])) if "costs" in content else None,
+            magnitudes={
+                name: MagnitudeClasses(np.array(content[f"{name}s"]), power)
+                for name, power in POWERS.items()
+                if f"{name}s" in content
+            },
             parting=np.array(content["parting"], np.int64) if "parting" in content else None,
             remarks=tuple(content.get("remarks", ())),
             infinite=content.get("infinite", False),

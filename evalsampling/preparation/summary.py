@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import math
 import operator
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import (
     hash_ids,
     label_columns,
-    read_costs,
     read_features,
+    read_magnitudes,
     read_named_slices,
     read_partition,
     read_predictions,
@@ -72,7 +73,8 @@ class PoolSummary:
         signatures: counted if there may be too many of them for the cells, else None.
         features: of the rows of least hash, if the strata are cut from features, else None. Of
             queries these are their expected gains.
-        costs: least and greatest cost of a label, (inf, -inf) if all cost the same.
+        magnitudes: least and greatest cost of a label, and weight of a row, by the names of those
+            in which rows differ.
         paths: leaves that columns of the pool name, else None.
         remarks: what is to be said of scores.
         ranked: histogram of each score of `ranked_columns`; then there are no `histograms`.
@@ -83,7 +85,7 @@ class PoolSummary:
     scores: tuple[ScoreSums, ...]
     signatures: SignatureCounts | None
     features: FeatureSample | None
-    costs: tuple[float, float] = (math.inf, -math.inf)
+    magnitudes: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     paths: Paths | None = None
     remarks: ScoreRemarks = ScoreRemarks()
     ranked: tuple[ScoreCounts, ...] = ()
@@ -96,7 +98,7 @@ class PoolSummary:
             tuple(a + b for a, b in zip(self.scores, other.scores, strict=True)),
             _add(self.signatures, other.signatures),
             _add(self.features, other.features),
-            _union(self.costs, other.costs),
+            {name: _union(each, other.magnitudes[name]) for name, each in self.magnitudes.items()},
             _add(self.paths, other.paths),
             self.remarks + other.remarks,
             tuple(a + b for a, b in zip(self.ranked, other.ranked, strict=True)),
@@ -166,7 +168,7 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
             sums.append(ScoreSums.of(values, predictions[:, of] == spec.labels.positive))
         else:
             sums.append(ScoreSums.of(values, None))
-    costs = _range(read_costs(batch, spec))
+    magnitudes = {name: _range(each) for name, each in read_magnitudes(batch, spec).items()}
     paths = None
     if spec.strata.columns:
         paths = Paths.from_rows(read_partition(batch, spec), spec.strata.leaves)
@@ -178,7 +180,7 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
         tuple(sums),
         signatures,
         features,
-        costs,
+        magnitudes,
         paths,
         remarks,
         ranked,
@@ -200,8 +202,9 @@ def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     expected = ExpectedQueries.read(batch, spec)
     keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
     features = FeatureSample.from_rows(keys, expected.features, FEATURE_SAMPLE)
+    magnitudes = {name: _range(values) for name, values in expected.magnitudes.items()}
     sums = tuple(ScoreSums() for _ in (*spec.pool.systems, spec.pool.score))
-    return PoolSummary(len(batch.rows), (), sums, None, features, _range(expected.cost))
+    return PoolSummary(len(batch.rows), (), sums, None, features, magnitudes)
 
 
 def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
@@ -222,7 +225,7 @@ class Wanted:
         by_signature: whether the histogram is made for each signature.
         signatures: whether signatures must be counted.
         features: whether features must be sampled.
-        of_all: whether all rows are looked at: labels differ in cost, or columns name leaves.
+        of_all: whether all rows are looked at: rows differ in magnitudes, or columns name leaves.
         ranked: see `ranked_columns`; the histogram is of each of them then.
     """
 
@@ -256,7 +259,7 @@ class Wanted:
             by_signature=by_signature,
             signatures=needs_signature_counts(spec),
             features=strata.by_features,
-            of_all=spec.pool.cost is not None or bool(strata.columns),
+            of_all=bool(spec.pool.magnitudes or strata.columns),
             ranked=ranked,
         )
 
@@ -322,8 +325,8 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
     """Return the columns of the pool that the first pass reads, each once."""
     wants, pool = Wanted.from_spec(spec), spec.pool
     if pool.lists is not None:
-        cost = [] if pool.cost is None else [pool.cost]
-        return list(dict.fromkeys([*columns_of(pool.id), *list_columns(spec), *cost]))
+        magnitudes = pool.magnitudes.values()
+        return list(dict.fromkeys([*columns_of(pool.id), *list_columns(spec), *magnitudes]))
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
     named += wants.ranked
     if wants.ranges or wants.signatures:
@@ -337,13 +340,13 @@ def summary_columns(spec: EvaluationSpec) -> list[str]:
         named += columns_of(pool.id)
     if wants.features:
         named += pool.features or label_columns(spec)
-    named += [*spec.strata.columns, pool.cost]
+    named += [*spec.strata.columns, *pool.magnitudes.values()]
     return list(dict.fromkeys(name for name in named if name is not None))
 
 
 def check_not_empty(rows: int, pool: PoolSpec | None = None) -> None:
     """Check that a pool has rows."""
-    if not rows and pool is not None and pool.where is not None:
+    if not rows and pool is not None and pool.condition is not None:
         raise keeps_nothing(pool)
     if not rows:
         raise InputError("the pool is empty")

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from evalsampling.report.facts import Facts, SlicePart
 from evalsampling.report.interval_rows import IntervalRow, interval_rows
-from evalsampling.report.numbers import Number, called, higher, pretty, title
+from evalsampling.report.numbers import Number, called, higher, pretty
 from evalsampling.report.section import (
     Section,
     data,
@@ -125,7 +125,7 @@ def _curve(curve: ScoreCurve, choices: Sequence[ThresholdChoice]) -> dict[str, A
         "along": along,
         "up": up,
         "f1": ["F1"] if has_f1 else [],
-        "choices_caption": f"{title('Cheapest thresholds', curve.system)}{on}",
+        "choices_caption": f"{curve.titled('Cheapest thresholds')}{on}",
         "choices": [
             (_cost(choice.miss_in_false_positives),
              f"{choice.point.threshold:.4g}".replace("-", "\N{MINUS SIGN}"),
@@ -134,7 +134,7 @@ def _curve(curve: ScoreCurve, choices: Sequence[ThresholdChoice]) -> dict[str, A
              data(choice.cost, 2))
             for choice in choices
         ],
-        "caption": f"{title(curve.name.replace('_', ' '), curve.system)} by threshold",
+        "caption": f"{curve.titled(curve.name.replace('_', ' '))} by threshold",
         "points": [
             (f"{point.threshold:.6g}", *figures(point.along, 3), *figures(point.up, 3),
              *([interval(band.low, band.high)] if band else ()),

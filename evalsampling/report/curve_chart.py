@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from evalsampling.report.numbers import Number, shown, title
+from evalsampling.report.numbers import Number, shown
 from evalsampling.report.svg import Picture, Scale, dot, line, path, ribbon, tick_text, words
 from evalsampling.report.thresholds import PR_CURVE, CurvePoint, ScoreCurve, ThresholdChoice
 
@@ -51,7 +51,7 @@ def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> P
     body += _marked(choices, x, y)
     kind = "Precision-recall" if curve.name == PR_CURVE else "ROC"
     description = "; ".join(_words(point) for point in _thinned(points, 6))
-    name, description = title(f"{kind} curve", curve.system), description or "undefined everywhere"
+    name, description = curve.titled(f"{kind} curve"), description or "undefined everywhere"
     return Picture(name, description, _WIDTH, _HEIGHT, "".join(body))
 
 

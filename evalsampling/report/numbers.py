@@ -15,6 +15,7 @@ from evalsampling.inference.results import (
     as_json,
 )
 from evalsampling.parts.records import read_record
+from evalsampling.stats.magnitudes import BY
 
 CLAIM_NOTHING = (
     "no ", "few ", "undefined", "zero variance", "missing weight", "logit at",
@@ -210,12 +211,15 @@ def compared(measure: str) -> str:
     if not (mark and kind in _COMPARISONS):
         return called(measure)
     name = called(inner)
-    name = name if name in _NAMES.values() else name[:1].lower() + name[1:]
-    return f"{_COMPARISONS[kind]} {name}"
+    is_name = name.partition(BY)[0] in _NAMES.values()
+    return f"{_COMPARISONS[kind]} {name if is_name else name[:1].lower() + name[1:]}"
 
 
 def called(measure: str) -> str:
-    """Return the display name of a measure: ``F1``, ``F1 for toxic``."""
+    """Return the display name of a measure: ``F1``, ``F1 for toxic``, ``F1 by views``."""
+    measure, by, rows = measure.partition(BY)
+    if by:
+        return f"{called(measure)}{by}{rows}"
     of_class = _OF_CLASS.fullmatch(measure)
     if of_class:
         return f"{called(of_class[1])} for {of_class[2]}"
@@ -228,7 +232,7 @@ def called(measure: str) -> str:
 
 def label_of(measure: str) -> str | None:
     """Return the label that a measure of one class or label is of; None of all others."""
-    of_class = _OF_CLASS.fullmatch(measure)
+    of_class = _OF_CLASS.fullmatch(measure.partition(BY)[0])
     return of_class[2] if of_class else None
 
 

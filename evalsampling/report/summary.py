@@ -21,6 +21,7 @@ from evalsampling.report.numbers import (
 )
 from evalsampling.report.section import Section, data, figures, interval
 from evalsampling.stats.counted import counted
+from evalsampling.stats.magnitudes import BY
 
 MOST_SENTENCES = 8
 """Most numbers that get a sentence each; the picture has them all."""
@@ -125,7 +126,7 @@ def _sentence(number: Number) -> dict[str, str]:
     statement = number.statement
     if _may_hide(number):
         statement = statement.partition(f" {BY_LABELS_ALONE}")[0]
-    return {**_parted(statement), "meaning": _MEANINGS.get(number.measure, "")}
+    return {**_parted(statement), "meaning": _MEANINGS.get(number.measure.partition(BY)[0], "")}
 
 
 def _parted(statement: str) -> dict[str, str]:

@@ -3,7 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
-from evalsampling.report.numbers import Number
+from evalsampling.report.numbers import Number, title
+from evalsampling.stats.magnitudes import BY, ROWS
 
 MISS_IN_FALSE_POSITIVES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)
 """Costs of a miss for which the cheapest threshold is listed, in false positives."""
@@ -42,11 +43,17 @@ class ScoreCurve:
         name: ``pr_curve`` or ``roc_curve``.
         system: None for a single one without a name.
         points: by increasing threshold.
+        by: what rows count by: a column of weights, or rows; empty without weights.
     """
 
     name: str
     system: str | None
     points: tuple[CurvePoint, ...]
+    by: str = ""
+
+    def titled(self, name: str) -> str:
+        """Return a title of what is made of the curve."""
+        return title(f"{name}{BY}{self.by}" if self.by else name, self.system)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,14 +78,15 @@ class ThresholdChoice:
 
 def curves_of(numbers: Sequence[Number]) -> list[ScoreCurve]:
     """Return the curves that numbers of the whole pool form, in the order of the numbers."""
-    curve_parts: dict[tuple[str, str | None], dict[str, dict[float, Number]]] = {}
+    curve_parts: dict[tuple[str, str | None, str], dict[str, dict[float, Number]]] = {}
     for number in numbers:
-        name, _, component = number.measure.partition(".")
+        measure, _, by = number.measure.partition(BY)
+        name, _, component = measure.partition(".")
         if number.threshold is not None and number.slice is None and number.against is None:
-            by_component = curve_parts.setdefault((name, number.system), {})
+            by_component = curve_parts.setdefault((name, number.system, by), {})
             by_component.setdefault(component, {})[number.threshold] = number
     curves = []
-    for (name, system), by_component in curve_parts.items():
+    for (name, system, by), by_component in curve_parts.items():
         along, up = (by_component.get(component, {}) for component in CURVES.get(name, ("", "")))
         f1 = by_component.get("f1", {})
         if along and up:
@@ -86,7 +94,7 @@ def curves_of(numbers: Sequence[Number]) -> list[ScoreCurve]:
                 CurvePoint(threshold, along[threshold], up[threshold], f1.get(threshold))
                 for threshold in sorted(along.keys() & up.keys())
             ]
-            curves.append(ScoreCurve(name, system, tuple(points)))
+            curves.append(ScoreCurve(name, system, tuple(points), by))
     return curves
 
 
@@ -104,18 +112,19 @@ def cheapest(
 
     Args:
         curve: of precision and recall, or of false and true positive rate.
-        prevalence: s, in (0, 1]; a ROC curve has no costs without it.
+        prevalence: s, in (0, 1], by the weights of rows, if they have any; a ROC curve has no
+            costs without it, nor by rows where rows have weights.
         costs: k, how many false positives cost as much as one miss.
 
     Returns:
         One for each cost, or none. Points where a value is undefined, or where no row at or above
         the threshold is positive, are never chosen; if there are no others, the list is empty.
     """
-    choices = []
+    choices, share = [], None if curve.by == ROWS else prevalence
     counted = [
         (false, missed, point)
         for point in curve.points
-        for false, missed in _for_each_positive(curve.name, point, prevalence)
+        for false, missed in _for_each_positive(curve.name, point, share)
     ]
     for cost in costs if counted else ():
         totals = [

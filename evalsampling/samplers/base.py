@@ -275,7 +275,7 @@ class Sampler(abc.ABC):
         inputs = EstimationInput(
             table,
             history,
-            self.weigh(table, history),
+            self.weigh(table, history).clustered(history.outputs.cluster),
             confidence,
             self.covers_pool(table),
             stochastic=self.stochastic,

@@ -84,6 +84,8 @@ def _refusal(maker: type[Sampler], spec: EvaluationSpec) -> str | None:
             "it ranks rows by score, so strata.method cannot be kd or predictions, nor can there "
             "be strata.columns"
         )
+    if maker.queries_ranks and spec.pool.weight is not None:
+        return "it ranks rows that all count the same, so there is no pool.weight"
     if maker.queries_ranks and spec.money is not None:
         return "what it queries follows from what it finds, so its budget is of labels, not of cost"
     if spec.labels.space.tagged and not maker.takes_tags:

@@ -18,6 +18,7 @@ from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.equal_strata import with_labels
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen, water_fill
+from evalsampling.stats.magnitudes import COST
 
 LABELS_PER_STRATUM = 10
 """Labels that a stratum of the estimate should have: leaves are joined until it expects them."""
@@ -93,7 +94,7 @@ class Stratified(Sampler):
 
 def _cost_class(table: CellTable) -> IntArray:
     """Return the class of costs of each cell, shape (cells,); 0 if all labels cost the same."""
-    return np.zeros(len(table), dtype=np.int64) if table.cost_class is None else table.cost_class
+    return table.magnitude_class.get(COST, np.zeros(len(table), dtype=np.int64))
 
 
 def _joined(rows: IntArray, labels: IntArray) -> IntArray:

@@ -32,6 +32,7 @@ from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.finite import finite
 
 MOST_ATTEMPTS = 100
@@ -77,6 +78,7 @@ def plan(
     effect: float | None = None,
     report: Callable[[int], None] = lambda repeats: None,
     workers: int | None = None,
+    clusters: SharedClusters | None = None,
 ) -> list[dict[str, Any]]:
     """Return predicted standard errors and half-widths of intervals, before any label.
 
@@ -86,7 +88,8 @@ def plan(
         beyond the largest. Unless budgets are given, the largest is doubled until it is enough, up
         to the rows of the pool and `MOST_LABELS`. With ``power`` one for each comparison and
         sampler that draws with replacement, whose budget pays for the draws that its test needs
-        (`effort.draws_for`), None if there is no such number.
+        (`effort.draws_for`), None if there is no such number. Where rows share ``clusters``,
+        evaluations have as many labels of single rows as those of a budget are worth.
     """
     if spec.pool.lists is not None:
         raise InputError(
@@ -136,7 +139,7 @@ def plan(
     systems = tuple(system.name for system in spec.pool.systems)
     believed = is_believed(spec, table)
     curves = Curves(table, spec.labels.positive, spec.hidden, believed)
-    imagined = _Imagined(table, systems, measures, plan, None if believed else curves)
+    imagined = _Imagined(table, systems, measures, plan, None if believed else curves, clusters)
     savings = [saving_of(measure, table) if believed else None for measure in measures]
     spreads = imagined.spreads(built, workers, report)
     while (
@@ -286,6 +289,7 @@ class _Imagined:
 
     Attributes:
         curves: which labels follow, one each; None if they follow the prior of the cells.
+        clusters: that rows share; None if each is by itself.
     """
 
     table: CellTable
@@ -293,6 +297,20 @@ class _Imagined:
     measures: Sequence[Measure]
     plan: Plan
     curves: Curves | None = None
+    clusters: SharedClusters | None = None
+
+    @property
+    def _of_single_rows(self) -> Plan:
+        """The plan whose budgets are of rows by themselves, over the design effect of clusters."""
+        if self.clusters is None:
+            return self.plan
+        cost, worth = self.table.cost, []
+        mean = 1.0 if cost is None else float(self.table.count @ cost) / self.table.rows
+        for budget in self.plan.budgets:
+            labels = budget / mean if self.plan.by_cost else budget
+            alone = budget / self.clusters.design_effect(labels)
+            worth.append(alone if self.plan.by_cost else max(round(alone), 1))
+        return dataclasses.replace(self.plan, budgets=tuple(worth))
 
     def spreads(
         self,
@@ -325,7 +343,7 @@ class _Imagined:
     def repeat(self, sampler: samplers.Sampler, repeat: int) -> list[list[_Outcome]]:
         """Return outcomes by budget and measure."""
         pool, truth = self._defined(repeat)
-        points = run_repeat(pool, sampler, self.measures, self.plan, repeat)
+        points = run_repeat(pool, sampler, self.measures, self._of_single_rows, repeat)
         candidates = candidates_of(self.measures)
         return [
             [

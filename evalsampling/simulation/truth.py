@@ -39,8 +39,8 @@ _FINEST = 1024
 class KnownPool:
     """A pool with its truth: rows alike in cell, label and outputs are one *kind*.
 
-    Outputs are alike if no threshold of a measure lies between the scores, and probabilities are
-    the same to one part in 1,024; the mean probability stands for the kind.
+    Outputs are alike if no threshold of a measure lies between the scores, and probabilities and
+    weights are the same to one part in 1,024; the means stand for the kind.
 
     Attributes:
         cell: shape (kinds,), ascending: index into the table.
@@ -137,12 +137,15 @@ class _Kinds:
     ) -> "_Kinds":
         columns = [cell, label, *outputs.prediction.T]
         columns += [] if outputs.slices is None else list(outputs.slices.code.T)
+        columns += [] if outputs.cluster is None else [outputs.cluster]
         for system, (cuts, by_probability) in enumerate(zip(edges, fine, strict=True)):
             if len(cuts):
                 columns.append(np.searchsorted(cuts, outputs.score[:, system], side="right"))
             if by_probability:
                 steps = np.floor(outputs.probability[:, system] * _FINEST)
                 columns += list(steps.astype(np.int64).T)
+        if outputs.weight is not None:
+            columns.append(np.floor(np.log(outputs.weight) * _FINEST).astype(np.int64))
         if rate is not None:
             columns += list(np.floor(rate * _FINEST).astype(np.int64).T)
         ones = np.ones(len(cell), dtype=np.int64)
@@ -185,9 +188,10 @@ class _Kinds:
                 # Rounding may put the mean of equal scores below them, and below a threshold.
                 np.clip(mean(outputs.score), least, greatest),
                 mean(outputs.probability),
-                cost=None if outputs.cost is None else mean(outputs.cost),
                 slices=None if outputs.slices is None else outputs.slices.take(order[first]),
                 tags=None if outputs.tags is None else outputs.tags[order][first],
+                magnitudes={name: mean(of) for name, of in outputs.magnitudes.items()},
+                cluster=None if outputs.cluster is None else outputs.cluster[order][first],
             ),
             None if rate is None else mean(rate),
         )

@@ -15,6 +15,8 @@ COMPARISONS = ("difference", "ratio")
 """Ways to compare a measure of two systems: the names of `measures.comparisons.BY_KIND`."""
 EXTREMES = ("least", "greatest")
 """Ways to sum up a measure of several slices: the names of `measures.extremes.BY_KIND`."""
+ROWS = "rows"
+"""Value of ``by`` where rows all count the same, as in `stats.magnitudes`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,6 +33,7 @@ class MeasureSpec:
         against: name of the system that it is compared with; None for the second.
         where: the slice that it is about; empty for the whole pool.
         over: for an extreme the values by column, each of which is a slice.
+        by: `ROWS` if its rows all count the same, where ``pool.weight`` names weights; else None.
         weight: how much its variance counts where rounds are drawn for several measures, above 0.
     """
 
@@ -43,6 +46,7 @@ class MeasureSpec:
     where: Where = dataclasses.field(default_factory=dict)
     over: Where = dataclasses.field(default_factory=dict)
     weight: float = 1.0
+    by: str | None = None
 
     @property
     def slices(self) -> Iterator[Where]:
@@ -60,6 +64,11 @@ class MeasureSpec:
                 yield number
         for part in self.parts:
             yield from part.thresholds
+
+    @property
+    def is_by_rows(self) -> bool:
+        """Whether it, or a part of it, says that rows all count the same."""
+        return self.by is not None or any(part.is_by_rows for part in self.parts)
 
     @classmethod
     def parse(cls, item: Any) -> "MeasureSpec":
@@ -82,9 +91,11 @@ class MeasureSpec:
         section = Section("measure", parameters)
         system = section.text("system")
         where = read_slices("measure.where", section.get("where"))
-        ours = ("system", "where", "weight")
+        by = ROWS if parameters.get("by") == ROWS else None  # Others are a measure's own.
+        ours = ("system", "where", "weight", *(["by"] if by else []))
         own = {key: value for key, value in parameters.items() if key not in ours}
-        return cls(name, own, system, where=where, weight=section.value("weight", Positive, 1.0))
+        weight = section.value("weight", Positive, 1.0)
+        return cls(name, own, system, where=where, weight=weight, by=by)
 
     @classmethod
     def _comparison(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
@@ -133,6 +144,7 @@ class MeasureSpec:
         own = {
             "system": self.system,
             "where": where_mapping(self.where) or None,
+            "by": self.by,
             "weight": weight,
         }
         return {"name": self.name, **self.parameters, **given(own)}

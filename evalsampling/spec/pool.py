@@ -1,6 +1,7 @@
 """The section ``pool`` of a spec: where the rows are, and their columns."""
 
 import dataclasses
+import decimal
 import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -27,11 +28,12 @@ from evalsampling.spec.systems import (
     system_mapping,
 )
 from evalsampling.spec.tables import TableSpec, read_table
-from evalsampling.spec.where import Condition, read_where
+from evalsampling.spec.where import AllOf, AnyOf, Condition, IsNull, Relation, read_where
 
 KEYS = (
     "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems", "slices",
-    "features", "variance", "lists", "cost", "logits", "table", "where", "score_is", "pairs",
+    "features", "variance", "lists", "cost", "weight", "logits", "table", "where",
+    "score_is", "pairs", "cluster",
 )  # fmt: skip
 """Keys of the section ``pool``."""
 
@@ -73,6 +75,9 @@ class PoolSpec:
             is a list with a number for every item; its probability a list of lists, one for every
             grade; and it has no prediction.
         cost: numeric column of the cost of a label, above 0; None if all labels cost the same.
+        weight: numeric column of how much a row counts, at least 0; None if all count the same.
+        cluster: column whose value rows of one cluster share, integers or strings; None if each row
+            is by itself.
         table: that has the rows; None if files have.
         where: condition in SQL that rows must satisfy, None for all: see `spec.where`.
         score_is: what `score` is, see `SystemSpec`; None to find out.
@@ -95,6 +100,8 @@ class PoolSpec:
     masks: Mapping[str, Mask] = dataclasses.field(default_factory=dict)
     lists: ListsSpec | None = None
     cost: str | None = None
+    weight: str | None = None
+    cluster: str | None = None
     table: TableSpec | None = None
     where: str | None = None
     score_is: str | None = None
@@ -107,9 +114,18 @@ class PoolSpec:
         return (*self.systems, self)
 
     @property
+    def magnitudes(self) -> dict[str, str]:
+        """The columns of costs and weights, by these names: see `stats.magnitudes`."""
+        return given({"cost": self.cost, "weight": self.weight})
+
+    @property
     def condition(self) -> Condition | None:
-        """The condition that rows must satisfy, None for all."""
-        return None if self.where is None else read_where(self.where)
+        """The condition that rows must satisfy, None for all: a weight of 0 leaves a row out."""
+        parts = [] if self.where is None else [read_where(self.where)]
+        if self.weight is not None:
+            counts = Relation(self.weight, "!=", decimal.Decimal(0))
+            parts.append(AnyOf((IsNull(self.weight), counts)))  # A null is refused as a weight.
+        return AllOf(tuple(parts)) if len(parts) > 1 else parts[0] if parts else None
 
     @property
     def selection(self) -> dict[str, Any]:
@@ -167,6 +183,8 @@ def read_pool(
         masks=masks,
         lists=lists,
         cost=section.text("cost"),
+        weight=section.text("weight"),
+        cluster=_cluster(section, lists is not None, labels),
         table=table,
         where=where,
         pairs=_pairs(section, id),
@@ -276,6 +294,16 @@ def _pairs(section: Section, id: IdColumns) -> str | None:
     return UNORDERED
 
 
+def _cluster(section: Section, has_lists: bool, labels: LabelsSpec) -> str | None:
+    """Return the key ``cluster``, None if it is missing."""
+    cluster = section.text("cluster")
+    if cluster is not None and has_lists:
+        raise InputError("pool.cluster: beside pool.lists, each query is by itself")
+    if cluster is not None and labels.oracle == "stochastic":
+        raise InputError("pool.cluster: takes labels.oracle: deterministic, one label a row")
+    return cluster
+
+
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``pool`` with every default filled in."""
     lists, score_key, first = pool.lists, labels.space.score_key, pool.systems[0]
@@ -296,7 +324,8 @@ def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
             **probability_mapping(pool.probability, labels),
             "slices": list(pool.slices) or None,
             "features": list(pool.features) or None,
-            "cost": pool.cost,
+            **pool.magnitudes,
+            "cluster": pool.cluster,
             "payload": [shown_mapping(name, pool.masks.get(name)) for name in pool.payload],
             "scorer": pool.scorer,
         }

@@ -1,23 +1,25 @@
 """The cell table: all that samplers and estimates read of a pool.
 
 A *cell* is a score bin together with the signature, the predictions and the slices that the spec
-names, and, where labels differ in cost, a class of costs; leaves are groups of adjacent bins.
+names, and, where rows differ in cost or weight, classes of these; leaves are groups of adjacent
+bins.
 Counts and sums are integers, so the table does not depend on how the pool was cut or in which order
 it was summed: a probability p enters as the integer round(p 2^32).
 """
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
-from evalsampling.stats.costs import CostClasses
 from evalsampling.stats.disagreement import CellDisagreement
 from evalsampling.stats.distinct import within_runs
+from evalsampling.stats.magnitudes import MagnitudeClasses
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.signatures import Signatures
@@ -55,11 +57,11 @@ class CellTable:
         leaves: number of leaves, none of them empty when cut from the pool.
         kind_cell: shape (kinds,), ascending: index of the cell of each kind.
         kind_share: shape (kinds,): its share of the cell's rows, summing to 1 in each cell.
-        outputs: a row for each kind: predictions, least scores, mean probabilities, and mean cost,
-            which is the same for all kinds of a cell.
+        outputs: a row for each kind: predictions, least scores, mean probabilities, and mean cost
+            and weight, which are the same for all kinds of a cell.
         upper: shape (kinds, systems): greatest scores; None if all scores of a kind are equal.
-        cost_class: shape (cells,): class of costs of each cell, in [0, classes of costs); None if
-            all labels cost the same.
+        magnitude_class: shape (cells,) each: class of costs, and of weights, of each cell, by the
+            names of those in which rows differ.
         parting: shape (leaves - 1,): level at which each two neighbouring leaves part in their own
             hierarchy, from 1; None if they have none.
         expected: shape (cells, 1 + systems, labels): where rows have any number of many labels, the
@@ -81,7 +83,7 @@ class CellTable:
     kind_share: FloatArray
     outputs: Outputs
     upper: FloatArray | None = None
-    cost_class: IntArray | None = None
+    magnitude_class: Mapping[str, IntArray] = dataclasses.field(default_factory=dict)
     parting: IntArray | None = None
     expected: FloatArray | None = None
     numbers: PermanentNumbers | None = None
@@ -231,7 +233,7 @@ class CellSums:
 
 @dataclasses.dataclass(frozen=True)
 class CellGrid:
-    """All possible cells: every score bin with every signature slot and class of costs.
+    """All possible cells: every score bin with every signature slot and class of magnitudes.
 
     Attributes:
         leaf: shape (bins,): leaf of each bin, in [0, leaves).
@@ -239,7 +241,7 @@ class CellGrid:
         leaves: number of leaves.
         signatures: the slots.
         upper: shape (bins,): greatest score in each bin; None if it is `score`.
-        costs: classes of costs, None if all labels cost the same.
+        magnitudes: classes of costs and of weights, by the names of those in which rows differ.
         parting: hierarchy of the leaves: see `CellTable`.
         named: slices whose codes follow the predictions in a signature.
         labels: number of the labels of which a row may have many; 0 for classes.
@@ -250,7 +252,7 @@ class CellGrid:
     leaves: int
     signatures: Signatures
     upper: FloatArray | None = None
-    costs: CostClasses | None = None
+    magnitudes: Mapping[str, MagnitudeClasses] = dataclasses.field(default_factory=dict)
     parting: IntArray | None = None
     named: Named = dataclasses.field(default_factory=dict)
     labels: int = 0
@@ -258,47 +260,51 @@ class CellGrid:
     @property
     def cells(self) -> int:
         """Number of possible cells."""
-        return len(self.leaf) * self.signatures.slots * self._cost_classes
-
-    @property
-    def _cost_classes(self) -> int:
-        return 1 if self.costs is None else self.costs.classes
+        classes = math.prod(each.classes for each in self.magnitudes.values())
+        return len(self.leaf) * self.signatures.slots * classes
 
     def codes(
-        self, bin: IntArray, signature: npt.NDArray[np.integer], cost: FloatArray | None = None
+        self,
+        bin: IntArray,
+        signature: npt.NDArray[np.integer],
+        magnitudes: Mapping[str, FloatArray] | None = None,
     ) -> IntArray:
         """Return the cell code of each row.
 
         Returns:
-            Shape (n,): codes in [0, cells), ordered by bin, then signature, then class of costs.
+            Shape (n,): codes in [0, cells), ordered by bin, then signature, then classes of costs
+            and weights.
         """
         codes = bin * self.signatures.slots
         codes += self.signatures.slot(signature)
-        if self.costs is not None:
-            assert cost is not None
-            codes = codes * self.costs.classes + self.costs.find(cost)
+        for name, each in self.magnitudes.items():
+            assert magnitudes is not None
+            codes = codes * each.classes + each.find(magnitudes[name])
         return codes
 
-    def places(self, code: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return bin, signature slot and class of costs of cells, shape (cells,) each."""
-        rest, cost_class = np.divmod(code, self._cost_classes)
+    def places(self, code: IntArray) -> tuple[IntArray, IntArray, dict[str, IntArray]]:
+        """Return bin, signature slot and classes of magnitudes of cells, shape (cells,) each."""
+        of_class, rest = {}, code
+        for name, each in reversed([*self.magnitudes.items()]):
+            rest, of_class[name] = np.divmod(rest, each.classes)
         bin, slot = np.divmod(rest, self.signatures.slots)
-        return bin, slot, cost_class
+        return bin, slot, of_class
 
     def table(self, code: IntArray, count: IntArray, mean: FloatArray, classes: int) -> CellTable:
         """Return the table of the cells that hold rows.
 
         `mean`: shape (cells, columns): prior of each class, then the probability of each class for
-        each system; of a single system without its own, the prior alone. Where there are classes of
-        costs, last the cost as a share of the greatest of the class. With `labels`, after the prior
-        of each label come for each system the shares of rows that are predicted it, then those
+        each system; of a single system without its own, the prior alone. Last come magnitudes,
+        each as a share of the greatest of its class. With `labels`, after the prior of each label
+        come for each system the shares of rows that are predicted it, then those
         expected to have it too.
         """
-        bin, slot, cost_class = self.places(code)
-        cost = None
-        if self.costs is not None:
-            mean, share = mean[:, :-1], mean[:, -1]
-            cost = self.costs.absolute(share, cost_class)
+        bin, slot, of_class = self.places(code)
+        mean, shares = np.split(mean, [mean.shape[1] - len(self.magnitudes)], axis=1)
+        magnitudes = {
+            name: each.absolute(share, of_class[name])
+            for (name, each), share in zip(self.magnitudes.items(), shares.T, strict=True)
+        }
         means = mean.reshape(len(code), mean.shape[1] // classes, classes)
         members = [self.signatures.predictions(number) for number in range(self.signatures.slots)]
         sizes = np.array([len(share) for _, share in members])
@@ -331,12 +337,12 @@ class CellGrid:
                 prediction=prediction,
                 score=score,
                 probability=own[kind_cell],
-                cost=None if cost is None else cost[kind_cell],
                 slices=SliceCodes(self.named, signature[:, systems:]) if self.named else None,
                 tags=tags,
+                magnitudes={name: value[kind_cell] for name, value in magnitudes.items()},
             ),
             upper=upper,
-            cost_class=None if cost is None else cost_class,
+            magnitude_class=of_class,
             parting=self.parting,
             expected=expected,
         )

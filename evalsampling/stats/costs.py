@@ -1,4 +1,4 @@
-"""Costs of labels: classes of rows of about the same cost, and proposals that allow for costs.
+"""Costs of labels: proposals that allow for them, and what money buys.
 
 References:
     [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, section 4.3
@@ -13,55 +13,6 @@ import math
 import numpy as np
 
 from evalsampling.stats.arrays import FloatArray, IntArray
-
-MOST_CLASSES = 16
-"""Most classes of costs: they multiply the number of cells."""
-
-
-@dataclasses.dataclass(frozen=True)
-class CostClasses:
-    """Log-spaced classes of costs.
-
-    Attributes:
-        edges: shape (classes + 1,), above 0, increasing: the first is the least cost of the pool,
-            the last the greatest. They are equal if all costs are.
-    """
-
-    edges: FloatArray
-
-    @classmethod
-    def spanning(cls, low: float, high: float, classes: int) -> "CostClasses":
-        """Return classes of equal width on the logarithmic scale."""
-        edges = np.geomspace(low, high, (classes if high > low else 1) + 1)
-        edges[0], edges[-1] = low, high
-        return cls(edges)
-
-    @property
-    def classes(self) -> int:
-        """Number of classes."""
-        return len(self.edges) - 1
-
-    def find(self, cost: FloatArray) -> IntArray:
-        """Return the class of each cost, shape (n,), in [0, classes)."""
-        return np.searchsorted(self.edges[1:-1], cost, side="right").astype(np.int64)
-
-    def relative(self, cost: FloatArray, cost_class: IntArray) -> FloatArray:
-        """Return costs as shares of the greatest cost of their class, shape (n,), in (0, 1]."""
-        return np.minimum(cost / self.edges[cost_class + 1], 1.0)
-
-    def absolute(self, share: FloatArray, cost_class: IntArray) -> FloatArray:
-        """Return the costs that have the shares that `relative` returns, shape (n,)."""
-        return share * self.edges[cost_class + 1]
-
-    @property
-    def loss(self) -> float:
-        """Share of the money that is lost to classes: x coth x - 1, x = ln(r) / 4.
-
-        For costs that are log-uniform in a class whose greatest is r times its least, if its rows
-        have the same chance instead of one in proportion to 1 / sqrt(cost).
-        """
-        x = math.log(self.edges[-1] / self.edges[0]) / self.classes / 4
-        return x / math.tanh(x) - 1 if x > 0 else 0.0
 
 
 def per_root_cost(size: FloatArray, cost: FloatArray | None) -> FloatArray:

@@ -1,14 +1,15 @@
-"""Outputs of systems for rows, with the costs of their labels: all but the labels."""
+"""Outputs of systems for rows, with costs of labels and weights: all but the labels."""
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.magnitudes import COST, WEIGHT
 from evalsampling.stats.slices import SliceCodes, UnknownSliceError, Where, joined
 
 
@@ -24,22 +25,35 @@ class Outputs:
             query, -1 after the last; None if rows are no queries, or not graded.
         tags: shape (n, systems, labels): which labels each system predicts, where rows have any
             number of many; of cells the share of the rows. Probabilities have no columns then.
-        cost: shape (n,): cost of a label, above 0, which no loss looks at; None if all cost the
-            same.
+        magnitudes: shape (n,) each: what rows differ in, by name: the cost of a label, which no
+            loss looks at, and the weight of a row, both above 0.
         slices: which of the slices that the spec names each row is in; None if it names none.
+        cluster: shape (n,): a number, the same for rows of one cluster; None if the spec names no
+            clusters, and of cells.
     """
 
     prediction: IntArray
     score: FloatArray
     probability: FloatArray
     grades: IntArray | None = None
-    cost: FloatArray | None = None
+    magnitudes: Mapping[str, FloatArray] = dataclasses.field(default_factory=dict)
     slices: SliceCodes | None = None
     tags: npt.NDArray[Any] | None = None
+    cluster: IntArray | None = None
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.prediction)
+
+    @property
+    def cost(self) -> FloatArray | None:
+        """The cost of a label of each row, shape (n,); None if all cost the same."""
+        return self.magnitudes.get(COST)
+
+    @property
+    def weight(self) -> FloatArray | None:
+        """How much each row counts, shape (n,); None if all count the same."""
+        return self.magnitudes.get(WEIGHT)
 
     @property
     def columns(self) -> list[npt.NDArray[Any]]:
@@ -47,7 +61,8 @@ class Outputs:
         columns = [*self.prediction.T, *self.score.T, *_flat(self.probability)]
         for part in (self.grades, self.tags):
             columns += [] if part is None else _flat(part)
-        columns += [] if self.cost is None else [self.cost]
+        columns += self.magnitudes.values()
+        columns += [] if self.cluster is None else [self.cluster]
         return columns if self.slices is None else [*columns, *self.slices.code.T]
 
     def of_columns(self, columns: FloatArray) -> tuple["Outputs", int]:
@@ -61,25 +76,29 @@ class Outputs:
                 own = columns[:, taken : taken + width].reshape(rows, *part.shape[1:])
                 own, taken = own.astype(part.dtype), taken + width
             parts.append(own)
-        cost = None if self.cost is None else columns[:, taken]
-        taken += self.cost is not None
+        magnitudes = {name: columns[:, taken + i] for i, name in enumerate(self.magnitudes)}
+        taken += len(magnitudes)
+        cluster = None if self.cluster is None else columns[:, taken].astype(np.int64)
+        taken += self.cluster is not None
         slices = None
         if self.slices is not None:
             width = self.slices.code.shape[1]
             code = columns[:, taken : taken + width].astype(np.int64)
             slices, taken = SliceCodes(self.slices.named, code), taken + width
         prediction, score, probability, grades, tags = parts
-        return Outputs(prediction, score, probability, grades, cost, slices, tags), taken
+        made = Outputs(prediction, score, probability, grades, magnitudes, slices, tags, cluster)
+        return made, taken
 
     def take(self, index: npt.ArrayLike) -> "Outputs":
         """Return some of the rows, by index or mask."""
         index = np.asarray(index)
         grades = None if self.grades is None else self.grades[index]
-        cost = None if self.cost is None else self.cost[index]
+        magnitudes = {name: values[index] for name, values in self.magnitudes.items()}
         tags = None if self.tags is None else self.tags[index]
         rows = self.prediction[index], self.score[index], self.probability[index]
         slices = None if self.slices is None else self.slices.take(index)
-        return Outputs(*rows, grades, cost, slices, tags)
+        cluster = None if self.cluster is None else self.cluster[index]
+        return Outputs(*rows, grades, magnitudes, slices, tags, cluster)
 
     def within(self, where: Where) -> BoolArray:
         """Return which rows are in a slice, shape (n,): none of no rows.
@@ -109,22 +128,29 @@ class Outputs:
         grades = _joined_grades(parts)
         parts = [part for part in parts if len(part)] or parts[:1]
         tags = [part.tags for part in parts if part.tags is not None]
-        costs = [part.cost for part in parts if len(part)]
-        given = [cost for cost in costs if cost is not None]
+        known = [part.magnitudes for part in parts if len(part)]
+        shared = [name for name in parts[0].magnitudes if all(name in each for each in known)]
         return cls(
             np.concatenate([part.prediction for part in parts]),
             np.concatenate([part.score for part in parts]),
             np.concatenate([part.probability for part in parts]),
             grades,
-            np.concatenate(given) if given and len(given) == len(costs) else None,
+            {name: np.concatenate([each[name] for each in known]) for name in shared if known},
             joined([part.slices for part in parts if len(part)]),
             np.concatenate(tags) if tags else None,
+            _joined([part.cluster for part in parts if len(part)]),
         )
 
 
 def _flat(values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
     """Return the columns of values of shape (n, ...)."""
     return [*values.reshape(len(values), math.prod(values.shape[1:])).T]
+
+
+def _joined(parts: Sequence[npt.NDArray[Any] | None]) -> npt.NDArray[Any] | None:
+    """Return the values of all parts, None if a part has none."""
+    given = [part for part in parts if part is not None]
+    return np.concatenate(given) if given and len(given) == len(parts) else None
 
 
 def _joined_grades(parts: Sequence[Outputs]) -> IntArray | None:

@@ -22,6 +22,7 @@ from evalsampling.spec.budget import Budget
 from evalsampling.spec.sections import Section
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.magnitudes import POWERS
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.checksums import Checksums, place_of
@@ -37,7 +38,7 @@ _MARKER_KEYS = (
 )  # fmt: skip
 
 
-_MEANS = ("prior.", "system.", "numbers.", "cost.relative")
+_MEANS = ("prior.", "system.", "numbers.", *(f"{name}.relative" for name in POWERS))
 """Beginnings of the names of the columns that the cell table is made from."""
 
 
@@ -148,10 +149,14 @@ class PreparedPool:
     def read_rows(self, cell: IntArray, rank: IntArray) -> pa.Table:
         """Return id, outputs, slices and payload of rows of the reserve, in the order asked for."""
         pool = self.spec.pool
-        classes, has_costs = len(self.spec.labels.classes), pool.cost is not None
-        tagged = self.spec.labels.space.tagged
+        classes, tagged = len(self.spec.labels.classes), self.spec.labels.space.tagged
         outputs = output_names(
-            len(pool.systems), classes, has_costs, self.spec.named_slices, tagged
+            len(pool.systems),
+            classes,
+            pool.magnitudes,
+            self.spec.named_slices,
+            tagged,
+            pool.cluster is not None,
         )
         slices = [SLICE_PREFIX + name for name in pool.slices]
         payload = [PAYLOAD_PREFIX + name for name in pool.payload]
@@ -170,20 +175,22 @@ def cells_to_store(
     table: CellTable, mean: FloatArray, stratification: "Stratification"
 ) -> pa.Table:
     """Return the contents of cells.parquet: for each cell its code, leaf, rows and means."""
-    bin, slot, cost_class = stratification.grid.places(table.code)
+    bin, slot, of_class = stratification.grid.places(table.code)
     columns = {
         CELL: table.code, "leaf": table.leaf, "bin": bin, "signature": slot,
         "count": table.count,
     }  # fmt: skip
-    costs = {}
-    if table.cost is not None:
-        costs = {"cost.class": cost_class, "cost.mean": table.cost, "cost.relative": mean[:, -1]}
-        mean = mean[:, :-1]
+    magnitudes: dict[str, Any] = {}
+    mean, relative = np.split(mean, [mean.shape[1] - len(of_class)], axis=1)
+    for name, share in zip(stratification.magnitudes, relative.T, strict=True):
+        magnitudes[f"{name}.class"] = of_class[name]
+        magnitudes[f"{name}.mean"] = table.outputs.magnitudes[name][table.first_kind]
+        magnitudes[f"{name}.relative"] = share
     for place, column in enumerate(mean.T):
         system, y = divmod(place - table.classes, table.classes)
         name = f"prior.{place}" if system < 0 else f"system.{system}.{y}"
         columns[name if stratification.compared is None else f"numbers.{place}"] = column
-    return pa.table(columns | costs)
+    return pa.table(columns | magnitudes)
 
 
 def slices_to_store(slices: Slices, table: CellTable) -> pa.Table:

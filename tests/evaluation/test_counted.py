@@ -28,6 +28,7 @@ FAST = [
     "rows without labels by calibrated",
     "rows without labels by ais",
     "costs by poisson",
+    "clusters by calibrated",
     "slices by passive",
     "label sets by stratified",
     "numbers by importance",

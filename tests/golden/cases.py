@@ -279,6 +279,15 @@ def _of_kinds() -> Cases:
         cases[f"costs by {name}"] = _scored(
             name, {"cost": "size"}, measure=["f1"], budget={"cost": 400}
         )
+    by_rows = ["f1", {"name": "f1", "by": "rows"}]
+    for name in ("calibrated", "stratified", "importance", "ais", "poisson", "strat_model"):
+        cases[f"weights by {name}"] = _scored(name, {"weight": "size"}, measure=by_rows)
+    cases["weights and costs"] = _scored(
+        "calibrated", {"weight": "size", "cost": "s0.chance", "slices": ["new"]}, measure=["recall"]
+    )
+    grouped = {"pool": {**SCORED, "cluster": "group"}, "measure": FEW}
+    for name in ("calibrated", "ais", "stratified", "poisson"):
+        cases[f"clusters by {name}"] = _case("grouped", grouped, sampler=name)
     for name in ("passive", "importance", "oasis", "ais", "poisson", "active_risk", "active_err"):
         cases[f"a stochastic oracle by {name}"] = _scored(
             name, measure=["f1"], labels={"oracle": "stochastic"}
@@ -292,6 +301,10 @@ def _of_kinds() -> Cases:
     priced = {**NUMBERS, "pool": {**NUMBERS["pool"], "cost": "cost"}}
     for name in ("active_risk", *NEED_COSTS):
         cases[f"numbers with costs by {name}"] = _case("numbers", priced, sampler=name)
+    heavy = {"pool": {**NUMBERS["pool"], "weight": "cost"}}
+    cases["numbers with weights"] = _case("numbers", NUMBERS, **heavy, sampler="active_risk")
+    heavy = {"pool": {**TAGS["pool"], "weight": "score"}}
+    cases["many labels with weights"] = _case("tags", TAGS, **heavy, sampler="poisson")
     return cases
 
 

@@ -55,8 +55,16 @@ def make_differing_pool() -> Pool:
     return dataclasses.replace(pool, table=table)
 
 
+def make_grouped_pool() -> Pool:
+    """Make a pool whose rows are in groups of ten."""
+    pool = make_rich_pool(1200, seed=2, systems=3)
+    group = pa.array([f"group {id // 70}" for id in pool.table["id"].to_pylist()])
+    return dataclasses.replace(pool, table=pool.table.append_column("group", group))
+
+
 _MAKERS: dict[str, Callable[[], Pool]] = {
     "pairs": functools.partial(make_rich_pool, 1200, seed=2, systems=3),
+    "grouped": make_grouped_pool,
     "few": functools.partial(make_rich_pool, 60, seed=1),
     "four": functools.partial(make_rich_pool, 1000, seed=3, classes=4),
     "differing": make_differing_pool,

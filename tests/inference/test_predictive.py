@@ -406,6 +406,24 @@ def test_predictions_that_the_model_is_wrong_about_are_named() -> None:
     assert "predicted to be of it" in words
 
 
+def test_labels_that_go_with_weights_are_named() -> None:
+    """Rows that count more are positive three times as often as the score has it."""
+    heavy = np.arange(len(TABLE)) % 2 == 1
+    outputs = dataclasses.replace(
+        TABLE.outputs, magnitudes={"weight": np.where(heavy, 9.0, 1.0)[TABLE.kind_cell]}
+    )
+    table, low = dataclasses.replace(TABLE, outputs=outputs), np.full(len(TABLE), 0.1)
+    seen = labels_at(np.where(heavy, 0.3, 0.1), 2)
+    words = misfit(table, seen, draws_about(low, 2), np.random.default_rng(2))
+    assert words is not None
+    assert "labelled rows that count more than others" in words
+    doubted = [
+        misfit(table, labels_at(RATE, seed), draws_about(RATE, seed), np.random.default_rng(seed))
+        for seed in range(300)
+    ]
+    assert sum(words is not None for words in doubted) < 10
+
+
 def test_no_labels_contradict_nothing() -> None:
     seen = np.zeros((len(TABLE), 2), dtype=np.int64)
     assert misfit(TABLE, seen, draws_about(RATE, 1), np.random.default_rng(1)) is None

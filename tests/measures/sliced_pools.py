@@ -1,4 +1,4 @@
-"""Pools whose rows are in slices that a spec names."""
+"""Pools whose rows are in slices that a spec names, and have weights."""
 
 import dataclasses
 
@@ -19,4 +19,5 @@ def pool_with_slices(seed: int = 0, rows: int = 200) -> tuple[Outputs, np.ndarra
     code = np.stack([rng.integers(0, 3, rows), rng.integers(0, 2, rows)], axis=1)
     inside = (code[:, 0] == 1) & (code[:, 1] == 1)
     codes = SliceCodes(NAMED_SLICES, code)
-    return dataclasses.replace(outputs, slices=codes), label, inside
+    weight = {"weight": rng.integers(1, 5, rows).astype(np.float64)}
+    return dataclasses.replace(outputs, slices=codes, magnitudes=weight), label, inside

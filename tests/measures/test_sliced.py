@@ -22,36 +22,6 @@ def test_value_is_that_of_the_rows_of_the_slice(measure: Measure) -> None:
 
 
 @every_named
-def test_jacobian_equals_central_differences(measure: Measure) -> None:
-    outputs, label, _ = pool_with_slices()
-    sliced = Sliced(measure, WHERE)
-    risk = risk_of(sliced, outputs, label)
-    found = sliced.jacobian(risk)
-    assert found.shape == (len(measure.components), sliced.size)
-    for i in np.flatnonzero(risk):
-        step = np.zeros(len(risk))
-        step[i] = 1e-6 * abs(risk[i])
-        slope = (sliced.value(risk + step) - sliced.value(risk - step)) / (2 * step[i])
-        defined = np.isfinite(slope)
-        allowed = 1e-5 * np.nanmax(np.abs(found)) + 1e-9 / abs(risk[i])
-        assert np.all(np.abs(found[defined, i] - slope[defined]) <= allowed)
-
-
-@every_named
-def test_structured_methods_equal_the_dense_ones(measure: Measure) -> None:
-    outputs, label, inside = pool_with_slices()
-    sliced = Sliced(measure, WHERE)
-    risk = risk_of(sliced, outputs, label)
-    weight = np.random.default_rng(1).random(len(label))
-    for method in ("mean_loss", "adds", "influence", "squared_norm", "proposal_norm"):
-        last = {"mean_loss": [weight], "adds": []}.get(method, [risk])
-        found = getattr(sliced, method)(outputs, label, *last)
-        dense = getattr(Measure, method)(sliced, outputs, label, *last)
-        np.testing.assert_allclose(found, dense, rtol=1e-9, atol=1e-10, err_msg=method)
-    assert not sliced.influence(outputs, label, risk)[~inside].any()
-
-
-@every_named
 def test_systems_are_compared_on_a_slice_as_on_the_pool(measure: Measure) -> None:
     sliced = Sliced(measure, WHERE)
     assert sliced.greater_is_better == measure.greater_is_better

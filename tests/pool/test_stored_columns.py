@@ -41,7 +41,7 @@ def test_outputs_of_rows_come_back_as_they_went_in(systems: int, classes: int) -
     }
     reserve = Reserve.from_bytes(Reserve.from_rows(5, [pa.table(columns)]).to_bytes())
     assert reserve.rows is not None
-    assert set(output_names(systems, classes, False, NAMED)) <= set(reserve.rows.column_names)
+    assert set(output_names(systems, classes, (), NAMED)) <= set(reserve.rows.column_names)
     found = outputs_of_columns(reserve.rows, systems, classes, NAMED)
     expected = outputs.take(reserve.rows[ROW].to_numpy())
     assert len(found) > 15
@@ -61,7 +61,7 @@ def test_predictions_of_many_labels_are_bits(labels: int) -> None:
         rng.integers(0, 2**62, (30, 2)), rng.normal(size=(30, 2)), np.zeros((30, 2, 0)), tags=tags
     )
     columns = output_columns(outputs)
-    assert output_names(2, labels, False, {}, tagged=True) == [
+    assert output_names(2, labels, (), {}, tagged=True) == [
         "prediction.0", "score.0", "prediction.1", "score.1", "tags.0", "tags.1",
     ]  # fmt: skip
     assert columns["tags.0"].type.byte_width == -(-labels // 8)

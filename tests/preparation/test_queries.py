@@ -90,10 +90,9 @@ def test_the_summary_and_the_stratification_survive_being_stored() -> None:
     summary = summarize(BATCH, SPEC)
     again = sent(summary)
     assert again.scores == summary.scores
-    assert again.costs == (3.0, 8.0)
+    assert again.magnitudes == {"cost": (3.0, 8.0)}
     stratification = Stratification.from_summary(again, SPEC)
-    assert stratification.costs is not None
     stored = Stratification.from_mapping(stratification.to_mapping(), SPEC)
     assert dataclasses.replace(stratification, min_rows=None).to_mapping() == stored.to_mapping()
-    assert stored.costs is not None
-    assert stored.costs.edges.tolist() == stratification.costs.edges.tolist()
+    edges = stratification.magnitudes["cost"].edges.tolist()
+    assert stored.magnitudes["cost"].edges.tolist() == edges

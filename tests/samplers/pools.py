@@ -14,10 +14,10 @@ from evalsampling.pool.columns import with_slices
 from evalsampling.samplers import Sampler
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
-from evalsampling.stats.costs import CostClasses
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.magnitudes import MagnitudeClasses
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
 from evalsampling.stats.slices import SliceCodes
@@ -39,7 +39,8 @@ class Pool:
         slots: most signatures that cells distinguish; every one by default.
         leaves: number of leaves; those up to the last with a row by default.
         cost: shape (n,): of labels; all the same by default.
-        cost_classes: most classes of costs.
+        cost_classes: most classes of costs, and of weights.
+        weight: shape (n,): how much rows count; all the same by default.
         rare: shape (n,): 1 for the rows of the slice ``part=rare``, which cells tell apart, else 0.
     """
 
@@ -53,6 +54,7 @@ class Pool:
     cost: np.ndarray | None = None
     cost_classes: int = 4
     rare: np.ndarray | None = None
+    weight: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.leaf)
@@ -70,9 +72,14 @@ class Pool:
             prediction,
             np.repeat(self.leaf[:, None].astype(float), systems, axis=1),
             np.repeat(self.probability[:, None], systems, axis=1),
-            cost=self.cost,
+            magnitudes=self.magnitudes,
             slices=None if self.rare is None else SliceCodes(NAMED, self.rare[:, None]),
         )
+
+    @property
+    def magnitudes(self) -> dict[str, np.ndarray]:
+        given = {"cost": self.cost, "weight": self.weight}
+        return {name: values for name, values in given.items() if values is not None}
 
     @property
     def signature(self) -> np.ndarray:
@@ -93,23 +100,24 @@ class Pool:
             counts = SignatureCounts.from_codes(codes, hash_integers(np.arange(len(self)), 0))
             signatures = Signatures.most_common(shape, counts, self.slots, len(named))
         leaves = self.leaves or int(self.leaf.max()) + 1
-        costs = None
-        if self.cost is not None:
-            ends = float(self.cost.min()), float(self.cost.max())
-            costs = CostClasses.spanning(*ends, self.cost_classes)
+        magnitudes = {
+            name: MagnitudeClasses.spanning(values.min(), values.max(), self.cost_classes)
+            for name, values in self.magnitudes.items()
+        }
         score = np.arange(leaves, dtype=float)
-        return CellGrid(np.arange(leaves), score, leaves, signatures, costs=costs, named=named)
+        bins = np.arange(leaves)
+        return CellGrid(bins, score, leaves, signatures, magnitudes=magnitudes, named=named)
 
     @functools.cached_property
     def _codes(self) -> np.ndarray:
-        return self.grid.codes(self.leaf, self.signature, self.cost)
+        return self.grid.codes(self.leaf, self.signature, self.outputs.magnitudes)
 
     @functools.cached_property
     def table(self) -> CellTable:
         systems = self.outputs.prediction.shape[1]
         columns = np.tile(self.probability, (1, 1 if systems == 1 else 1 + systems))
-        if self.grid.costs is not None:
-            relative = self.grid.costs.relative(self.cost, self.grid.costs.find(self.cost))
+        for name, classes in self.grid.magnitudes.items():
+            relative = classes.relative(self.outputs.magnitudes[name])
             columns = np.column_stack([columns, relative])
         sums = CellSums.from_rows(self.grid.cells, self._codes, columns)
         return self.grid.table(*sums.means(), self.classes)

@@ -53,7 +53,7 @@ class Pool:
             leaves=queries,
             kind_cell=rows,
             kind_share=np.ones(queries),
-            outputs=Outputs(prediction, np.zeros((queries, 2)), shares, cost=cost),
+            outputs=Outputs(prediction, np.zeros((queries, 2)), shares, magnitudes={"cost": cost}),
         )
         return cls(moments, place, probability, table)
 
@@ -165,7 +165,7 @@ def mirrored(pool: Pool) -> Pool:
         code=rows, leaf=rows, leaves=len(rows), kind_cell=rows,
         count=np.ones_like(rows), prior=np.ones((len(rows), 1)), kind_share=np.ones(len(rows)),
         outputs=Outputs(prediction, np.zeros(prediction.shape), shares,
-                        cost=np.tile(pool.table.cost, 2)),
+                        magnitudes={"cost": np.tile(pool.table.cost, 2)}),
     )  # fmt: skip
     return Pool(flip, pool.place, pool.probability, table)
 

@@ -23,6 +23,7 @@ from evalsampling.measures import (
     Precision,
     Recall,
     Sliced,
+    Weighted,
 )
 from evalsampling.samplers import (
     AdaptiveImportance,
@@ -225,6 +226,27 @@ def test_risk_on_a_slice_is_unbiased(
     mean, total = expected_risk(chosen, sliced, (2, 1))
     assert total == pytest.approx(1, abs=1e-12)
     np.testing.assert_allclose(mean, true_risk(sliced), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_risk_of_rows_with_weights_is_unbiased(
+    monkeypatch: pytest.MonkeyPatch, sampler: str, measure: str
+) -> None:
+    """The weighted losses and, where the measure needs it, the mean weight; by a closed form too.
+
+    All labels give exactly what rows that stand as often as they count do.
+    """
+    pool = dataclasses.replace(POOL, weight=np.array([1.0, 9.0, 2.0, 2.0, 30.0]))
+    monkeypatch.setattr(f"{__name__}.POOL", pool)
+    weighted = Weighted(MEASURES[measure])
+    mean, total = expected_risk(SAMPLERS[sampler](weighted), weighted, (2, 1))
+    assert total == pytest.approx(1, abs=1e-12)
+    np.testing.assert_allclose(mean, true_risk(weighted), rtol=0, atol=1e-11)
+    copies = np.repeat(np.arange(5), pool.weight.astype(int))
+    plain = MEASURES[measure].loss(pool.outputs.take(copies), pool.label[copies]).mean(axis=0)
+    expected = MEASURES[measure].value(plain)
+    np.testing.assert_allclose(weighted.value(true_risk(weighted)), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("measure", MEASURES)

@@ -1,5 +1,6 @@
 """Plans: what is predicted against closed forms, under labels drawn from the scores."""
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -12,10 +13,11 @@ import pytest
 from evalsampling import EvaluationSpec
 from evalsampling.cli.main import main
 from evalsampling.errors import InputError
-from evalsampling.preparation.local import read_table, stratify_pool
+from evalsampling.preparation.local import read_shared_clusters, read_table, stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.plan import WIDER, _needed, _Outcome, _spread, plan, usable_samplers
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.clusters import SharedClusters
 from tests.jobs import call
 
 
@@ -52,6 +54,31 @@ def test_power_is_the_share_of_evaluations_whose_test_decides() -> None:
     assert spread["standard_error"] == pytest.approx(0.1)
     assert spread["half_width"] == pytest.approx(1.959964 * 0.1), "no narrower than its error"
     assert _spread(told, 0.95, 0.15)["half_width"] == pytest.approx(0.15)
+
+
+def test_labels_of_clusters_are_worth_fewer_of_single_rows(tmp_path: Path) -> None:
+    """Of 201 rows in two clusters 100 others share that of a row: 1 + 100 * 0.05 = 6 times less."""
+    make_pool(tmp_path / "pool.parquet", 2000)
+    whole = pq.read_table(tmp_path / "pool.parquet")
+    half = pa.array(["ab"[row % 2] for row in range(2000)])
+    pq.write_table(whole.append_column("c", half), tmp_path / "pool.parquet")
+    spec, table, ranges = read(tmp_path / "pool.parquet", measure="accuracy")
+    spec = dataclasses.replace(spec, pool=dataclasses.replace(spec.pool, cluster="c"))
+    clusters = read_shared_clusters(spec)
+    assert clusters == SharedClusters(2000, pytest.approx(999 / 1999))
+    keys = {"names": ["passive"], "repeats": 2}
+    (told,) = plan(spec, table, ranges, budgets=(201,), clusters=clusters, **keys)
+    (alone,) = plan(spec, table, ranges, budgets=(34,), **keys)
+    assert (told["budget"], told["standard_error"]) == (201, alone["standard_error"])
+    assert told["half_width_high"] == alone["half_width_high"] is not None
+    path = tmp_path / "evaluation.yaml"
+    path.write_text("pool: {path: pool.parquet, cluster: c}\nbudget: 201\n")
+    words = " ".join(call("plan", path, "--repeats", "2").out.split())
+    assert (
+        "Of 201 rows drawn evenly, 101 are expected in the cluster of each. With a correlation "
+        "of 0.05 of labels in a cluster, variances are 6.00 times those of rows by themselves."
+    ) in words
+    assert "--power is that of rows by themselves" in call("plan", path, "--power", "0.8").err
 
 
 @pytest.mark.slow

@@ -105,6 +105,7 @@ EVERYTHING: list[dict[str, Any]] = [
     {"sampler": {"name": "given", "weights": "math:hypot"}},
     {"labels": {"column": "human", "drawn": "random"}},
     {"labels": {"column": "human", "drawn": {"design": "old/rounds/0001/design.json"}}},
+    {"pool": {"path": "x", "cluster": "conversation"}},
 ]  # fmt: skip
 
 
@@ -163,7 +164,16 @@ def test_growing_rounds() -> None:
         ({"pool": None}, "pool: missing"),
         ({"pool": "x.parquet"}, "pool: must be a mapping, got 'x.parquet'"),
         ({"pool": {"path": 3}}, "pool.path: must be text, got 3"),
+        ({"pool": {"path": "x", "cluster": 3}}, "pool.cluster: must be text, got 3"),
+        ({"pool": {"path": "x", "cluster": "c"}, "labels": {"oracle": "stochastic"}},
+         "pool.cluster: takes labels.oracle: deterministic, one label a row"),
+        ({"pool": {"path": "x", "lists": {"items": "i"}, "cluster": "c",
+                   "systems": {"a": {"score": "s"}, "b": {"score": "t"}}}},
+         "pool.cluster: beside pool.lists, each query is by itself"),
         ({"measure": []}, "measure: the list is empty"),
+        ({"pool": {"path": "x", "weight": 3}}, "pool.weight: must be text, got 3"),
+        ({"measure": {"least": {"f1": {"by": "rows"}}, "over": {"x": [1, 2]}}},
+         "measure.by: rows all count the same without pool.weight"),
         ({"budget": 0}, "budget: must be a whole number of at least 1, got 0"),
         ({"budget": True}, "budget: must be a whole number of at least 1, got True"),
         ({"round_size": "ten"}, "round_size: must be a whole number"),

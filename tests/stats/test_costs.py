@@ -1,51 +1,14 @@
-"""Costs: classes, what they lose, and what theorem 4.2 of the thesis says of draws and savings."""
+"""Costs: what theorem 4.2 of the thesis says of draws and savings."""
 
 import numpy as np
 import pytest
-from scipy import integrate
 
 from evalsampling.stats.costs import (
-    CostClasses,
     Price,
     draws_within,
     per_root_cost,
     predicted_saving,
 )
-
-
-def test_classes_are_log_spaced_and_keep_costs() -> None:
-    rng = np.random.default_rng(1)
-    cost = np.exp(rng.normal(0, 2, 500))
-    classes = CostClasses.spanning(cost.min(), cost.max(), 8)
-    found = classes.find(cost)
-    assert classes.classes == 8
-    assert found.min() == 0
-    assert found.max() == 7
-    assert np.all(cost >= classes.edges[found])
-    assert np.all(cost <= classes.edges[found + 1])
-    ratios = classes.edges[1:] / classes.edges[:-1]
-    assert ratios == pytest.approx(np.full(8, ratios[0]))
-    share = classes.relative(cost, found)
-    assert np.all((share > 0) & (share <= 1))
-    assert classes.absolute(share, found) == pytest.approx(cost)
-
-
-def test_costs_that_are_alike_are_of_one_class() -> None:
-    classes = CostClasses.spanning(3.0, 3.0, 8)
-    assert classes.classes == 1
-    assert classes.find(np.array([3.0, 3.0])).tolist() == [0, 0]
-    assert classes.loss == 0
-
-
-def test_loss_is_what_drawing_a_class_alike_costs() -> None:
-    """W[q] = (sum a / q)(sum cost q) of lemma 4.2, by quadrature over a class."""
-    ratio, classes = 5.0, CostClasses.spanning(2.0, 2.0 * 5.0**3, 3)
-
-    def mean(power: float) -> float:
-        value, _ = integrate.quad(lambda t: 1.0 * np.exp(power * t), 0, np.log(ratio))
-        return value / np.log(ratio)
-
-    assert classes.loss == pytest.approx(mean(1.0) / mean(0.5) ** 2 - 1)
 
 
 def test_vector_2_of_the_thesis() -> None:

@@ -52,7 +52,11 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "poisson": (
         "pairs",
-        {"pool": {**SCORED, "cost": "size"}, "measure": ["f1", "recall"], "budget": {"cost": 900}},
+        {
+            "pool": {**SCORED, "cost": "size", "weight": "s0.chance"},
+            "measure": ["f1", {"recall": {"by": "rows"}}],
+            "budget": {"cost": 900},
+        },
     ),
     "ais": ("sets", {**SETS, "sampler": SURE, "measure": [MICRO_F1]}),
     "importance": ("numbers", NUMBERS),

@@ -74,7 +74,8 @@ def test_where_informative_rows_are_cheap_costs_alone_are_as_good_as_the_model()
     cost = 1 / zero_one(PLAIN) ** 2
     pool = dataclasses.replace(PLAIN, cost=cost, cost_classes=1)
     exact = dataclasses.replace(
-        pool.table, outputs=dataclasses.replace(pool.table.outputs, cost=_of_cells(pool, cost))
+        pool.table,
+        outputs=dataclasses.replace(pool.table.outputs, magnitudes={"cost": _of_cells(pool, cost)}),
     )
     one = samplers.ActiveUniformCosts(Accuracy()).proposal(exact, pool.start())
     other = samplers.ActiveCosts(Accuracy()).proposal(exact, pool.start())

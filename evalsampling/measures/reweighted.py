@@ -1,0 +1,174 @@
+"""Base of measures of the pool whose rows count by a weight: that of a slice, or of the spec."""
+
+import abc
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from evalsampling.measures.base import Component, Measure, Share, set_own
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.outputs import Outputs
+
+
+class Reweighted(Measure):
+    """Another measure with rows of weights w >= 0: g(E[w l] / E[w]), a measure of the pool.
+
+    A measure that is `scale_free` needs no more than l' = w l: g(E[l']) is the same. For others
+    the mean weight of the pool is estimated by the same labels: l' = (w l, w),
+    g'(R') = g(R1' / R2'), a ratio. Dg' follows by the chain rule: with R the risk of the weighted
+    rows, the influence of a row is w Dg(R) (l - R) / E[w].
+
+    Attributes:
+        measure: of rows that all count the same.
+    """
+
+    measure: Measure
+    scale_free = True
+
+    @abc.abstractmethod
+    def weight(self, outputs: Outputs) -> FloatArray:
+        """Return the weight of each row, shape (n,), at least 0."""
+
+    def _set_up(self, **own: Any) -> None:
+        """Take over what the measure says of itself, but for some attributes of one's own."""
+        taken = (
+            "name", "evidence_name", "system", "bounds", "looks_at", "label_kinds", "of_system",
+            "greater_is_better", "incomparable", "has_slices",
+        )  # fmt: skip
+        set_own(self, **{key: getattr(self.measure, key) for key in taken} | own)
+
+    def __hash__(self) -> int:
+        """Return a number that equal measures share."""
+        return hash((type(self), self.name))
+
+    @property
+    def plain(self) -> Measure:
+        """The same measure of all rows of the pool, which all count the same."""
+        return self.measure.plain
+
+    @property
+    def is_of_known_rows(self) -> bool:
+        """Whether the measure is so: weights are known."""
+        return self.measure.is_of_known_rows
+
+    @property
+    def undefined_without(self) -> str:
+        """The rows without which the measure is undefined, in words that follow "no"."""
+        return self.measure.undefined_without
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """The components of the measure."""
+        return self.measure.components
+
+    @property
+    def size(self) -> int:
+        """The number of entries of the loss: one more where the mean weight is needed."""
+        return self.measure.size + self._has_mean
+
+    @functools.cached_property
+    def _has_mean(self) -> bool:
+        return not self.measure.scale_free
+
+    def _counted(self, outputs: Outputs) -> tuple[FloatArray, Any]:
+        """Return the weights of rows, shape (n,), and an index of those that count."""
+        weight = self.weight(outputs)
+        counts = weight > 0
+        return weight, slice(None) if counts.all() else np.flatnonzero(counts)
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        """Return the weighted loss of rows, 0 where they do not count; then the weight: (n, d)."""
+        weight, counted = self._counted(outputs)
+        loss = np.zeros((len(label), self.size))
+        own = self.measure.loss(_of(outputs, counted), label[counted])
+        loss[counted, : self.measure.size] = weight[counted, None] * own
+        if self._has_mean:
+            loss[:, -1] = weight
+        return loss
+
+    def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
+        """Return sum_i weight_i l_i, shape (d,)."""
+        own, counted = self._counted(outputs)
+        held = weight[counted] * own[counted]
+        total = self.measure.mean_loss(_of(outputs, counted), label[counted], held)
+        return np.append(total, held.sum()) if self._has_mean else total
+
+    def value(self, risk: FloatArray) -> FloatArray:
+        """Return g at the risk of the weighted rows, shape (m,): NaN where undefined."""
+        return self.values(risk[None])[0]
+
+    def values(self, risks: FloatArray) -> FloatArray:
+        """Return the measure at each of n ``risks``, shape (n, d): shape (n, m)."""
+        of_weighted, mean = self.split(risks)
+        return np.where(mean > 0, self.measure.values(of_weighted), np.nan)
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return Dg', shape (m, d): NaN where a component is undefined."""
+        return self.jacobians(risk[None])[0]
+
+    def jacobians(self, risks: FloatArray) -> FloatArray:
+        """Return Dg' at each of n ``risks``, shape (n, d): shape (n, m, d)."""
+        of_weighted, mean = self.split(risks)
+        slopes = self.measure.jacobians(of_weighted)
+        if not self._has_mean:
+            return slopes
+        by_mean = -np.einsum("nmd,nd->nm", slopes, of_weighted)[:, :, None]
+        slopes = np.concatenate([slopes, by_mean], axis=2) / mean[:, :, None]
+        return np.where(mean[:, :, None] > 0, slopes, np.nan)
+
+    def split(self, risks: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the risks of the weighted rows, (n, d of the measure), and mean weights, (n, 1).
+
+        The mean weights are 1 if the measure needs none.
+        """
+        if not self._has_mean:
+            return risks, np.ones((len(risks), 1))
+        mean = risks[:, -1:]
+        return risks[:, :-1] / np.where(mean > 0, mean, 1.0), np.where(mean > 0, mean, np.nan)
+
+    def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return which rows carry the estimate, shape (n,): those that count and do."""
+        return self.measure.evidence(outputs, label) & (self.weight(outputs) > 0)
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the shares that the measure depends on."""
+        return self.measure.shares(outputs, label)
+
+    def is_settled(self, low: Outputs, high: Outputs) -> bool:
+        """Tell whether all rows with outputs between two bounds have the same losses as these."""
+        return self.measure.is_settled(low, high)
+
+    def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
+        """Return which rows have a nonzero loss, shape (n,)."""
+        return self._where_counted(outputs, lambda: self.measure.adds(outputs, label))
+
+    def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
+        """Return whether a row between the bounds may have a nonzero loss, shape (n,)."""
+        return self._where_counted(low, lambda: self.measure.may_add(low, high, label))
+
+    def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
+        """Return whether every row between the bounds has a nonzero loss, shape (n,)."""
+        return self._where_counted(low, lambda: self.measure.must_add(low, high, label))
+
+    def _where_counted(self, outputs: Outputs, adds: Callable[[], BoolArray]) -> BoolArray:
+        """Return the rows that count, of those that add to the measure if it needs no mean."""
+        counts = self.weight(outputs) > 0
+        return counts if self._has_mean else counts & adds()
+
+    def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
+        """Return Dg'(risk) l' of each row, shape (n, m): 0 for rows that do not count."""
+        weight, counted = self._counted(outputs)
+        (of_weighted,), (mean,) = self.split(risk[None])
+        held = self.measure.influence(_of(outputs, counted), label[counted], of_weighted)
+        if self._has_mean:
+            held = (held - self.measure.jacobian(of_weighted) @ of_weighted) / mean
+        influence = np.zeros((len(label), held.shape[1]))
+        influence[counted] = weight[counted, None] * held
+        return influence
+
+
+def _of(outputs: Outputs, counted: Any) -> Outputs:
+    """Return the rows that count: the outputs themselves if all do."""
+    return outputs if isinstance(counted, slice) else outputs.take(counted)
