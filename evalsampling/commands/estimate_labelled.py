@@ -9,6 +9,7 @@ from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import DRAWN, POSITIVE, option, some_text
 from evalsampling.errors import InputError, UsageError
+from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels_at_hand import drawn_by
 from evalsampling.storage import is_url
 
@@ -73,26 +74,33 @@ def estimate_labelled(
                 f"{options.workspace} could be found, and run this again"
             )
     spec = load_spec(path)
-    at_hand = spec.labels.at_hand
-    said = None if at_hand is None else at_hand.to_mapping()
-    if said is None or said["column"] != options.label or not _is_drawn(said["drawn"], options):
-        raise InputError(
-            f"{path}: is there already, and says {_in_words(said)}; change it there, or remove "
-            f"it and {workspace}"
-        )
     positive = spec.labels.space.text(spec.labels.positive)
-    if options.positive not in (None, positive):
+    others = _others(spec, options, positive)
+    if others:
         raise InputError(
-            f"{path}: is there already, and says labels.positive: {positive}; change it there, and "
-            f"remove {workspace}"
+            f"{path}: is there already, and says {others}; change it there, or remove it and "
+            f"{workspace}"
         )
     prepare_in_process(spec)
     result = estimate(dataclasses.replace(plain, workspace=str(spec.workspace)), shown=shown)
-    says = "a threshold of the score"
-    if spec.pool.systems[0].prediction is not None:
-        says = f"column {spec.pool.systems[0].prediction}"
-    guessed = f"{path}: predictions are {says}, and measures are about {positive}"
+    says = [each.prediction or "a threshold of the score" for each in spec.pool.systems]
+    guessed = f"{path}: predictions are {' and '.join(says)}; measures are about {positive}"
     return dataclasses.replace(result, messages=(*result.messages, guessed))
+
+
+def _others(spec: EvaluationSpec, options: EstimateCommandOptions, positive: str) -> str:
+    """Return what a spec says otherwise than the options, in words; nothing if it says the same."""
+    table, at_hand = options.workspace, spec.labels.at_hand
+    if spec.pool.path != (table if is_url(table) else str(Path(table).resolve())):
+        return f"pool.path: {spec.pool.path}"
+    if at_hand is None or at_hand.column != options.label:
+        return f"labels.column: {None if at_hand is None else at_hand.column}"
+    drawn = at_hand.to_mapping()["drawn"]
+    if not _is_drawn(drawn, options):
+        return f"labels.drawn: {drawn}"
+    if options.positive not in (None, positive):
+        return f"labels.positive: {positive}"
+    return ""
 
 
 def _workspace_of(table: str) -> str:
@@ -109,9 +117,3 @@ def _is_drawn(said: str | dict[str, str], options: EstimateCommandOptions) -> bo
         return said == asked
     paths = {way: str(Path(source).resolve()) for way, source in asked.items()}
     return said in (asked, paths)
-
-
-def _in_words(said: dict[str, object] | None) -> str:
-    if said is None:
-        return "nothing of labels.column"
-    return f"labels.column: {said['column']} and labels.drawn: {said['drawn']}"

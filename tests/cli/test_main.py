@@ -435,7 +435,8 @@ def test_simulate_curves_and_systems(job: Any) -> None:
     y = np.array([one.pool.truth[id] for id in table["id"].to_pylist()])
     reached = table["s0.score"].to_numpy()[:, None] >= thresholds
     hits = (reached & (y == 1)[:, None]).sum(axis=0)
-    expected = np.concatenate([hits / reached.sum(axis=0), hits / y.sum()])
+    shares = [reached.sum(axis=0), y.sum(), (reached.sum(axis=0) + y.sum()) / 2]
+    expected = np.concatenate([hits / of for of in shares])  # Precision, recall, F1.
     np.testing.assert_allclose(truth["pr_curve of old"], expected, rtol=1e-12)
     for name, number in [("old", 0), ("new", 1)]:
         f = table[f"s{number}.prediction"].to_numpy()

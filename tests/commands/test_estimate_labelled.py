@@ -105,7 +105,18 @@ def test_the_positive_class_is_said(tmp_path: Path, monkeypatch: Any) -> None:
     asked = ["estimate", "answers.csv", "--label", "human", "--drawn", "random"]
     done = call(*asked, "--positive", "bad")
     assert done.status == 0, done.err
-    assert "predictions are column verdict, and measures are about bad" in done.err
+    assert "predictions are verdict; measures are about bad" in done.err
     assert call(*asked).out == done.out
     refused = call(*asked, "--positive", "good")
     assert "is there already, and says labels.positive: bad" in refused.err
+
+
+def test_another_table_of_the_same_name(table: str, tmp_path: Path) -> None:
+    """Its labels would be those of the first: it is refused."""
+    asked = ["--label", "human", "--drawn", "random"]
+    assert call("estimate", table, *asked).status == 0
+    (tmp_path / "other").mkdir()
+    (tmp_path / table).rename(tmp_path / "other" / table)
+    refused = call("estimate", f"other/{table}", *asked)
+    assert refused.status == 1
+    assert f"says pool.path: {tmp_path / table}" in refused.err
