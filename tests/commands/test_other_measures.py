@@ -28,7 +28,7 @@ def test_other_measures_later(drawn_by_ais: Job) -> None:
     assert "specificity cannot be estimated from rows drawn for f1" in specificity["reason"]
     assert [specificity[key] for key in ("low", "high", "method")] == [0, 1, "no support"]
     curve = drawn_by_ais.estimate("--measure", "fowlkes_mallows", "pr_curve").json["measures"]
-    assert len(curve) == 1 + 2 * 1024
+    assert len(curve) == 1 + 3 * 1024
     assert curve[0]["value"] is not None
     before = files_below(drawn_by_ais.workspace)
     wrong = drawn_by_ais.estimate("--measure", "no_such_module_at_all:x")
