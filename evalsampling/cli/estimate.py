@@ -18,7 +18,7 @@ from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.errors import UsageError
 from evalsampling.inference.choice import assumed, rested_on
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
-from evalsampling.inference.results import ReportedInterval, ReportedSensitivity
+from evalsampling.inference.results import SAID, ReportedInterval, ReportedSensitivity
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import (
     HALF_AND_TWICE,
@@ -75,9 +75,8 @@ def _resolved(paths: Sequence[str]) -> tuple[str, ...]:
 def _remarks(result: EstimateResult) -> Iterator[str]:
     """Yield what became of the deliveries, warnings but for those at the top of the text, notes."""
     yield from result.messages
-    yield from (
-        line for line in told(result) if line.removeprefix("warning: ") not in result.doubts
-    )
+    shown = (*result.doubts, *(note for note in result.notes if note.startswith(SAID)))
+    yield from (line for line in told(result) if line.partition(": ")[2] not in shown)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +104,7 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
         nothing = "Nothing can be estimated before a row has its label."
         return "\n".join([*lines, nothing, *_gates(result)])
     if arguments.detail:
-        return "\n".join(lines + _detail(result) + _gates(result))
+        return "\n".join(lines + _detail(result) + _gates(result) + hanging(_said(result)))
     whole = [number for number in result.measures if number.is_of_pool]
     compared = [number for number in whole if number.against is not None]
     headline = compared + [each for each in whole if each.against is None][:_MOST_STATEMENTS]
@@ -115,10 +114,16 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     lines += _of_sampler(result) + _people(result)
     lines += _curve(result, len(arguments.at))
     lines += _gates(result)
+    lines += hanging(_said(result))
     if any(_has_brackets(number) for number in headline):
         level = f"{100 * result.measures[0].confidence:g} % intervals"
         lines += wrapped(f"In brackets are {level}; --detail says what they rest on.")
     return "\n".join(lines)
+
+
+def _said(result: EstimateResult) -> list[str]:
+    """Return the notes of what was said of labels that rows had before, as sentences."""
+    return [f"A{note[1:]}." for note in result.notes if note.startswith(SAID)]
 
 
 def _has_brackets(number: Number) -> bool:

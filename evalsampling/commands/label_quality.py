@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.labels_at_hand import contradictions
 from evalsampling.evaluation.missing_labels import (
     MissingBounds,
     missing_bounds,
@@ -198,7 +199,7 @@ def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None
             told[-1] = f"{told[-1].removesuffix('.')}. {text}"
         elif text:
             told = [text]
-    return [*told, *odd_answers(analysis, _groups(snapshot))]
+    return [*told, *contradictions(analysis), *odd_answers(analysis, _groups(snapshot))]
 
 
 def _groups(snapshot: Snapshot) -> list[AnswerGroup]:

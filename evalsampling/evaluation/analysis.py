@@ -24,6 +24,7 @@ from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.random_answers import one_answer_a_row
 from evalsampling.inference.regions import Ellipsoid
+from evalsampling.inference.results import SAID
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import (
     Range,
@@ -231,11 +232,12 @@ class Analysis:
         at_hand = None if self.spec is None else self.spec.labels.at_hand
         if at_hand is None or not self.history.rounds or at_hand.drawn == PICKED:
             return ()
+        assert self.spec is not None
         labels = counted(len(self.history.rounds[0].question), "label")
-        return (
-            f"rests on what was said of the {labels} of column {at_hand.column}: the rows were "
-            f"drawn {at_hand.words}",
-        )
+        drawn = f"of the {labels} of column {at_hand.column}: the rows were drawn {at_hand.words}"
+        space = self.spec.labels.space
+        about = f"; positive is {space.text(space.positive)}" if space.is_binary else ""
+        return (f"{SAID} {drawn}{about}",)
 
     def chosen(self, measures: Any) -> Sequence[Measure]:
         """Return the measures that names, mappings or objects ask for; its own for none."""

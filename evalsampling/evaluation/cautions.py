@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.labels_at_hand import contradictions
 from evalsampling.evaluation.missing_labels import missing_beside_labels
 from evalsampling.inference.clusters import doubts_about_clusters
 from evalsampling.inference.label_likelihood import doubts
@@ -21,8 +20,7 @@ def cautions(
     about_labels: Sequence[str] = (),
 ) -> list[str]:
     """Return warnings about estimates, each a sentence."""
-    warnings = [*contradictions(analysis), *analysis.sampler.remarks(analysis.table)]
-    warnings += brief(estimates)
+    warnings = [*analysis.sampler.remarks(analysis.table), *brief(estimates)]
     drawn, labels = len(analysis.history), len(analysis.history.labelled)
     if drawn > labels:
         waiting = "" if awaited is None else f" ({awaited.words})"

@@ -6,7 +6,7 @@ is tested: by the share of each prediction, and by the mean rank of the scores.
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ from evalsampling.spec.labels_at_hand import (
     WITHIN,
     LabelsAtHand,
 )
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import UNORDERED, CellTable
 from evalsampling.stats.history import ELSEWHERE, PEOPLE, SAMPLER, History, Round
 
@@ -159,7 +159,13 @@ def contradictions(analysis: Analysis) -> list[str]:
             f"{number:,} of the labels are of rows that people picked. Rounds are drawn by what "
             "they show, and no number rests on them but for these rows themselves"
         ]
-    return _GivenRows.of(history, table).contradictions(at_hand, spec.labels.space)
+    rows = _GivenRows.of(history, table)
+    of_slices = [
+        (str(domain.title), domain.holds(history, history.rounds[0].question), domain.rows(table))
+        for domain in analysis.scope.domains
+        if domain.count is not None
+    ]
+    return rows.contradictions(at_hand, spec.labels.space, of_slices)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,8 +185,16 @@ class _GivenRows:
         prediction = history.outputs.prediction[question, 0]
         return cls(table, history.cell[question], prediction, 1 / chance, chance)
 
-    def contradictions(self, at_hand: LabelsAtHand, space: LabelSpace) -> list[str]:
-        """Return the rarest of what is rarer than `_RARE`, in a sentence; else nothing."""
+    def contradictions(
+        self,
+        at_hand: LabelsAtHand,
+        space: LabelSpace,
+        slices: Sequence[tuple[str, BoolArray, IntArray]],
+    ) -> list[str]:
+        """Return the rarest of what is rarer than `_RARE`, in a sentence; else nothing.
+
+        Of each slice there are its title, which rows are of it, and its rows in each cell.
+        """
         found, drawn = [], at_hand.drawn
         everywhere = self.table.outputs.prediction[:, 0]
         rows = self.table.count[self.table.kind_cell] * self.table.kind_share
@@ -190,6 +204,11 @@ class _GivenRows:
             mean = float(self.weight @ is_said / self.weight.sum())
             words = f"{_percent(mean)} % of them are predicted {space.text(code)}, and "
             words += f"{_percent(share)} % of the pool"
+            found.append((self._chance_of_share(mean, share), words))
+        for title, inside, of_cells in slices:
+            share = float(of_cells.sum() / self.table.rows)
+            mean = float(self.weight @ inside / self.weight.sum())
+            words = f"{_percent(mean)} % of them have {title}, and {_percent(share)} % of the pool"
             found.append((self._chance_of_share(mean, share), words))
         if self.table.ordered_by != UNORDERED:
             mean = float(self.weight @ _ranks(self.table)[self.cell] / self.weight.sum())

@@ -140,6 +140,9 @@ def _by_model(
     measure, inputs = estimand.measure, estimand.inputs
     if inputs.model is None or not len(inputs.history.labelled):
         return [None] * len(estimates)
+    if inputs.model.is_exact and not estimand.is_pool:
+        # Rows that are predicted alike are alike in the pool, and may not be in a slice of it.
+        return [None] * len(estimates)
     predictive = inputs.model.within(estimand.domain)
     return by_model(
         estimates,

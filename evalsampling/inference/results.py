@@ -106,6 +106,9 @@ class Sensitivity:
     high: float
 
 
+SAID = "all numbers rest on what was said"
+"""Begins the note of an estimate that says what was said of labels that rows had before."""
+
 TIE = 1e-12
 """Measures of two systems that differ by at most this are equal up to rounding."""
 

@@ -29,7 +29,7 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import GatesSpec
-from evalsampling.spec.labels_at_hand import WITHIN
+from evalsampling.spec.labels_at_hand import WITHIN, drawn_by
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.counted import counted
 from evalsampling.stats.history import History
@@ -134,6 +134,7 @@ class Evaluation:
         0.5
         """
         keys = {**(labels or {}), "column": label, "drawn": drawn}
+        drawn = drawn_by(drawn) if isinstance(drawn, str) else drawn
         if isinstance(drawn, Mapping) and WITHIN in drawn:
             slices = list(columns.get("slices", []))
             columns["slices"] = list(dict.fromkeys([*slices, drawn[WITHIN]]))

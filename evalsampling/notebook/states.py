@@ -26,7 +26,7 @@ from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.gates import check_gates, judge
 from evalsampling.evaluation.graded import read_grades, take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.evaluation.labels_at_hand import with_given
+from evalsampling.evaluation.labels_at_hand import contradictions, with_given
 from evalsampling.evaluation.missing_labels import (
     missing_bounds,
     more_than_a_few,
@@ -176,7 +176,8 @@ class MemoryState:
         few = not more_than_a_few(len(silent), len(analysis.history))
         bounds = [] if few else missing_bounds(analysis, silent)
         text = seldom_at_random({"": len(silent)}, len(analysis.history), bounds)
-        return [*([text] if text else []), *odd_answers(analysis, groups_of_calls(analysis))]
+        odd = odd_answers(analysis, groups_of_calls(analysis))
+        return [*([text] if text else []), *contradictions(analysis), *odd]
 
     def people(self, analysis: Analysis) -> None:
         """Return None: labels of a notebook name nobody."""

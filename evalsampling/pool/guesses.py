@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -149,11 +149,13 @@ class Guess:
         return self.prediction is not None and (lacks_score or len(self.classes) > 2)
 
     @classmethod
-    def of(cls, columns: Sequence[SampledColumn], known: Collection[str] = ()) -> "Guess":
+    def of(cls, columns: Sequence[SampledColumn], known: Sequence[str] = ()) -> "Guess":
         """Return which columns may have which role, by their names and values.
 
-        Columns whose role is ``known`` are left out.
+        Columns whose role is ``known`` are left out, first that of labels, whose values those of
+        the predictions are likely to be.
         """
+        labels = {value for each in columns if each.name in known[:1] for value in each.values}
         columns = [column for column in columns if column.name not in known]
         ids = [
             column for column in columns if column.kind in ("whole", "text") and column.is_unique
@@ -171,7 +173,9 @@ class Guess:
             if column.values and column.kind != "number" and column.distinct >= 1
             and column is not score and all(map(str.strip, column.values))
         ]  # fmt: skip
-        prediction = _best(coded, _PREDICTIONS) or _only_yes_or_no(coded)
+        alike = [column for column in coded if labels and labels <= {*column.values}]
+        prediction = _best(alike, _PREDICTIONS) or next(iter(alike), None)
+        prediction = prediction or _best(coded, _PREDICTIONS) or _only_yes_or_no(coded)
         classes = _classes(prediction)
         others = [column for column in shares if column is not score]
         probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None

@@ -23,7 +23,9 @@ def effort(facts: Facts) -> Section | None:
          f"{band.labelled:,}", percent(band.labelled / facts.labels))
         for band in reversed(bands)
     ]  # fmt: skip
-    content = {"by": _by(bands), "rows": rows, "passive": facts.sampler == "passive"}
+    content = {
+        "by": _by(bands), "rows": rows, "passive": facts.sampler == "passive", "said": facts.said,
+    }  # fmt: skip
     return Section("effort", "Where labels were spent", content)
 
 

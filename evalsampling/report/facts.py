@@ -4,6 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from evalsampling.inference.results import SAID
 from evalsampling.parts.records import read_record
 from evalsampling.report.bands_chart import LabelledBands
 from evalsampling.report.numbers import Number
@@ -96,6 +97,12 @@ class Facts:
     quality: Mapping[str, int]
     provenance: Mapping[str, Any]
     money: float | None = None
+
+    @property
+    def said(self) -> str | None:
+        """What was said of labels that rows had before, as a sentence; None without such labels."""
+        said = (note for note in self.estimate["notes"] if note.startswith(SAID))
+        return next((f"A{note[1:]}." for note in said), None)
 
     @property
     def spent(self) -> str:

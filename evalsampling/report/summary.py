@@ -81,6 +81,7 @@ def basis(facts: Facts) -> Section | None:
         "rounds": counted(facts.estimate["round"], "round"),
         "open": counted(facts.estimate["open"], "row"),
         "passive": facts.sampler == "passive",
+        "said": facts.said,
         "level": facts.level,
         "assumed": [f"A {kind} interval {words}." for kind, words in rested_on(intervals).items()],
     }

@@ -76,6 +76,7 @@ def read_labels_at_hand(section: Section, directory: str) -> LabelsAtHand | None
             f"labels.drawn: say how the rows were drawn that have a label in {column}, since it "
             f"cannot be found out: {_WAYS}"
         )
+    drawn = drawn_by(drawn) if isinstance(drawn, str) else drawn
     if drawn in (RANDOM, PICKED):
         return LabelsAtHand(column, drawn)
     if not isinstance(drawn, Mapping) or len(drawn) != 1 or {*drawn} - {

@@ -110,7 +110,7 @@ class Workspace:
             if Path(self.path).is_file():
                 raise InputError(
                     f"{self.path}: a file, and no workspace: give the directory that a spec names "
-                    "as `workspace`"
+                    "as `workspace`. `estimate` takes a table with labels by --label COLUMN"
                 )
             raise InputError(
                 f"{self.path}: not a prepared workspace ({MARKER} is missing); "

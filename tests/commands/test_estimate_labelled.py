@@ -26,7 +26,9 @@ def test_from_a_table_to_numbers_and_on(table: str, tmp_path: Path) -> None:
     done = call("estimate", table, "--label", "human", "--drawn", "random", "--json")
     assert done.status == 0, done.err
     assert done.json["labels"] == 150
-    assert done.json["notes"][0].startswith("rests on what was said of the 150 labels of column hu")
+    assert done.json["notes"][0].startswith(
+        "all numbers rest on what was said of the 150 labels of column hu"
+    )
     spec = tmp_path / "my-verdicts-evaluation.yaml"
     content = yaml.safe_load(spec.read_text())
     assert content["labels"]["column"] == "human"
@@ -52,8 +54,8 @@ def test_from_a_table_to_numbers_and_on(table: str, tmp_path: Path) -> None:
 def test_labels_drawn_within_groups(table: str) -> None:
     done = call("estimate", table, "--label", "human", "--drawn", "within:region")
     assert done.status == 0, done.err
-    assert "said to be drawn" not in done.err
-    assert "the rows were drawn at random among those of each region" in done.err
+    assert "said to be drawn" not in done.out
+    assert "were drawn at random among those of each region" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize(
@@ -120,3 +122,24 @@ def test_another_table_of_the_same_name(table: str, tmp_path: Path) -> None:
     refused = call("estimate", f"other/{table}", *asked)
     assert refused.status == 1
     assert f"says pool.path: {tmp_path / table}" in refused.err
+
+
+def test_the_verdict_is_the_column_with_the_values_of_the_labels(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Whatever it is called."""
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        f"a{i},{'it' if i % 2 else 'law'},{'bad' if i % 4 else 'good'},{'bad' if i % 3 else ''}"
+        for i in range(60)
+    ]
+    lines[0] = "a0,law,good,good"
+    (tmp_path / "odd.csv").write_text("\n".join(["id,topic,xq7,human", *lines]))
+    done = call("estimate", "odd.csv", "--label", "human", "--drawn", "random", "--positive", "bad")
+    assert done.status == 0, done.err
+    assert "predictions are xq7; measures are about bad" in done.err
+    assert "positive is bad." in " ".join(done.out.split())
+    assert call("report", "odd-evaluation", "--short", "--to", "boss.html").status == 0
+    page = (tmp_path / "boss.html").read_text()
+    assert "All numbers rest on what was said of the" in page
+    assert "known chances" not in page

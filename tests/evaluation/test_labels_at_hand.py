@@ -202,3 +202,36 @@ def test_labels_by_strata_have_the_variance_of_strata() -> None:
     assert value[0] == pytest.approx(share @ rate)
     assert np.sqrt(inputs.sample.variance(influence)[0]) == pytest.approx(expected)
     assert evaluation.analysis.label_model is None  # Rows of a cell had chances of their own.
+
+
+def test_groups_that_have_too_many_labels_are_told() -> None:
+    """Where the table has their column among its slices."""
+    pool = labelled_pool("within")
+    evaluation = Evaluation.from_labelled(
+        pool.table, label="human", drawn="random", slices=["region"]
+    )
+    told = evaluation.estimate().warnings[0]
+    assert "50 % of them have region=south" in told
+    as_it_was = Evaluation.from_labelled(pool.table, label="human", drawn="within:region")
+    assert not contradictions(as_it_was.analysis)
+
+
+def test_a_slice_of_verdicts_is_estimated_by_its_own_labels() -> None:
+    """Of 60 such tables the intervals of a topic where verdicts are worse hold its accuracy."""
+    held = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        hard = rng.random(4000) < 0.2
+        bad = rng.random(4000) < 0.2
+        says = rng.random(4000) < np.where(bad, np.where(hard, 0.45, 0.9), 0.05)
+        given = np.isin(np.arange(4000), rng.choice(4000, 500, replace=False))
+        human = [int(y) if has else None for y, has in zip(bad, given, strict=True)]
+        topic = np.where(hard, "hard", "easy")
+        table = {"verdict": says.astype(int), "human": human, "topic": topic}
+        evaluation = Evaluation.from_labelled(
+            table, label="human", drawn="random", prediction="verdict", slices=["topic"],
+            measure="accuracy",
+        )  # fmt: skip
+        one = evaluation.estimate()["accuracy where topic=hard"]
+        held += one.low <= np.mean(bad[hard] == says[hard]) <= one.high
+    assert held >= 52  # Of 60 with .95 each, 52 or fewer come once in 100.
