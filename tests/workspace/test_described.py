@@ -24,7 +24,7 @@ ALWAYS = {"version", "sha256"}
 OF_MARKERS = {"commit", "files"}
 """Keys that the page tells of once, for all files that have them."""
 
-OLD_OR_RARE = {"costs", "paths", "parting", "ranked"}
+OLD_OR_RARE = {"costs", "weights", "paths", "parting", "ranked"}
 """Keys that are there only of some pools, as the page says."""
 
 OF_ESTIMATES = {"closes"}
