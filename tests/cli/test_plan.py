@@ -89,6 +89,7 @@ def test_the_power_of_no_comparison_is_refused(job: Callable[..., Job]) -> None:
     assert "evaluation.yaml: --power is that of a comparison, and no measure compares" in told.err
 
 
+@pytest.mark.slow
 def test_samplers_without_labels_for_a_power_are_named(job: Callable[..., Job]) -> None:
     systems = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"} for n in (0, 1)}
     one = job(make_rich_pool(100), pool={"systems": systems}, measure="accuracy")

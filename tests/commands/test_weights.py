@@ -157,6 +157,7 @@ def test_a_pool_whose_rows_all_count_nothing_is_empty(job: Any) -> None:
     assert "pool.weight: no row of" in found.err
 
 
+@pytest.mark.slow
 def test_the_unit_of_weights_is_all_the_same(job: Any) -> None:
     """And a workspace says what a pool in memory does, and its copy."""
     told = []

@@ -74,6 +74,7 @@ def test_intervals_of_labels_that_are_alike_are_wider(sampler: str) -> None:
     assert ratio == pytest.approx(np.sqrt(clustered.cluster_effect), rel=0.25)
 
 
+@pytest.mark.slow
 def test_interval_test_and_chance_of_a_comparison_agree() -> None:
     """At confidences between which the interval ceases to leave out 0."""
     said = set()

@@ -56,6 +56,7 @@ def test_power_is_the_share_of_evaluations_whose_test_decides() -> None:
     assert _spread(told, 0.95, 0.15)["half_width"] == pytest.approx(0.15)
 
 
+@pytest.mark.slow
 def test_labels_of_clusters_are_worth_fewer_of_single_rows(tmp_path: Path) -> None:
     """Of 201 rows in two clusters 100 others share that of a row: 1 + 100 * 0.05 = 6 times less."""
     make_pool(tmp_path / "pool.parquet", 2000)
