@@ -11,8 +11,7 @@ import pytest
 import yaml
 from google.cloud import storage
 
-from evalsampling.commands import deliveries
-from evalsampling.commands import sample as commands
+from evalsampling.commands import deliveries, new_round
 from evalsampling.labels.sinks import write_tasks
 from evalsampling.labels.votes import check_votes
 from evalsampling.workspace.prepared import PreparedPool
@@ -151,7 +150,7 @@ def test_two_writers_of_one_round(
         write(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(commands, "write_tasks", late)
+        patch.setattr(new_round, "write_tasks", late)
         loser = call("sample", url, "--json")
     assert loser.status == 1
     assert f"{url}/rounds/0001: another command made this round meanwhile" in loser.err
