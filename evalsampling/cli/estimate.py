@@ -18,7 +18,12 @@ from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.errors import UsageError
 from evalsampling.inference.choice import assumed, rested_on
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
-from evalsampling.inference.results import SAID, ReportedInterval, ReportedSensitivity
+from evalsampling.inference.results import (
+    SAID,
+    ReportedInterval,
+    ReportedSensitivity,
+    said_of_labels,
+)
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import (
     HALF_AND_TWICE,
@@ -104,7 +109,9 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
         nothing = "Nothing can be estimated before a row has its label."
         return "\n".join([*lines, nothing, *_gates(result)])
     if arguments.detail:
-        return "\n".join(lines + _detail(result) + _gates(result) + hanging(_said(result)))
+        return "\n".join(
+            lines + _detail(result) + _gates(result) + hanging(said_of_labels(result.notes))
+        )
     whole = [number for number in result.measures if number.is_of_pool]
     compared = [number for number in whole if number.against is not None]
     headline = compared + [each for each in whole if each.against is None][:_MOST_STATEMENTS]
@@ -114,16 +121,11 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     lines += _of_sampler(result) + _people(result)
     lines += _curve(result, len(arguments.at))
     lines += _gates(result)
-    lines += hanging(_said(result))
+    lines += hanging(said_of_labels(result.notes))
     if any(_has_brackets(number) for number in headline):
         level = f"{100 * result.measures[0].confidence:g} % intervals"
         lines += wrapped(f"In brackets are {level}; --detail says what they rest on.")
     return "\n".join(lines)
-
-
-def _said(result: EstimateResult) -> list[str]:
-    """Return the notes of what was said of labels that rows had before, as sentences."""
-    return [f"A{note[1:]}." for note in result.notes if note.startswith(SAID)]
 
 
 def _has_brackets(number: Number) -> bool:

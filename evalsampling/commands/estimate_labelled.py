@@ -10,7 +10,8 @@ from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import DRAWN, POSITIVE, option, some_text
 from evalsampling.errors import InputError, UsageError
 from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.labels_at_hand import drawn_by
+from evalsampling.spec.labels_at_hand import read_labels_at_hand
+from evalsampling.spec.sections import READ_FROM, Section, absolute
 from evalsampling.storage import is_url
 
 
@@ -41,14 +42,11 @@ def estimate_labelled(
         InputError: if a column cannot be guessed, or the spec beside is of other labels; and as
             `prepare` and `estimate`.
     """
-    plain = EstimateOptions(
-        *(getattr(options, field.name) for field in dataclasses.fields(EstimateOptions))
-    )
     if options.label is None:
         for name in ("drawn", "positive"):
             if getattr(options, name) is not None:
                 raise UsageError(f"--{name} is of a table: --label names its column of labels")
-        return estimate(plain, shown=shown)
+        return estimate(options, shown=shown)
     if options.drawn is None:
         raise UsageError(f"--label goes with --drawn, which nobody can find out: {DRAWN}")
     from evalsampling.commands.init import InitOptions, init  # Few calls are of tables.
@@ -82,7 +80,7 @@ def estimate_labelled(
             f"{workspace}"
         )
     prepare_in_process(spec)
-    result = estimate(dataclasses.replace(plain, workspace=str(spec.workspace)), shown=shown)
+    result = estimate(dataclasses.replace(options, workspace=str(spec.workspace)), shown=shown)
     says = [each.prediction or "a threshold of the score" for each in spec.pool.systems]
     guessed = f"{path}: predictions are {' and '.join(says)}; measures are about {positive}"
     return dataclasses.replace(result, messages=(*result.messages, guessed))
@@ -90,14 +88,14 @@ def estimate_labelled(
 
 def _others(spec: EvaluationSpec, options: EstimateCommandOptions, positive: str) -> str:
     """Return what a spec says otherwise than the options, in words; nothing if it says the same."""
-    table, at_hand = options.workspace, spec.labels.at_hand
-    if spec.pool.path != (table if is_url(table) else str(Path(table).resolve())):
+    at_hand, here = spec.labels.at_hand, str(Path.cwd())
+    if spec.pool.path != absolute("pool.path", options.workspace, here, READ_FROM):
         return f"pool.path: {spec.pool.path}"
     if at_hand is None or at_hand.column != options.label:
         return f"labels.column: {None if at_hand is None else at_hand.column}"
-    drawn = at_hand.to_mapping()["drawn"]
-    if not _is_drawn(drawn, options):
-        return f"labels.drawn: {drawn}"
+    said = Section("labels", {"column": options.label, "drawn": options.drawn})
+    if at_hand != read_labels_at_hand(said, here):
+        return f"labels.drawn: {at_hand.to_mapping()['drawn']}"
     if options.positive not in (None, positive):
         return f"labels.positive: {positive}"
     return ""
@@ -108,12 +106,3 @@ def _workspace_of(table: str) -> str:
     name = table.rstrip("/").rpartition("/")[2] if is_url(table) else Path(table).name
     stem = re.sub(r"[^\w-]+", "-", name.partition(".")[0]).strip("-")
     return f"{stem or 'table'}-evaluation"
-
-
-def _is_drawn(said: str | dict[str, str], options: EstimateCommandOptions) -> bool:
-    """Tell whether a spec says of its labels what the options say."""
-    asked = drawn_by(str(options.drawn))
-    if isinstance(said, str) or isinstance(asked, str):
-        return said == asked
-    paths = {way: str(Path(source).resolve()) for way, source in asked.items()}
-    return said in (asked, paths)

@@ -21,7 +21,6 @@ from evalsampling.pool.guesses import NUMBER_TEXT, Guess, SampledColumn, look_at
 from evalsampling.spec.labels_at_hand import (
     WITHIN,
     LabelsAtHand,
-    drawn_by,
     read_labels_at_hand,
 )
 from evalsampling.spec.sections import Section, nearest
@@ -93,8 +92,7 @@ def init(options: InitOptions) -> InitResult:
 
 def _labels_at_hand(options: InitOptions, names: Sequence[str]) -> LabelsAtHand | None:
     """Return what the options say of labels that rows have already, checked."""
-    drawn = None if options.drawn is None else drawn_by(options.drawn)
-    section = Section("labels", {"column": options.label, "drawn": drawn})
+    section = Section("labels", {"column": options.label, "drawn": options.drawn})
     at_hand = read_labels_at_hand(section, str(Path.cwd()))
     groups = [str(at_hand.source)] if at_hand is not None and at_hand.drawn == WITHIN else []
     for name in () if at_hand is None else (*at_hand.columns, *groups):

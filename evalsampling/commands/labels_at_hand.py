@@ -5,8 +5,7 @@ import time
 from evalsampling.commands.deliveries import of_codes, store
 from evalsampling.commands.new_round import Request, write_round
 from evalsampling.evaluation.labels_at_hand import columns_of_given, with_given
-from evalsampling.spec.labels_at_hand import DESIGN
-from evalsampling.workspace.earlier_design import chances_of_design
+from evalsampling.workspace.earlier_design import chances_elsewhere
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
@@ -23,13 +22,12 @@ def take_labels_at_hand(pool: PreparedPool, context: ExecutionContext) -> None:
     at_hand = pool.spec.labels.at_hand
     if at_hand is None or len(pool.workspace.batches("rounds")) > 1:
         return
-    elsewhere = chances_of_design(str(at_hand.source)) if at_hand.drawn == DESIGN else None
     with Snapshot.held(pool) as snapshot:
         if snapshot.rounds and snapshot.deliveries:
             return
         rows = pool.reserve.given(columns_of_given(pool))
         start = snapshot.analysis.with_history(snapshot.history.first(0))
-        drawn, codes = with_given(start, pool, rows, elsewhere)
+        drawn, codes = with_given(start, pool, rows, chances_elsewhere(at_hand))
         if not snapshot.rounds:
             write_round(Request(context, time.time()), snapshot, drawn, has_answers=True)
             snapshot = snapshot.reread()

@@ -125,7 +125,8 @@ def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult
 
 def finished(preparation: Preparation) -> PrepareResult:
     """Return what is said of a workspace that is prepared, its labels at hand taken."""
-    take_labels_at_hand(PreparedPool.read(preparation.workspace), preparation.context)
+    if preparation.spec.labels.at_hand is not None:
+        take_labels_at_hand(PreparedPool.read(preparation.workspace), preparation.context)
     return preparation.result()
 
 

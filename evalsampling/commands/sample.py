@@ -116,9 +116,9 @@ def sample(
     raised = None
     if options.budget is not None:
         raised = raise_budget(workspace, options.budget, options.budget_labels)
-    take_labels_at_hand(PreparedPool.read(workspace), context)
-    with workspace.in_use():
-        snapshot = Snapshot.read(PreparedPool.read(workspace))
+    pool = PreparedPool.read(workspace)
+    take_labels_at_hand(pool, context)
+    with Snapshot.held(pool) as snapshot:
         if options.withdraw is not None:
             withdraw(snapshot, options.withdraw)
             result = SampleResult(options.withdraw, 0, None, "withdrawn")

@@ -188,10 +188,8 @@ def by_weights(
     size, heaviest = effective_size(weight), largest_share(weight)
     rounding = _ROUNDING * np.maximum(sample.mean(np.abs(influence)), np.abs(value))
     error = _without_rounding(np.sqrt(np.maximum(sample.variance(influence), 0.0)), rounding)
-    latest, effect = (
-        sample.latest_variance(influence),
-        cluster_effect(sample, influence, confidence),
-    )
+    latest = sample.latest_variance(influence)
+    effect = cluster_effect(sample, influence, confidence)
     terms = sample.by_question(sample.contributions(influence) ** 2) * (error > 0)
     # The variance that a single random row would have, estimated from the weighted sample.
     unit = sample.mean(influence**2) - sample.mean(influence) ** 2

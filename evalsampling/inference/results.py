@@ -3,7 +3,7 @@
 import dataclasses
 import difflib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -108,6 +108,12 @@ class Sensitivity:
 
 SAID = "all numbers rest on what was said"
 """Begins the note of an estimate that says what was said of labels that rows had before."""
+
+
+def said_of_labels(notes: Iterable[str]) -> list[str]:
+    """Return the notes that say what was said of labels that rows had before, as sentences."""
+    return [f"A{note[1:]}." for note in notes if note.startswith(SAID)]
+
 
 TIE = 1e-12
 """Measures of two systems that differ by at most this are equal up to rounding."""

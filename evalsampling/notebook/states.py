@@ -42,8 +42,7 @@ from evalsampling.pool.stored_columns import ID
 from evalsampling.receivers.run import Run
 from evalsampling.report.numbers import Number
 from evalsampling.spec.gates import GatesSpec
-from evalsampling.spec.labels_at_hand import DESIGN
-from evalsampling.workspace.earlier_design import chances_of_design
+from evalsampling.workspace.earlier_design import chances_elsewhere
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -84,8 +83,7 @@ class MemoryState:
         at_hand, analysis = pool.spec.labels.at_hand, pool.analysis
         if at_hand is None:
             return cls(pool, analysis)
-        elsewhere = chances_of_design(str(at_hand.source)) if at_hand.drawn == DESIGN else None
-        drawn, codes = with_given(analysis, pool, pool.given(), elsewhere)
+        drawn, codes = with_given(analysis, pool, pool.given(), chances_elsewhere(at_hand))
         history = drawn.history.with_rows(*pool.describe(drawn.history))
         return cls(pool, drawn.with_history(history.with_labels(np.array([*codes.values()]))))
 

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from evalsampling.inference.results import SAID
+from evalsampling.inference.results import said_of_labels
 from evalsampling.parts.records import read_record
 from evalsampling.report.bands_chart import LabelledBands
 from evalsampling.report.numbers import Number
@@ -101,8 +101,7 @@ class Facts:
     @property
     def said(self) -> str | None:
         """What was said of labels that rows had before, as a sentence; None without such labels."""
-        said = (note for note in self.estimate["notes"] if note.startswith(SAID))
-        return next((f"A{note[1:]}." for note in said), None)
+        return next(iter(said_of_labels(self.estimate["notes"])), None)
 
     @property
     def spent(self) -> str:

@@ -150,11 +150,9 @@ class CalibratedDesign(Sampler):
         missed, inclusion = np.ones(len(history)), np.zeros(len(history))
         stratum = None
         for drawn in history.rounds:
-            assert drawn.cell_probability is not None  # `design` keeps it
             if len(drawn.question):  # else no row was left to be drawn
                 answered = response_by_cell(table, history, drawn.question)
-                chance = drawn.cell_probability[history.cell]
-                chance[drawn.question] = drawn.probability
+                chance = drawn.chances(history.cell)
                 inclusion += missed * chance * answered[history.cell]
                 missed *= 1 - chance
             if drawn.stratum is not None:

@@ -104,6 +104,16 @@ class Round:
     origin: str = SAMPLER
     stratum: IntArray | None = None
 
+    def chances(self, cell: IntArray) -> FloatArray:
+        """Return the chance of the row of each question, shape (questions,), given their cells.
+
+        Of rows that the round did not draw it is that of their cell.
+        """
+        assert self.cell_probability is not None
+        chance = self.cell_probability[cell]
+        chance[self.question] = self.probability
+        return chance
+
     def renumbered(self, place: IntArray) -> "Round":
         """Return the round with other numbers of questions, its draws shuffled.
 

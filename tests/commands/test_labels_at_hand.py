@@ -1,6 +1,7 @@
 """Labels that a pool has already: the first round of its workspace, on every engine."""
 
 import json
+import shutil
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def test_a_correction_and_more_rows_of_the_reserve(job: Any) -> None:
 
 
 def test_rows_drawn_by_the_design_of_another_workspace(job: Any) -> None:
-    """Their chances are those of its rounds; a row that it did not draw is refused."""
+    """Their chances are those of its rounds."""
     pool = labelled_pool()
     old = job(pool, budget=100, round_size=50)
     old.prepare()
@@ -128,6 +129,18 @@ def test_rows_drawn_by_the_design_of_another_workspace(job: Any) -> None:
     chances = dict(zip(stored.state.ids(), stored.history.rounds[0].probability, strict=True))
     assert [chances[int(id)] for id in snapshot.ids] == pytest.approx(inclusion.tolist())
 
+    shutil.rmtree(old.workspace)  # It is read once.
+    assert new.estimate().json["labels"] == len(given)
+
+
+def test_rows_that_another_design_did_not_draw(job: Any) -> None:
+    """They are refused, and so is a file that is no design of a round."""
+    pool = labelled_pool()
+    old = job(pool, budget=100, round_size=50)
+    old.prepare()
+    old.sample()
+    design = old.workspace / "rounds" / "0001" / "design.json"
+    labels = {"column": "human", "drawn": {"design": str(design)}}
     other = job(pool, labels=labels)
     refused = other.prepare()
     assert refused.status == 1
