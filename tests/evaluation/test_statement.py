@@ -247,7 +247,7 @@ def as_shown(value: float, text: str, field: str) -> Decimal:
     name = field.rpartition(".")[2]
     if name in ("confidence", "share"):
         value *= 100
-    if name == "labels":
+    if name in ("labels", "most"):
         return Decimal(f"{value:.2g}")
     if name == "least":
         return Decimal(math.floor(100 * value)) / 100
