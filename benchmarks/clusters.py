@@ -5,14 +5,15 @@
 
 The rows of some pools of a folder (see corpus.py) are put into made clusters: of 20 rows, or of
 sizes with a heavy tail. Rows of a cluster have errors that correlate, given the score. Labels are
-drawn row by row, or in whole clusters; intervals are made with `pool.cluster` and without.
+drawn row by row by the sampler `calibrated`, or in whole clusters by `clusters`; intervals are made
+with `pool.cluster` and without.
 """
 
 import argparse
 import dataclasses
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import corpus
@@ -26,13 +27,18 @@ import trials
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.intervals import covers
 from evalsampling.inference.results import Estimate
+from evalsampling.samplers import Clusters
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.simulation.urns import Urns
-from evalsampling.stats.distinct import numbered_within
-from evalsampling.stats.history import History, Round
+from evalsampling.stats.clusters import SharedClusters
+from evalsampling.stats.history import History
+from evalsampling.stats.permanent import PermanentNumbers
 
-POOLS = ("cardio-small-hgb", "clinc-bill-mnb", "compas-decile", "creditdefault-shift-svm",
-         "lawschool-lr")  # fmt: skip
+POOLS = (
+    "amazongp-cosine", "cardio-small-hgb", "clinc-bill-mnb", "coil2000-gnb", "compas-decile",
+    "creditdefault-shift-svm", "diamonds-fair-knn", "elec-shift-gnb", "gmsc-hgb", "lawschool-lr",
+    "letter-Q-rf", "nasa-jm1-rf", "shoppers-shift-knn",
+)  # fmt: skip
 MEASURES = ("f1", "precision", "recall", "accuracy")
 SIZES = ("equal", "heavy")
 CORRELATIONS = ("0", ".05", ".3")
@@ -147,29 +153,41 @@ def _labelled(
     now = Analysis(
         table, trial.sampler, trial.measures, seed, PLAN.confidence, start, hidden=PLAN.hidden
     )
-    oracle, cluster = Urns(known, seed), known.outputs.cluster
+    answer = Urns(known, seed).answer
+    if drawn == "clusters":
+        now, answer = _by_clusters(now, known, rng)
     for budget in PLAN.budgets:
-        while drawn == "rows" and (left := int(budget) - len(now.history)) > 0:
+        while (left := int(budget) - len(now.history)) > 0:
             size = PLAN.round_size.after(len(now.history.rounds))
-            now = now.with_history(oracle.answer(now.with_round(size, left).history))
-        if drawn == "clusters":
-            names = np.arange(cluster.max() + 1)
-            number = max(round(budget / len(cluster) * len(names)), 2)
-            taken = np.flatnonzero(np.isin(cluster, rng.choice(names, number, replace=False)))
-            now = now.with_history(_of_one_round(known, taken, number / len(names)))
+            now = now.with_history(answer(now.with_round(size, left).history))
         yield int(budget), now
 
 
-def _of_one_round(known: KnownPool, taken: npt.NDArray[np.int64], chance: float) -> History:
-    """Return the history of labelled rows, each drawn with the same chance."""
-    rows, cells = len(taken), np.full(len(known.table), chance)
-    one = Round(
-        np.arange(rows), np.full(rows, chance), np.ones(rows, dtype=bool), None, cells, rows
+def _by_clusters(
+    rows: Analysis, known: KnownPool, rng: np.random.Generator
+) -> tuple[Analysis, Callable[[History], History]]:
+    """Return an evaluation that draws whole clusters, and what answers its questions."""
+    cluster = known.outputs.cluster
+    number = rng.random(cluster.max() + 1)[cluster]
+    order = np.lexsort((number, known.cell))
+    cell, table = known.cell[order], known.table
+    numbers = PermanentNumbers(cell, number[order], table.count)
+    first = np.searchsorted(cell, np.arange(len(table)))
+    sizes = np.bincount(cluster).astype(float)
+    pairs = float(sizes @ (sizes - 1)) / (len(cluster) * (len(cluster) - 1))
+
+    def answer(history: History) -> History:
+        asked = order[first[history.cell] + history.rank]
+        known_rows = dataclasses.replace(history, outputs=known.outputs.take(asked))
+        return known_rows.with_labels(known.label[asked])
+
+    analysis = dataclasses.replace(
+        rows,
+        sampler=Clusters(rows.sampler.measure, hidden=rows.sampler.hidden),
+        numbers=lambda: numbers,
+        clusters=SharedClusters(len(cluster), pairs),
     )
-    cell = known.cell[taken]
-    start = History.start(1, known.table.classes)
-    drawn = start.with_round(one, cell, numbered_within(cell), known.outputs.take(taken))
-    return drawn.with_labels(known.label[taken])
+    return analysis, answer
 
 
 def _estimates(analysis: Analysis) -> Iterator[tuple[bool, list[Estimate]]]:

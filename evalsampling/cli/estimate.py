@@ -12,7 +12,11 @@ from evalsampling.cli.command import Beam, Command, told
 from evalsampling.cli.pipeline import through_pipeline
 from evalsampling.cli.wording import counted, hanging, table, wrapped
 from evalsampling.commands.curve import Bounds
-from evalsampling.commands.estimate_labelled import EstimateCommandOptions, estimate_labelled
+from evalsampling.commands.estimate_labelled import (
+    OF_TABLE,
+    EstimateCommandOptions,
+    estimate_labelled,
+)
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.errors import UsageError
@@ -57,8 +61,9 @@ def _run(arguments: argparse.Namespace, show: Callable[[Any], None]) -> Estimate
     labels, replace = _resolved(options.labels), _resolved(options.replace)
     options = dataclasses.replace(options, labels=labels, replace=replace)
     if arguments.beam:
-        if options.drawn is not None or options.positive is not None:
-            raise UsageError("--drawn and --positive are of a table, which is read here")
+        of_table = [name for name in OF_TABLE if getattr(options, name) is not None]
+        if of_table:
+            raise UsageError(f"--{of_table[0]} is of a table, which is read without Beam")
         label = [] if options.label is None else [f"--label={options.label}"]  # Of Beam's job.
         options = dataclasses.replace(options, label=None)
         from evalsampling.pipelines.estimate import main

@@ -7,12 +7,15 @@ from pathlib import Path
 
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
-from evalsampling.commands.options import DRAWN, POSITIVE, option, some_text
+from evalsampling.commands.options import CLUSTER, DRAWN, POSITIVE, WEIGHT, option, some_text
 from evalsampling.errors import InputError, UsageError
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels_at_hand import read_labels_at_hand
 from evalsampling.spec.sections import READ_FROM, Section, absolute
 from evalsampling.storage import is_url
+
+OF_TABLE = ("drawn", "positive", "cluster", "weight")
+"""Options that go with a table alone."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +30,8 @@ class EstimateCommandOptions(EstimateOptions):
     )
     drawn: str | None = option(DRAWN, metavar="HOW", type=some_text)
     positive: str | None = option(POSITIVE, metavar="CLASS", type=some_text)
+    cluster: str | None = option(CLUSTER, metavar="COLUMN", type=some_text)
+    weight: str | None = option(WEIGHT, metavar="COLUMN", type=some_text)
 
 
 def estimate_labelled(
@@ -43,7 +48,7 @@ def estimate_labelled(
             `prepare` and `estimate`.
     """
     if options.label is None:
-        for name in ("drawn", "positive"):
+        for name in OF_TABLE:
             if getattr(options, name) is not None:
                 raise UsageError(f"--{name} is of a table: --label names its column of labels")
         return estimate(options, shown=shown)
@@ -64,6 +69,8 @@ def estimate_labelled(
                 options.positive,
                 options.label,
                 options.drawn,
+                options.cluster,
+                options.weight,
             )
         )
         if written.open:
@@ -96,6 +103,10 @@ def _others(spec: EvaluationSpec, options: EstimateCommandOptions, positive: str
     said = Section("labels", {"column": options.label, "drawn": options.drawn})
     if at_hand != read_labels_at_hand(said, here):
         return f"labels.drawn: {at_hand.to_mapping()['drawn']}"
+    for name in ("cluster", "weight"):
+        asked, own = getattr(options, name), getattr(spec.pool, name)
+        if asked not in (None, own):
+            return f"pool.{name}: {own}"
     if options.positive not in (None, positive):
         return f"labels.positive: {positive}"
     return ""

@@ -7,9 +7,11 @@ from pathlib import Path
 
 from evalsampling.commands.check import check
 from evalsampling.commands.options import (
+    CLUSTER,
     DRAWN,
     LABEL,
     POSITIVE,
+    WEIGHT,
     SpecOptions,
     argument,
     option,
@@ -38,6 +40,13 @@ class InitOptions:
     positive: str | None = option(POSITIVE, metavar="CLASS", type=some_text)
     label: str | None = option(LABEL, metavar="COLUMN", type=some_text)
     drawn: str | None = option(DRAWN, metavar="HOW", type=some_text)
+    cluster: str | None = option(CLUSTER, metavar="COLUMN", type=some_text)
+    weight: str | None = option(WEIGHT, metavar="COLUMN", type=some_text)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are named for what rows share and for how much they count."""
+        return tuple(name for name in (self.cluster, self.weight) if name is not None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +79,8 @@ def init(options: InitOptions) -> InitResult:
     if not is_url(pattern) and path.resolve().parent != Path.cwd():
         pattern = str(Path(pattern).resolve())
     at_hand = _labels_at_hand(options, [column.name for column in columns])
-    guess = Guess.of(columns, () if at_hand is None else at_hand.columns)
+    of_labels = () if at_hand is None else at_hand.columns
+    guess = Guess.of(columns, (*of_labels, *options.columns), options.label)
     text = _spec_text(pattern, columns, guess, at_hand, options)
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -95,7 +105,8 @@ def _labels_at_hand(options: InitOptions, names: Sequence[str]) -> LabelsAtHand 
     section = Section("labels", {"column": options.label, "drawn": options.drawn})
     at_hand = read_labels_at_hand(section, str(Path.cwd()))
     groups = [str(at_hand.source)] if at_hand is not None and at_hand.drawn == WITHIN else []
-    for name in () if at_hand is None else (*at_hand.columns, *groups):
+    of_labels = () if at_hand is None else (*at_hand.columns, *groups)
+    for name in (*of_labels, *options.columns):
         if name not in names:
             raise InputError(f"{options.pool}: column {name!r} is missing{nearest(name, names)}")
     return at_hand
@@ -123,12 +134,12 @@ def _spec_text(
     ]
     listed = guess.classes if len(guess.classes) > 1 else (*guess.classes, "FILL-IN")
     classes = ", ".join(map(_quoted, listed))
-    slices = list(guess.slices)
-    if at_hand is not None and at_hand.drawn == WITHIN:
-        groups = [column for column in columns if column.name == at_hand.source]
-        slices += [column for column in groups if column not in slices]
+    if options.cluster is not None:
+        lines.append(f"  cluster: {_quoted(options.cluster)}  # rows that share a value are alike")
+    if options.weight is not None:
+        lines.append(f"  weight: {_quoted(options.weight)}  # how much each row counts")
     lines += [
-        _list("slices", slices, "measures are estimated for each value of these too"),
+        _list("slices", guess.slices, "measures are estimated for each value of these too"),
         _list("payload", guess.payload, "what annotators see of a row, and nothing else"),
         "",
         "labels:",

@@ -167,6 +167,7 @@ def _design(
         "cell_probability": None if chances is None else chances.tolist(),
         "wanted": drawn.wanted,
         **({} if drawn.origin == SAMPLER else {"origin": drawn.origin}),
+        **({} if drawn.together is None else {"together": drawn.together}),
         "request": request.name,
         CLOSES: list(snapshot.open_questions) if request.next else [],
         "withdrawn": sorted(snapshot.withdrawn),

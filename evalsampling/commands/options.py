@@ -110,9 +110,11 @@ class SpecOptions:
 POSITIVE = "class that measures are about (default: the last one by name)"
 LABEL = "column of labels that rows have already"
 DRAWN = (
-    "how the rows with a label were drawn: random, picked, within:COLUMN, chance:COLUMN, "
+    "how the rows with a label were drawn: random, clusters, picked, within:COLUMN, chance:COLUMN, "
     "weight:COLUMN, or the design.json of a round"
 )
+CLUSTER = "column whose value rows share that are alike: of a conversation, say"
+WEIGHT = "column of how much each row counts"
 """Help of options of `init`, which `estimate` of a table has too."""
 
 

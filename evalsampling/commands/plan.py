@@ -13,7 +13,7 @@ from evalsampling.inference.label_likelihood import doubts, expected_likelihood
 from evalsampling.measures.build import Range, assumed_ranges, build_measures
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.source import pinned, unchanged
-from evalsampling.preparation.local import read_shared_clusters, read_table, stratify_pool
+from evalsampling.preparation.local import read_table_and_clusters, stratify_pool
 from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler
@@ -165,9 +165,12 @@ def _of_clusters(
     labels = max(row.budget or 0 for row in errors)
     if spec.money is not None and table.cost is not None:
         labels /= float(table.count @ table.cost) / table.rows
-    together, effect = clusters.drawn_together(labels), clusters.design_effect(labels)
+    whole = spec.draws_clusters
+    together = clusters.rows_together if whole else clusters.drawn_together(labels)
+    effect = clusters.design_effect(labels, whole)
+    drawn = "in whole clusters" if whole else "drawn evenly"
     return (
-        f"Of {labels:,.0f} rows drawn evenly, {together:.3g} are expected in the cluster of each. "
+        f"Of {labels:,.0f} rows {drawn}, {together:.3g} are expected in the cluster of each. "
         f"With a correlation of {CORRELATION:g} of labels in a cluster, variances are "
         f"{effect:.2f} times those of rows by themselves."
     )
@@ -203,8 +206,7 @@ def plan(options: PlanOptions) -> PlanResult:
         )
     with unchanged(spec.pool):
         stratification = stratify_pool(spec)
-        table = read_table(spec, stratification)
-        clusters = read_shared_clusters(spec)
+        table, clusters = read_table_and_clusters(spec, stratification)
     decided = stratification.decided(spec)
     believed = is_believed(decided, table)
     names = options.sampler or _own_and_passive(spec, stratification.ranges)

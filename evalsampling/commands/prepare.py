@@ -29,13 +29,19 @@ from evalsampling.preparation.stratification import Stratification, what_scores_
 from evalsampling.preparation.summary import check_not_empty
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.clusters import ClusterSums
 from evalsampling.stats.orders import OrderCounts, about_orders
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
 from evalsampling.storage.checksums import FILES
 from evalsampling.telemetry import progress
 from evalsampling.workspace.manifest import ExecutionContext, read_jobs, versions
-from evalsampling.workspace.prepared import PreparedPool, cells_to_store, slices_to_store
+from evalsampling.workspace.prepared import (
+    CLUSTERS,
+    PreparedPool,
+    cells_to_store,
+    slices_to_store,
+)
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.workspace import STORED, Workspace
 
@@ -250,6 +256,7 @@ class Preparation:
         located: Sequence[pa.Table],
         capacity: int | None = None,
         orders: OrderCounts | None = None,
+        clusters: ClusterSums | None = None,
     ) -> PrepareResult:
         """Write the cell table, the slices and, last of all, the marker."""
         catalog.check_unchanged(self.spec.pool)
@@ -269,7 +276,7 @@ class Preparation:
         names = self.spec.pool.slices
         slices = Slices.from_counts(names, counts, table)
         self.workspace.commit(
-            self._marker(catalog, started, stratification, table, located, sizes, orders),
+            self._marker(catalog, started, stratification, table, located, sizes, orders, clusters),
             cells_to_store(table, mean, stratification),
             slices_to_store(slices, table) if names else None,
             self.context.manifest(
@@ -306,6 +313,7 @@ class Preparation:
         located: Sequence[pa.Table],
         sizes: Mapping[str, int],
         orders: OrderCounts | None,
+        clusters: ClusterSums | None,
     ) -> dict[str, Any]:
         """Return the contents of evaluation.json."""
         return {
@@ -321,6 +329,7 @@ class Preparation:
             "partition": stratification.to_mapping(),
             "pool": catalog.fingerprint,
             **({} if self.table is None else {"table": self.table}),
+            **({} if clusters is None else {CLUSTERS: dataclasses.asdict(clusters.shared())}),
             "warnings": [
                 *catalog.warnings,
                 *stratification.warnings(self.spec, table),

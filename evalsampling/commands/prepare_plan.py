@@ -22,6 +22,7 @@ from evalsampling.preparation.threads import by_threads
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.stats.cells import CellSums
+from evalsampling.stats.clusters import ClusterSums
 from evalsampling.stats.orders import OrderCounts
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.telemetry import logs, progress
@@ -46,12 +47,17 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
     of_pairs = sides_of(spec.pool.id) is not None
     if of_pairs:
         stages.append(plan.count_orders(spec, engine.call(Step("CountRows", _rows), catalog)))
+    in_clusters = spec.pool.cluster is not None
+    if in_clusters:
+        stages.append(plan.SUM_CLUSTERS)
     if preparation.check_ids:
         stages.append(plan.check_ids(spec, items, folder))
-    results = engine.run(cells, *stages)
-    orders = results.pop(3) if of_pairs else None
+    sums, *results = engine.run(cells, *stages)
+    orders = results.pop(2) if of_pairs else None
+    clusters = results.pop(2) if in_clusters else None
     # The marker is last: it gets everything else that is written.
-    commit = Step("Commit", _commit, (preparation, started, stratification, orders, *results))
+    own = (preparation, started, stratification, orders, clusters, sums, *results)
+    commit = Step("Commit", _commit, own)
     return engine.call(commit, catalog)
 
 
@@ -98,13 +104,21 @@ def _commit(
     started: tuple[PoolSource, float],
     stratification: Stratification,
     orders: OrderCounts | None,
+    clusters: ClusterSums | None,
     sums: CellSums,
     counts: SliceCounts,
     located: Sequence[pa.Table],
     *_: Any,
 ) -> PrepareResult:
     return preparation.commit(
-        catalog, started[1], stratification, sums, counts, located, orders=orders
+        catalog,
+        started[1],
+        stratification,
+        sums,
+        counts,
+        located,
+        orders=orders,
+        clusters=clusters,
     )
 
 

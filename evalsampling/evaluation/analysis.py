@@ -46,6 +46,7 @@ from evalsampling.spec import EvaluationSpec, MeasureSpec
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.spec.labels_at_hand import PICKED
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.costs import Price
 from evalsampling.stats.counted import counted
 from evalsampling.stats.history import History
@@ -79,6 +80,10 @@ class Pool(Protocol):
     def slices(self) -> Slices:
         """The slices of the pool."""
 
+    @property
+    def clusters(self) -> SharedClusters | None:
+        """How its rows are spread over clusters; None if the spec names none."""
+
     def numbers(self) -> PermanentNumbers:
         """Return the permanent random numbers of the rows of the pool."""
 
@@ -101,6 +106,7 @@ class Analysis:
         spec: what was asked for, which says what its scores are; None if the parts were put
             together by hand.
         ranges: least and greatest score of each system, None where it is not known.
+        clusters: how the rows of the pool are spread over clusters; None where none are named.
     """
 
     table: CellTable
@@ -114,6 +120,7 @@ class Analysis:
     numbers: Callable[[], PermanentNumbers] | None = None
     spec: EvaluationSpec | None = None
     ranges: Sequence[Range | None] = ()
+    clusters: SharedClusters | None = None
 
     def with_history(self, history: History) -> Self:
         """Return the analysis with another history; itself if the history is its own."""
@@ -142,7 +149,11 @@ class Analysis:
         table = self.table
         if self.sampler.draws_by_number and self.numbers is not None:
             table = dataclasses.replace(table, numbers=self.numbers())
-        return self.sampler.design(table, self.history, new_rows, rng, budget)
+        drawn = self.sampler.design(table, self.history, new_rows, rng, budget)
+        if self.clusters is None or not self.sampler.draws_clusters:
+            return drawn
+        last = dataclasses.replace(drawn.rounds[-1], together=self.clusters.rows_together)
+        return dataclasses.replace(drawn, rounds=(*drawn.rounds[:-1], last))
 
     def affords(self, money: float | None) -> bool:
         """Return whether the expected cost of one label more is at most an amount of money."""
@@ -372,6 +383,7 @@ class Analysis:
             numbers=pool.numbers,
             spec=spec,
             ranges=ranges,
+            clusters=pool.clusters,
         )
 
 

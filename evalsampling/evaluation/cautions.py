@@ -33,7 +33,7 @@ def cautions(
     warnings += about_labels
     if analysis.history.outputs.cluster is not None and labels:
         sample = analysis.sampler.weigh(analysis.table, analysis.history)
-        clusters = sample.clustered(analysis.history.outputs.cluster)
+        clusters = sample.clustered(analysis.history.outputs.cluster, analysis.history.together)
         warnings += doubts_about_clusters(clusters, estimates)
     if awaited is not None and awaited.advice:
         warnings.append(awaited.advice)

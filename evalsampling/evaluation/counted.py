@@ -22,6 +22,7 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.finite import finite
 from evalsampling.stats.history import History
 from evalsampling.stats.labelled_counts import LabelledCounts
@@ -38,12 +39,13 @@ class CountedPool:
     stratification: Stratification
     table: CellTable
     slices: Slices = Slices()
+    clusters: SharedClusters | None = None
 
     def of_rows(self, sums: CellSums, counts: SliceCounts | None = None) -> "CountedPool":
         """Return the pool of other rows, cut likewise, by their sums over cells and slices."""
         table = self.stratification.table(sums)
         slices = Slices() if counts is None else self.slices.of_rows(counts, table)
-        return CountedPool(self.spec, self.stratification, table, slices)
+        return CountedPool(self.spec, self.stratification, table, slices, self.clusters)
 
     def numbers(self) -> PermanentNumbers:
         """Return the permanent random numbers that are known: none."""

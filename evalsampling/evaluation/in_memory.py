@@ -46,6 +46,7 @@ from evalsampling.spec.strata import KD, PREDICTIONS
 from evalsampling.spec.where import KEY as WHERE
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
@@ -64,6 +65,7 @@ class MemoryPool:
     sums: CellSums
     counts: SliceCounts
     limits: Budget | None = None
+    clusters: SharedClusters | None = None
 
     @classmethod
     def from_arrays(
@@ -185,7 +187,8 @@ class MemoryPool:
         reserve = builder.build()
         check_unique(reserve.rows, spec.pool.id)
         slices = Slices.from_counts(spec.pool.slices, counts, table)
-        return cls(spec, stratification, table, slices, reserve, sums, counts)
+        clusters = None if spec.pool.cluster is None else cells.cluster_sums().shared()
+        return cls(spec, stratification, table, slices, reserve, sums, counts, clusters=clusters)
 
     @functools.cached_property
     def analysis(self) -> Analysis:

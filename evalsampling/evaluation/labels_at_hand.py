@@ -20,6 +20,7 @@ from evalsampling.pool.stored_columns import CELL, GIVEN, GIVEN_NUMBER, ID, RANK
 from evalsampling.preparation.slices import Slices
 from evalsampling.spec.labels_at_hand import (
     CHANCE,
+    CLUSTERS,
     DESIGN,
     PICKED,
     RANDOM,
@@ -29,6 +30,7 @@ from evalsampling.spec.labels_at_hand import (
 )
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import UNORDERED, CellTable
+from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.history import ELSEWHERE, PEOPLE, SAMPLER, History, Round
 
 COLUMNS = (CELL, RANK, ID, GIVEN)
@@ -89,10 +91,10 @@ def _drawn(
     table, at_hand, number = pool.table, pool.spec.labels.at_hand, len(rows)
     assert at_hand is not None
     by_cell, stratum = np.bincount(cell, minlength=len(table)) / table.count, None
-    origin = {PICKED: PEOPLE, RANDOM: SAMPLER}.get(at_hand.drawn, ELSEWHERE)
+    origin = {PICKED: PEOPLE, RANDOM: SAMPLER, CLUSTERS: SAMPLER}.get(at_hand.drawn, ELSEWHERE)
     if at_hand.drawn == PICKED:
         own, by_cell = np.ones(number), np.zeros(len(table))
-    elif at_hand.drawn == RANDOM:
+    elif at_hand.drawn in (RANDOM, CLUSTERS):
         own, by_cell = (np.full(size, number / table.rows) for size in (number, len(table)))
     elif at_hand.drawn == WITHIN:
         own, by_cell, stratum = _within(pool.slices, table, str(at_hand.source), rows)
@@ -112,7 +114,14 @@ def _drawn(
         wanted=number,
         origin=origin,
         stratum=stratum,
+        together=None if at_hand.drawn != CLUSTERS else _together(pool),
     )
+
+
+def _together(pool: Pool) -> float:
+    """Return the number of rows expected in the cluster of a row."""
+    assert pool.clusters is not None, "the spec was checked to name clusters"
+    return pool.clusters.rows_together
 
 
 def _within(
@@ -160,6 +169,10 @@ def contradictions(analysis: Analysis) -> list[str]:
             "they show, and no number rests on them but for these rows themselves"
         ]
     rows = _GivenRows.of(history, table)
+    if at_hand.drawn == RANDOM and analysis.clusters is not None:
+        shared = rows.shared(history.outputs.cluster, analysis.clusters)
+        if shared is not None:
+            return [shared]
     of_slices = [
         (str(domain.title), domain.holds(history, history.rounds[0].question), domain.rows(table))
         for domain in analysis.scope.domains
@@ -177,13 +190,36 @@ class _GivenRows:
     prediction: IntArray
     weight: FloatArray
     chance: FloatArray
+    together: float
 
     @classmethod
     def of(cls, history: History, table: CellTable) -> "_GivenRows":
         first = history.rounds[0]
         question, chance = first.question, first.probability
-        prediction = history.outputs.prediction[question, 0]
-        return cls(table, history.cell[question], prediction, 1 / chance, chance)
+        prediction, cell = history.outputs.prediction[question, 0], history.cell[question]
+        return cls(table, cell, prediction, 1 / chance, chance, first.together or 1.0)
+
+    def shared(self, cluster: IntArray | None, pool: SharedClusters) -> str | None:
+        """Return a sentence if rows share clusters as those drawn by themselves hardly would.
+
+        The variance of the number of pairs that share one is at most that of independent pairs and
+        n^3 c^1.5, for n rows and pairs of the pool that share one with a chance of c; the chance of
+        as many pairs is at most what Cantelli's inequality says.
+        """
+        number = len(self.cell)
+        assert cluster is not None
+        rows = np.unique(cluster[:number], return_counts=True)[1]
+        pairs, expected = float(rows @ (rows - 1)) / 2, number * (number - 1) / 2 * pool.chance
+        variance = expected + number**3 * pool.chance**1.5
+        beyond = max(pairs - expected, 0.0) ** 2
+        if beyond == 0 or variance / (variance + beyond) > _RARE:
+            return None
+        found, likely = float(rows @ rows) / number, pool.drawn_together(number)
+        return (
+            f"the labelled rows are said to be drawn at random, but {found:.3g} of them are in the "
+            f"cluster of each, and {likely:.3g} would be. If whole clusters were labelled, say "
+            "`clusters`: as they are said to be drawn they make false numbers"
+        )
 
     def contradictions(
         self,
@@ -232,9 +268,13 @@ class _GivenRows:
 
     @property
     def _effective(self) -> float:
-        """Number of rows drawn at random from an endless pool that would tell as much."""
+        """Number of rows drawn at random from an endless pool that would tell as much.
+
+        Of whole clusters, as if all of their rows were the same.
+        """
         spread = float((1 - self.chance) @ self.weight**2)
-        return max(self.weight.sum() ** 2 / spread, 1.0) if spread else math.inf
+        rows = self.weight.sum() ** 2 / spread / self.together if spread else math.inf
+        return float(max(rows, 1.0))
 
     def _chance_of_share(self, seen: float, expected: float) -> float:
         """Return the chance of a share at least as far from what is expected, on its side, twice.

@@ -46,6 +46,11 @@ class WeightedSample:
             its `contributions`; None if it is the correction.
         cluster: shape (n,): number of the cluster of each question, in [0, `clusters`); None if no
             two share one.
+        together: number of rows expected in the cluster of a drawn row where whole clusters were
+            drawn, 1 or more; None where rows were drawn by themselves. Samples without the largest
+            clusters of a pool have fewer. What the rows of a cluster add to the variance beside
+            their own terms is in proportion to this number, so it is scaled up to it, and as few
+            clusters count as there would be.
     """
 
     question: IntArray
@@ -62,6 +67,7 @@ class WeightedSample:
     answer: IntArray | None = None
     centre: FloatArray | None = None
     cluster: IntArray | None = None
+    together: float | None = None
 
     @classmethod
     def with_replacement(
@@ -204,7 +210,9 @@ class WeightedSample:
             answered=draws,
         )
 
-    def clustered(self, cluster: IntArray | None) -> "WeightedSample":
+    def clustered(
+        self, cluster: IntArray | None, together: float | None = None
+    ) -> "WeightedSample":
         """Return the sample with the cluster of each question of the history, shape (questions,).
 
         It stays as it is without clusters, and where no two of its rows share one.
@@ -214,7 +222,7 @@ class WeightedSample:
         names, number = np.unique(cluster[self.question], return_inverse=True)
         if len(names) == len(self.question):
             return self
-        return dataclasses.replace(self, cluster=number)
+        return dataclasses.replace(self, cluster=number, together=together)
 
     @functools.cached_property
     def clusters(self) -> int:
@@ -229,8 +237,15 @@ class WeightedSample:
         """
         if self.cluster is None:
             return self.answered
-        rows = np.bincount(self.cluster).astype(np.float64)
-        return max(math.floor(effective_size(rows) + 1e-9), 2)
+        return max(
+            math.floor(len(self.question) / max(self._together, self.together or 1) + 1e-9), 2
+        )
+
+    @functools.cached_property
+    def _together(self) -> float:
+        """The mean number of labelled rows in the cluster of a labelled row."""
+        rows = np.bincount(np.zeros(0, int) if self.cluster is None else self.cluster)
+        return float(rows @ rows) / len(self.question)
 
     def with_latest(self, weight: FloatArray) -> "WeightedSample":
         """Return the sample with weights under the latest proposal added, for `latest_variance`.
@@ -259,7 +274,7 @@ class WeightedSample:
             return variance
         rows = self._of_rows(values)
         within = (self.by_cluster(rows) ** 2).sum(axis=0) - (rows**2).sum(axis=0)
-        return self._more * (variance + within)
+        return self._more * (variance + within) * self._missed(variance, within)
 
     def latest_variance(self, values: FloatArray) -> FloatArray | None:
         """Return the variance under the latest proposal, shape (m,); None if it is not known.
@@ -281,7 +296,9 @@ class WeightedSample:
             return covariance
         rows = self._of_rows(values)
         sums = self.by_cluster(rows)
-        return self._more * (covariance + sums.T @ sums - rows.T @ rows)
+        within = sums.T @ sums - rows.T @ rows
+        missed = np.sqrt(self._missed(np.diag(covariance), np.diag(within)))
+        return self._more * (covariance + within) * np.outer(missed, missed)
 
     def contributions(self, values: FloatArray) -> FloatArray:
         """Return what each row, or cluster, adds to the error of the weighted sum: (k, m).
@@ -290,7 +307,21 @@ class WeightedSample:
         variance, apart from the effect of draws that have a weight and no label.
         """
         rows = self._of_rows(values)
-        return rows if self.cluster is None else math.sqrt(self._more) * self.by_cluster(rows)
+        if self.cluster is None:
+            return rows
+        sums, own = self.by_cluster(rows), (rows**2).sum(axis=0)
+        missed = self._missed(own, (sums**2).sum(axis=0) - own)
+        return np.sqrt(self._more * missed) * sums
+
+    def _missed(self, variance: FloatArray, within: FloatArray) -> FloatArray:
+        """Return the factor of variances, at least 1, for clusters larger than those drawn.
+
+        `variance`: shape (m,): of rows by themselves. `within`: shape (m,): what is added to it by
+        products of two rows of a cluster.
+        """
+        larger = max((self.together or 1) / self._together - 1, 0.0)
+        more, total = larger * np.maximum(within, 0.0), variance + within
+        return 1 + np.divide(more, total, out=np.zeros_like(total), where=total > 0)
 
     def _of_rows(self, values: FloatArray) -> FloatArray:
         """Return what each row adds to the error, shape (n, m): see `contributions`."""

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
+from evalsampling.pool.stored_columns import CLUSTER, PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import Mask
+from evalsampling.stats.arrays import IntArray
 
 TASK, ID, KIND, LABEL, QUESTION = "task", "id", "kind", "label", "question"
 LINKED = "tasks.parquet"
@@ -51,7 +53,7 @@ def make_batch(
     """Return the tasks of a round: columns task, id, kind, those that are kept and the payload.
 
     Rows are ordered by task, which is a random order: it reveals neither the order of the draws nor
-    that of the scores.
+    that of the scores. Of whole clusters each is together, in the order of what annotators see.
     """
     kinds = pa.array([kind] * len(names), pa.string())
     columns = {TASK: pa.array(names, pa.string()), ID: rows[ID], KIND: kinds}
@@ -60,7 +62,22 @@ def make_batch(
         shown = rows[name].combine_chunks()
         mask = spec.pool.masks.get(name.removeprefix(PAYLOAD_PREFIX)) if spec else None
         table = table.append_column(name, shown if mask is None else masked(shown, mask, key))
+    if spec is not None and spec.draws_clusters and kind == SAMPLE:
+        return _by_cluster(table, rows[CLUSTER].to_numpy())
     return table.take(pa.array(np.argsort(names)))
+
+
+def _by_cluster(table: pa.Table, cluster: IntArray) -> pa.Table:
+    """Return tasks with those of a cluster together: by the payload, column after column."""
+    place = np.argsort(np.argsort(table[TASK].to_pylist()))
+    number = np.unique(cluster, return_inverse=True)[1]
+    first = np.full(number.max(initial=-1) + 1, len(place))
+    np.minimum.at(first, number, place)
+    kinds = {name: table.schema.field(name).type for name in payload_columns(table)}
+    shown = [name for name, kind in kinds.items() if not pa.types.is_nested(kind)]
+    keys = [("first", "ascending"), *((name, "ascending") for name in [*shown, TASK])]
+    order = pc.sort_indices(table.append_column("first", pa.array(first[number])), keys)
+    return table.take(order)
 
 
 def masked(values: pa.Array, mask: Mask, key: bytes) -> pa.Array:
@@ -90,7 +107,9 @@ def blind(batch: pa.Table, controls: pa.Table | None = None) -> pa.Table:
     if controls is not None:
         common = [TASK, *payload_columns(batch)]
         both = pa.concat_tables([batch.select(common), controls.select(common)])
-        batch = both.take(pa.array(np.argsort(both[TASK].to_pylist())))
+        own, added = batch[TASK].to_pylist(), controls[TASK].to_pylist()
+        place = np.append(np.arange(len(own)), np.searchsorted(sorted(own), added) - 0.5)
+        batch = both.take(pa.array(np.lexsort((both[TASK].to_pylist(), place))))
     shown = {TASK: batch[TASK]}
     for name in payload_columns(batch):
         shown[name.removeprefix(PAYLOAD_PREFIX)] = batch[name]

@@ -29,7 +29,6 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import GatesSpec
-from evalsampling.spec.labels_at_hand import WITHIN, drawn_by
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.counted import counted
 from evalsampling.stats.history import History
@@ -114,8 +113,9 @@ class Evaluation:
             frame: as `from_frame` takes it.
             label: column of the labels. A row without a value has none.
             drawn: how the rows with a label were drawn, which nobody can find out from them:
-                ``"random"``; ``{"within": column}``, at random among the rows of each value of a
-                column; ``{"chance": column}``, each with its own chance; ``{"weight": column}``;
+                ``"random"``; ``"clusters"``, whole ones at random; ``{"within": column}``, at
+                random among the rows of each value of a column; ``{"chance": column}``, each with
+                its own chance; ``{"weight": column}``;
                 ``{"design": path}``, by a round of another workspace, its ``design.json``; or
                 ``"picked"``, by people. Then no number rests on them but for these rows.
             labels: further keys of the spec's ``labels``, as ``classes``.
@@ -134,10 +134,6 @@ class Evaluation:
         0.5
         """
         keys = {**(labels or {}), "column": label, "drawn": drawn}
-        drawn = drawn_by(drawn) if isinstance(drawn, str) else drawn
-        if isinstance(drawn, Mapping) and WITHIN in drawn:
-            slices = list(columns.get("slices", []))
-            columns["slices"] = list(dict.fromkeys([*slices, drawn[WITHIN]]))
         return cls.from_frame(frame, labels=keys, **columns)
 
     @classmethod

@@ -149,13 +149,15 @@ class Guess:
         return self.prediction is not None and (lacks_score or len(self.classes) > 2)
 
     @classmethod
-    def of(cls, columns: Sequence[SampledColumn], known: Sequence[str] = ()) -> "Guess":
+    def of(
+        cls, columns: Sequence[SampledColumn], known: Sequence[str] = (), label: str | None = None
+    ) -> "Guess":
         """Return which columns may have which role, by their names and values.
 
-        Columns whose role is ``known`` are left out, first that of labels, whose values those of
-        the predictions are likely to be.
+        Columns whose role is ``known`` are left out. The values of the column of labels are likely
+        to be those of the predictions.
         """
-        labels = {value for each in columns if each.name in known[:1] for value in each.values}
+        labels = {value for each in columns if each.name == label for value in each.values}
         columns = [column for column in columns if column.name not in known]
         ids = [
             column for column in columns if column.kind in ("whole", "text") and column.is_unique

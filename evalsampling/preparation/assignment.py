@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LOG_ODDS, SCORE
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_outputs, read_scores, read_slices, with_slices
+from evalsampling.pool.columns import hash_ids, read_outputs, read_scores, read_slices, with_slices
 from evalsampling.pool.label_columns import LabelColumns
 from evalsampling.pool.labels_at_hand import read_given
 from evalsampling.pool.lists import QueryBatch
@@ -19,10 +19,12 @@ from evalsampling.pool.stored_columns import GIVEN, output_columns, query_column
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, UInt64Array
 from evalsampling.stats.cells import CellSums
+from evalsampling.stats.clusters import ClusterSums
 from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.permanent import keys_by_cluster
 from evalsampling.stats.slices import SliceCounts
 
 MOST_SLICE_VALUES = 1000
@@ -97,6 +99,22 @@ class CellBatch:
         places = pa.array(taken)
         given = {name: column.take(places) for name, column in self.given.items()}
         return output_columns(self.outputs.take(taken)) | given
+
+    def keys(self, spec: EvaluationSpec) -> UInt64Array:
+        """Return what orders the rows of a cell, shape (n,): the keyed hash of the id.
+
+        Where whole clusters are drawn, rows of a cluster follow each other.
+        """
+        keys, cluster = hash_ids(self.ids, spec.seed), self.outputs.cluster
+        if not spec.draws_clusters:
+            return keys
+        assert cluster is not None, "the sampler was built, so the spec names clusters"
+        return keys_by_cluster(keys, cluster)
+
+    def cluster_sums(self) -> ClusterSums:
+        """Return the sketch of the clusters of the rows; of no rows where the spec names none."""
+        cluster = self.outputs.cluster
+        return ClusterSums.of_numbers(np.zeros(0, np.int64) if cluster is None else cluster)
 
     @property
     def has_label(self) -> BoolArray | None:

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
-from evalsampling.pool.columns import hash_ids
 from evalsampling.preparation.assignment import CellBatch
+from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
 
 
@@ -41,13 +41,13 @@ class HeldRows:
             behind[row] = cells.ids[int(row)].as_py() > self.last_id[cell[row]]
         return behind if cells.has_label is None else behind & ~cells.has_label
 
-    def recount(self, cells: CellBatch, seed: int) -> IntArray:
+    def recount(self, cells: CellBatch, spec: EvaluationSpec) -> IntArray:
         """Count the rows of a batch by cell; counts of batches add up.
 
         Returns:
             Shape (2, cells): all rows, and those up to the last row held.
         """
-        behind = self._behind(cells, hash_ids(cells.ids, seed))
+        behind = self._behind(cells, cells.keys(spec))
         within = (self.rows[cells.cell] > 0) & ~behind
         most = len(self.rows)
         held = np.bincount(cells.cell[within], minlength=most)

@@ -3,13 +3,12 @@
 Anything wrong with the pool, also that it is empty, is an `InputError`.
 """
 
-import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.columns import read_clusters, required_columns
+from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.scorer import Scorer
 from evalsampling.pool.splits import WorkItem
@@ -65,15 +64,15 @@ def read_sums(spec: EvaluationSpec, stratification: Stratification) -> CellSums 
 
 def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
     """Return the cells of the pool of a spec, by a second pass over its files."""
-    return stratification.table(read_sums(spec, stratification))
+    return read_table_and_clusters(spec, stratification)[0]
 
 
-def read_shared_clusters(spec: EvaluationSpec) -> SharedClusters | None:
-    """Return how the rows of a pool are spread over clusters, None if the spec names none."""
-    if spec.pool.cluster is None:
-        return None
-    rows = pool_rows(spec)
-    columns = None if spec.pool.scorer else [spec.pool.cluster]
-    batches = dataclasses.replace(rows, columns=columns).batches()
-    numbers = (read_clusters(batch, spec) for batch in batches)
-    return SharedClusters.of_numbers(number for number in numbers if number is not None)
+def read_table_and_clusters(
+    spec: EvaluationSpec, stratification: Stratification
+) -> tuple[CellTable, SharedClusters | None]:
+    """Return the cells of a pool, and how its rows are spread over clusters if the spec has any."""
+    stages = [plan.SUM_CELLS] if spec.pool.cluster is None else [plan.SUM_CELLS, plan.SUM_CLUSTERS]
+    cells = LOCAL.map(pool_rows(spec), plan.assign(spec, stratification))
+    sums, *sketches = LOCAL.run(cells, *stages)
+    shared = [each.shared() for each in sketches if each is not None]
+    return stratification.table(sums), next(iter(shared), None)

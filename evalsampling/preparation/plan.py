@@ -121,6 +121,10 @@ COUNT_SLICES = Total("CountSlices", Step("CountValues", CellBatch.slice_counts),
 """The stage that makes the `SliceCounts` of rows with cells."""
 
 
+SUM_CLUSTERS = Total("SumClusters", Step("SketchClusters", CellBatch.cluster_sums), "AddSketches")
+"""The stage that makes the `ClusterSums` of rows with cells."""
+
+
 def draw_reserve(
     spec: EvaluationSpec,
     capacity: int | None = None,
@@ -200,11 +204,11 @@ def count_orders(spec: EvaluationSpec, rows: Any) -> Total:
 
 def recount(spec: EvaluationSpec, held: HeldRows) -> Total:
     """Return the stage that counts rows, and those of an earlier reserve, by cell."""
-    return Total("CheckHeld", Step("Recount", _recount, (held, spec.seed)), "AddCounts")
+    return Total("CheckHeld", Step("Recount", _recount, (held, spec)), "AddCounts")
 
 
-def _recount(cells: CellBatch, held: HeldRows, seed: int) -> Any:
-    return held.recount(cells, seed)
+def _recount(cells: CellBatch, held: HeldRows, spec: EvaluationSpec) -> Any:
+    return held.recount(cells, spec)
 
 
 def compare_counts(spec: EvaluationSpec, held: HeldRows, pool: Catalog) -> Step:

@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, FILE, HASH, ID, PAYLOAD_PREFIX, ROW, SLICE_PREFIX
 from evalsampling.preparation.assignment import CellBatch
@@ -34,9 +33,10 @@ def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:
     """Return B, the rows kept of each cell: min(budget, max(50, 2,000,000 / cells)).
 
     The size of a Poisson sample varies about the budget, with at most its root as its standard
-    deviation: in place of the budget stand six of them more.
+    deviation: in place of the budget stand six of them more. Whole clusters may be as many rows
+    again.
     """
-    most = spec.budget
+    most = 2 * spec.budget if spec.draws_clusters else spec.budget
     if spec.sampler.name == "poisson" and not spec.sampler.parameters.get("cap", False):
         most += math.ceil(6 * math.sqrt(spec.budget))
     return min(most, max(_FEWEST_ROWS, _TOTAL_ROWS // cells))
@@ -78,7 +78,8 @@ class ReserveBuilder:
         self._held = held
         cells = stratification.grid.cells
         capacity = reserve_capacity(spec, cells) if capacity is None else capacity
-        least = stratification.min_rows
+        # Keys of rows that follow each other by clusters are not uniform, so none falls beforehand.
+        least = None if spec.draws_clusters else stratification.min_rows
         self._threshold = hash_limits(np.zeros(cells, int) if least is None else least, capacity)
         self._items: dict[tuple[str, int], WorkItem] = {}
         self._reserve = Reserve(capacity)
@@ -89,7 +90,7 @@ class ReserveBuilder:
 
     def add(self, cells: CellBatch) -> int:
         """Add a batch and return how many of its rows are kept so far."""
-        keys, has_label = hash_ids(cells.ids, self._spec.seed), cells.has_label
+        keys, has_label = cells.keys(self._spec), cells.has_label
         wanted = self._may_be_first(cells.cell, keys)
         if has_label is not None:
             wanted |= has_label

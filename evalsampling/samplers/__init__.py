@@ -16,6 +16,7 @@ BY_NAME = Registry(
         "oasis": "evalsampling.samplers.oasis:Oasis",
         "ais": "evalsampling.samplers.ais:AdaptiveImportance",
         "calibrated": "evalsampling.samplers.calibrated:CalibratedDesign",
+        "clusters": "evalsampling.samplers.clusters:Clusters",
         "poisson": "evalsampling.samplers.poisson:Poisson",
         "active_risk": "evalsampling.samplers.active_risk:ActiveRisk",
         "compare": "evalsampling.samplers.compare:Compare",

@@ -6,6 +6,7 @@ from .ais import AdaptiveImportance as AdaptiveImportance
 from .base import ReplacementSampler as ReplacementSampler
 from .base import Sampler as Sampler
 from .calibrated import CalibratedDesign as CalibratedDesign
+from .clusters import Clusters as Clusters
 from .compare import Compare as Compare
 from .given import Given as Given
 from .importance import Importance as Importance

@@ -56,6 +56,7 @@ class Sampler(abc.ABC):
             they are known.
         by_row: whether a round draws rows that were not drawn before, each with a chance that its
             cell alone decides.
+        draws_clusters: whether whole clusters are drawn, in the order of their numbers.
         draws_for_all: whether rounds are drawn for all measures, with weights, not the first alone.
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
@@ -75,6 +76,7 @@ class Sampler(abc.ABC):
     has_atoms = False
     draws_by_number = False
     by_row = True
+    draws_clusters = False
     draws_for_all = False
     measure: Measure
     oracle: str = "deterministic"
@@ -275,7 +277,7 @@ class Sampler(abc.ABC):
         inputs = EstimationInput(
             table,
             history,
-            self.weigh(table, history).clustered(history.outputs.cluster),
+            self.weigh(table, history).clustered(history.outputs.cluster, history.together),
             confidence,
             self.covers_pool(table),
             stochastic=self.stochastic,

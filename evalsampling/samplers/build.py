@@ -93,6 +93,8 @@ def _refusal(maker: type[Sampler], spec: EvaluationSpec) -> str | None:
             f"it models labels as classes, and here {spec.labels.space.are}: passive, stratified, "
             "importance and poisson draw them"
         )
+    if maker.draws_clusters and spec.pool.cluster is None:
+        return "it draws whole clusters: name the column that their rows share, pool.cluster"
     if maker.needs_costs and spec.pool.cost is None:
         return "it needs pool.cost, what each label costs"
     return None

@@ -299,16 +299,18 @@ class _Imagined:
     curves: Curves | None = None
     clusters: SharedClusters | None = None
 
-    @property
-    def _of_single_rows(self) -> Plan:
-        """The plan whose budgets are of rows by themselves, over the design effect of clusters."""
+    def _of_single_rows(self, whole: bool) -> Plan:
+        """Return the plan whose budgets are of single rows: over the design effect of clusters.
+
+        `whole`: whether whole clusters are drawn.
+        """
         if self.clusters is None:
             return self.plan
         cost, worth = self.table.cost, []
         mean = 1.0 if cost is None else float(self.table.count @ cost) / self.table.rows
         for budget in self.plan.budgets:
             labels = budget / mean if self.plan.by_cost else budget
-            alone = budget / self.clusters.design_effect(labels)
+            alone = budget / self.clusters.design_effect(labels, whole)
             worth.append(alone if self.plan.by_cost else max(round(alone), 1))
         return dataclasses.replace(self.plan, budgets=tuple(worth))
 
@@ -343,7 +345,8 @@ class _Imagined:
     def repeat(self, sampler: samplers.Sampler, repeat: int) -> list[list[_Outcome]]:
         """Return outcomes by budget and measure."""
         pool, truth = self._defined(repeat)
-        points = run_repeat(pool, sampler, self.measures, self._of_single_rows, repeat)
+        plan = self._of_single_rows(sampler.draws_clusters)
+        points = run_repeat(pool, sampler, self.measures, plan, repeat)
         candidates = candidates_of(self.measures)
         return [
             [

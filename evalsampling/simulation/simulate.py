@@ -87,6 +87,11 @@ def simulate(
         The object `simulate --json` prints.
     """
     for sampler in samplers:
+        if sampler.draws_clusters:
+            raise InputError(
+                "sampler: clusters: simulated rounds are of rows by themselves; take calibrated, "
+                "and `plan` for what whole clusters cost"
+            )
         if sampler.stochastic and known.rate is None:
             raise InputError("labels.oracle: stochastic needs the probabilities of the labels")
         if known.rate is not None and not sampler.stochastic:

@@ -16,7 +16,7 @@ from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
 from evalsampling.spec.labels import KEYS as LABELS_KEYS
 from evalsampling.spec.labels import LabelsSpec, labels_mapping, of_systems, read_labels
-from evalsampling.spec.labels_at_hand import WITHIN
+from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN
 from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.pool import KEYS as POOL_KEYS
@@ -100,6 +100,10 @@ class SamplerSpec:
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
+CURVES = ("calibrated", "clusters")
+"""Samplers whose estimates rest on a curve of the scores' ranks."""
+
+
 def _sampler(
     top: Section, pool: PoolSpec, labels: LabelsSpec, strata: StrataSpec, measure: Any
 ) -> SamplerSpec:
@@ -111,10 +115,10 @@ def _sampler(
     if given is not None:
         chosen = SamplerSpec(*name_and_parameters("sampler", given))
         many = len(labels.classes) > MOST_CLASSES and labels.space.has_classes
-        if chosen.name == "calibrated" and many:
+        if chosen.name in CURVES and many:
             raise InputError(
-                f"sampler: calibrated has a model of at most {MOST_CLASSES} classes, labels have "
-                f"{len(labels.classes)}: ais takes them"
+                f"sampler: {chosen.name} has a model of at most {MOST_CLASSES} classes, labels "
+                f"have {len(labels.classes)}: ais takes them"
             )
         return chosen
     of_scores = pool.score is not None or pool.probability is not None
@@ -235,6 +239,10 @@ class EvaluationSpec:
         is_open &= section.get("systems") is None
         pool = read_pool(section, labels, str(directory), strata, is_open)
         labels = dataclasses.replace(labels, space=of_systems(labels.space, len(pool.systems)))
+        at_hand = labels.at_hand
+        if at_hand is not None and at_hand.drawn == WITHIN and at_hand.source not in pool.slices:
+            # The rows of each value are counted as those of slices are.
+            pool = dataclasses.replace(pool, slices=(*pool.slices, str(at_hand.source)))
         if labels.space.has_items:
             strata = of_moments(strata, top.section("strata"))
         limits = Budget.read(top)
@@ -243,7 +251,7 @@ class EvaluationSpec:
         if not listed:
             raise InputError("measure: the list is empty")
         sampler = _sampler(top, pool, labels, strata, listed[0])
-        if sampler.name == "calibrated" and top.section("strata").get("method") is None:
+        if sampler.name in CURVES and top.section("strata").get("method") is None:
             strata = by_rank(strata)
         spec = cls(
             pool=pool,
@@ -279,14 +287,13 @@ class EvaluationSpec:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         at_hand = self.labels.at_hand
         if at_hand is not None:
-            if self.sampler.name != "calibrated":
+            if self.sampler.name not in CURVES:
                 raise InputError(
                     f"labels.column: goes with the sampler calibrated, not {self.sampler.name}"
                 )
-            if at_hand.drawn == WITHIN and at_hand.source not in self.pool.slices:
+            if at_hand.drawn == CLUSTERS and self.pool.cluster is None:
                 raise InputError(
-                    f"labels.drawn.within: name {at_hand.source} among pool.slices too, so that "
-                    "its rows are counted"
+                    "labels.drawn: clusters: name the column that their rows share, pool.cluster"
                 )
         if math.prod(self.signature_shape) >= 1 << 62:
             beside = ", with slices that measures name," if self.named_slices else ""
@@ -343,6 +350,11 @@ class EvaluationSpec:
     def has_classes(self) -> bool:
         """Whether a row has one of several classes: not a number, nor items with grades."""
         return self.labels.space.has_classes
+
+    @property
+    def draws_clusters(self) -> bool:
+        """Whether whole clusters are drawn, so that rows of one follow each other."""
+        return self.sampler.name == "clusters"
 
     @property
     def label_prior(self) -> HiddenPrior | None:

@@ -7,8 +7,8 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.spec.sections import READ_FROM, Section, absolute
 
-RANDOM, PICKED, WITHIN, CHANCE, WEIGHT, DESIGN = (
-    "random", "picked", "within", "chance", "weight", "design",
+RANDOM, CLUSTERS, PICKED, WITHIN, CHANCE, WEIGHT, DESIGN = (
+    "random", "clusters", "picked", "within", "chance", "weight", "design",
 )  # fmt: skip
 """Ways in which labelled rows were drawn; the last four have a column or a file."""
 
@@ -16,8 +16,9 @@ KEYS = ("column", "drawn")
 """Keys of the section ``labels`` that are read here."""
 
 _WAYS = (
-    "random, picked (by people, not by chance), {within: COLUMN} (at random among the rows of each "
-    "value), {chance: COLUMN}, {weight: COLUMN} or {design: design.json of another workspace}"
+    "random, clusters (whole ones at random), picked (by people, not by chance), {within: COLUMN} "
+    "(at random among the rows of each value), {chance: COLUMN}, {weight: COLUMN} or "
+    "{design: design.json of another workspace}"
 )
 
 
@@ -27,7 +28,7 @@ class LabelsAtHand:
 
     Attributes:
         column: whose value is the label; a row without a value has none.
-        drawn: `RANDOM`, `PICKED`, `WITHIN`, `CHANCE`, `WEIGHT` or `DESIGN`.
+        drawn: `RANDOM`, `CLUSTERS`, `PICKED`, `WITHIN`, `CHANCE`, `WEIGHT` or `DESIGN`.
         source: column of the groups, chances or weights, or absolute path of the design; else None.
     """
 
@@ -50,6 +51,7 @@ class LabelsAtHand:
         """How the rows were drawn, after "they were drawn"."""
         return {
             RANDOM: "at random",
+            CLUSTERS: "in whole clusters, these at random",
             PICKED: "by people",
             WITHIN: f"at random among those of each {self.source}",
             CHANCE: f"with the chances of column {self.source}",
@@ -77,7 +79,7 @@ def read_labels_at_hand(section: Section, directory: str) -> LabelsAtHand | None
             f"cannot be found out: {_WAYS}"
         )
     drawn = drawn_by(drawn) if isinstance(drawn, str) else drawn
-    if drawn in (RANDOM, PICKED):
+    if drawn in (RANDOM, CLUSTERS, PICKED):
         return LabelsAtHand(column, drawn)
     if not isinstance(drawn, Mapping) or len(drawn) != 1 or {*drawn} - {
         WITHIN, CHANCE, WEIGHT, DESIGN
@@ -93,8 +95,8 @@ def read_labels_at_hand(section: Section, directory: str) -> LabelsAtHand | None
 def drawn_by(text: str) -> str | dict[str, str]:
     """Return what a command line says of how rows were drawn, as a spec has it.
 
-    ``random``, ``picked``, ``within:COLUMN``, ``chance:COLUMN``, ``weight:COLUMN``, or the path of
-    a design.
+    ``random``, ``clusters``, ``picked``, ``within:COLUMN``, ``chance:COLUMN``, ``weight:COLUMN``,
+    or the path of a design.
     """
     way, colon, source = text.partition(":")
     if colon and way in (WITHIN, CHANCE, WEIGHT):

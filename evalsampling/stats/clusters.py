@@ -8,7 +8,7 @@ References:
 """
 
 import dataclasses
-from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,37 @@ _BITS = 16
 
 CORRELATION = 0.05
 """Intra-cluster correlation that plans reckon with, before any label tells of it."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ClusterSums:
+    """The sketch of the rows of clusters, which add up in any order.
+
+    Attributes:
+        rows: number of rows.
+        sums: shape (2^16,): the signed numbers of rows in each bucket.
+    """
+
+    rows: int
+    sums: IntArray
+
+    @classmethod
+    def of_numbers(cls, number: IntArray) -> "ClusterSums":
+        """Return the sketch of rows, given the hashed number of the cluster of each."""
+        sign = 1 - 2 * ((number >> _BITS) & 1)
+        buckets = 1 << _BITS
+        sums = np.bincount(number & (buckets - 1), sign, buckets).astype(np.int64)
+        return cls(len(number), sums)
+
+    def __add__(self, other: "ClusterSums") -> "ClusterSums":
+        """Return the sketch of the rows of both."""
+        return ClusterSums(self.rows + other.rows, self.sums + other.sums)
+
+    def shared(self) -> "SharedClusters":
+        """Return how the rows are spread over clusters."""
+        pairs = float(self.sums @ self.sums) - self.rows
+        chance = pairs / max(self.rows * (self.rows - 1), 1)
+        return SharedClusters(self.rows, min(max(chance, 0.0), 1.0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,25 +65,25 @@ class SharedClusters:
     chance: float
 
     @classmethod
-    def of_numbers(cls, batches: Iterable[IntArray]) -> "SharedClusters":
-        """Return the spread of rows, given the hashed numbers of their clusters in batches."""
-        sums, rows = np.zeros(1 << _BITS, dtype=np.int64), 0
-        for number in batches:
-            sign = 1 - 2 * ((number >> _BITS) & 1)
-            sums += np.bincount(number & (len(sums) - 1), sign, len(sums)).astype(np.int64)
-            rows += len(number)
-        pairs = float(sums @ sums) - rows
-        return cls(rows, min(max(pairs / max(rows * (rows - 1), 1), 0.0), 1.0))
+    def from_mapping(cls, mapping: dict[str, Any] | None) -> "SharedClusters | None":
+        """Return what `dataclasses.asdict` made a mapping of; None of None."""
+        return None if mapping is None else cls(**mapping)
+
+    @property
+    def rows_together(self) -> float:
+        """The expected number of rows in the cluster of a row of the pool, itself among them."""
+        return self.drawn_together(self.rows)
 
     def drawn_together(self, labels: float) -> float:
         """Return m, the expected rows in the cluster of a drawn row, of so many drawn evenly."""
         return 1 + max(labels - 1, 0) * self.chance
 
-    def design_effect(self, labels: float) -> float:
+    def design_effect(self, labels: float, whole: bool = False) -> float:
         """Return 1 + (m - 1) `CORRELATION` (Kish, *Survey Sampling*, 1965, section 5.4).
 
-        It is 1 if all rows have labels.
+        It is 1 if all rows have labels. `whole`: whether whole clusters are drawn.
         """
         if labels >= self.rows:
             return 1.0
-        return 1 + (self.drawn_together(labels) - 1) * CORRELATION
+        together = self.rows_together if whole else self.drawn_together(labels)
+        return 1 + (together - 1) * CORRELATION

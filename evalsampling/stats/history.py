@@ -93,6 +93,8 @@ class Round:
         origin: who drew the rows: `SAMPLER`, with the chance of their cell; `ELSEWHERE`, each with
             a chance of its own; or `PEOPLE`, so that they stand for no others.
         stratum: shape (draws,): strata of which a fixed number of rows was drawn; None for one.
+        together: number of rows expected in the cluster of a drawn row, where whole clusters were
+            drawn; None where rows were drawn by themselves.
     """
 
     question: IntArray
@@ -103,6 +105,7 @@ class Round:
     wanted: int | None = None
     origin: str = SAMPLER
     stratum: IntArray | None = None
+    together: float | None = None
 
     def chances(self, cell: IntArray) -> FloatArray:
         """Return the chance of the row of each question, shape (questions,), given their cells.
@@ -233,6 +236,11 @@ class History:
             return self
         rounds = tuple(dataclasses.replace(past, origin=SAMPLER) for past in self.rounds)
         return dataclasses.replace(self, rounds=rounds)
+
+    @property
+    def together(self) -> float | None:
+        """The most rows expected in the cluster of a drawn row, by rounds of whole clusters."""
+        return max((one.together for one in self.rounds if one.together is not None), default=None)
 
     @property
     def met(self) -> IntArray:

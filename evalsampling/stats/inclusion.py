@@ -168,7 +168,19 @@ def draw_next(
     rank = history.drawn_by_cell(len(table)) if rank is None else rank
     cells = np.repeat(np.arange(len(table)), sizes)
     cells = cells[np.argsort(rng.random(len(cells)))]  # a task's place must not reveal its cell
-    ranks = rank[cells] + numbered_within(cells)
+    ranks = (rank[cells] + numbered_within(cells)) % table.count[cells]
+    return draw_these(table, history, chance, cells, ranks, posterior)
+
+
+def draw_these(
+    table: CellTable,
+    history: History,
+    chance: FloatArray,
+    cells: IntArray,
+    ranks: IntArray,
+    posterior: FloatArray | None = None,
+) -> History:
+    """Return the history with one more round, of rows by cell and rank: see `draw_next`."""
     drawn = Round(
         question=len(history) + np.arange(len(cells)),
         probability=chance[cells],
@@ -176,7 +188,6 @@ def draw_next(
         posterior=posterior,
         cell_probability=chance,
     )
-    ranks %= table.count[cells]
     return history.with_round(drawn, cells, ranks, table.outputs.take(table.first_kind[cells]))
 
 

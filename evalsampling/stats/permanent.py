@@ -20,6 +20,22 @@ def permanent_numbers(hashes: UInt64Array) -> FloatArray:
     return (hashes >> np.uint64(11)).astype(np.float64) / float(1 << 53)
 
 
+_CLUSTER_BITS = 40
+"""Bits of the key of a row that are its cluster's, where rows of a cluster follow each other."""
+
+
+def keys_by_cluster(keys: UInt64Array, cluster: IntArray) -> UInt64Array:
+    """Return keys whose first 40 bits are the cluster's and whose others are the row's: (n,).
+
+    Two clusters with the same bits count as one: of a million, one pair in every second pool.
+
+    `keys`: shape (n,): hashes of rows. `cluster`: shape (n,): numbers of clusters, of 53 bits.
+    """
+    own = np.uint64(64 - _CLUSTER_BITS)
+    of_cluster = cluster.astype(np.uint64) >> np.uint64(53 - _CLUSTER_BITS)
+    return (of_cluster << own) | (keys & ((np.uint64(1) << own) - np.uint64(1)))
+
+
 def share_beyond(number: FloatArray, bound: FloatArray) -> FloatArray:
     """Return where numbers lie between bounds and 1, as shares: 0 at a bound, or if it is 1.
 
@@ -66,6 +82,39 @@ class PermanentNumbers:
     def of_hashes(cls, cell: IntArray, hashes: UInt64Array, count: IntArray) -> "PermanentNumbers":
         """Return the numbers of rows ordered by cell and hash."""
         return cls(cell, permanent_numbers(hashes), count)
+
+    def next_clusters(
+        self, drawn: IntArray, wanted: int, rng: np.random.Generator
+    ) -> tuple[IntArray, IntArray]:
+        """Return the rows of the next clusters, of `keys_by_cluster`, until they are enough.
+
+        The last cluster is taken whole. If later rows of a cell may be of these clusters and are
+        not known, one more row of the cell is returned: reading it shows that the reserve is short.
+
+        Args:
+            drawn: shape (cells,): number of rows drawn from each cell, which are its first ones.
+            wanted: least number of rows, if there are as many.
+            rng: shuffles the rows of a cluster.
+
+        Returns:
+            The cell and the rank of each row, cluster after cluster.
+        """
+        first = np.searchsorted(self.cell, np.arange(len(self.count)))
+        held = np.diff(np.append(first, len(self.cell)))
+        rank = np.arange(len(self.cell)) - first[self.cell]
+        cluster = (self.number * float(1 << _CLUSTER_BITS)).astype(np.int64)
+        fresh = np.flatnonzero(rank >= drawn[self.cell])
+        fresh = fresh[np.lexsort((rng.random(len(fresh)), cluster[fresh]))]
+        ends = np.flatnonzero(np.diff(cluster[fresh], append=-1)) + 1
+        enough = min(int(np.searchsorted(ends, wanted)), len(ends) - 1)
+        taken = fresh[: ends[enough]] if len(ends) else fresh
+        last = np.where(held > 0, cluster[np.maximum(first + held, 1) - 1], -1)
+        goes_on = np.flatnonzero(held < self.count)
+        short = goes_on[last[goes_on] <= cluster[taken].max(initial=-1)]
+        return (
+            np.append(self.cell[taken], short),
+            np.append(rank[taken], held[short]),
+        )
 
     def after(self, drawn: IntArray) -> FloatArray:
         """Return the least number above those of the first rows of each cell, shape (cells,)."""

@@ -73,7 +73,7 @@ class PoolFacts:
         rounds = tuple(map(chances, snapshot.history.rounds, begins))
         return cls(
             str(pool.workspace.path),
-            CountedPool(pool.spec, pool.stratification, pool.table, pool.slices),
+            CountedPool(pool.spec, pool.stratification, pool.table, pool.slices, pool.clusters),
             pool.task_key,
             sink_of(pool.spec).checks_tasks,
             rounds,

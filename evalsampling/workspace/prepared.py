@@ -22,6 +22,7 @@ from evalsampling.spec.budget import Budget
 from evalsampling.spec.sections import Section
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.magnitudes import POWERS
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.storage import Store, checksums_of
@@ -37,6 +38,9 @@ _MARKER_KEYS = (
     "versions",
 )  # fmt: skip
 
+
+CLUSTERS = "clusters"
+"""Key of the marker: how the rows are spread over clusters, where the spec names them."""
 
 _MEANS = ("prior.", "system.", "numbers.", *(f"{name}.relative" for name in POWERS))
 """Beginnings of the names of the columns that the cell table is made from."""
@@ -134,6 +138,11 @@ class PreparedPool:
             values.append(tuple(distinct))
             counts.append(by_cell)
         return Slices(names, tuple(values), tuple(counts))
+
+    @property
+    def clusters(self) -> SharedClusters | None:
+        """How the rows are spread over clusters; None if the spec names none."""
+        return SharedClusters.from_mapping(self.marker.get(CLUSTERS))
 
     @property
     def reserve(self) -> ReserveFiles:

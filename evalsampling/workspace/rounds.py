@@ -126,6 +126,7 @@ class RoundFiles:
             wanted=self.design["wanted"],
             origin=self.design.get("origin", SAMPLER),
             stratum=self.draws[STRATUM].to_numpy() if STRATUM in self.draws.column_names else None,
+            together=self.design.get("together"),
         )
 
 
