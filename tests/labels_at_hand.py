@@ -13,6 +13,7 @@ WAYS: dict[str, Any] = {
     "chance": {"chance": "odds"},
     "weight": {"weight": "stands_for"},
     "picked": "picked",
+    "clusters": "clusters",
 }
 """How rows may have been drawn, as a spec says it."""
 
@@ -33,6 +34,10 @@ def labelled_pool(way: str = "random", rows: int = 2000, labels: int = 150, seed
             [rng.choice(np.flatnonzero(region == r), labels // 2, replace=False)
              for r in ("north", "south")]
         )  # fmt: skip
+    elif way == "clusters":
+        talk = rng.permutation(np.arange(rows) // 15)
+        drawn = np.flatnonzero(np.isin(talk, rng.choice(talk.max() + 1, labels // 15, False)))
+        table = table.append_column("talk", pa.array([f"talk {number}" for number in talk]))
     elif way == "picked":
         wrong = (truth == 1) != predicted
         drawn = np.argsort(rng.random(rows) / 2 - wrong.astype(float))[:labels]
@@ -52,5 +57,5 @@ def labelled_pool(way: str = "random", rows: int = 2000, labels: int = 150, seed
 
 def keys(way: str) -> dict[str, Any]:
     """Return the keys of a spec for such a pool."""
-    slices = {"pool": {"slices": ["region"]}} if way == "within" else {}
-    return {"labels": {"column": "human", "drawn": WAYS[way]}, **slices}
+    more = {"sampler": "clusters", "pool": {"cluster": "talk"}} if way == "clusters" else {}
+    return {"labels": {"column": "human", "drawn": WAYS[way]}, **more}

@@ -21,6 +21,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.pool.guesses import NUMBER_TEXT, Guess, SampledColumn, look_at
 from evalsampling.spec.labels_at_hand import (
+    CLUSTERS,
     WITHIN,
     LabelsAtHand,
     read_labels_at_hand,
@@ -106,6 +107,8 @@ def _labels_at_hand(options: InitOptions, names: Sequence[str]) -> LabelsAtHand 
     at_hand = read_labels_at_hand(section, str(Path.cwd()))
     groups = [str(at_hand.source)] if at_hand is not None and at_hand.drawn == WITHIN else []
     of_labels = () if at_hand is None else (*at_hand.columns, *groups)
+    if at_hand is not None and at_hand.drawn == CLUSTERS and options.cluster is None:
+        raise InputError("--drawn clusters: name the column that their rows share, by --cluster")
     for name in (*of_labels, *options.columns):
         if name not in names:
             raise InputError(f"{options.pool}: column {name!r} is missing{nearest(name, names)}")

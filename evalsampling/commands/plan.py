@@ -170,7 +170,8 @@ def _of_clusters(
     effect = clusters.design_effect(labels, whole)
     drawn = "in whole clusters" if whole else "drawn evenly"
     return (
-        f"Of {labels:,.0f} rows {drawn}, {together:.3g} are expected in the cluster of each. "
+        f"Of {labels:,.0f} rows {drawn}, {round(together, 1 if together < 10 else 0):,g} are "
+        "expected in the cluster of each. "
         f"With a correlation of {CORRELATION:g} of labels in a cluster, variances are "
         f"{effect:.2f} times those of rows by themselves."
     )

@@ -66,9 +66,12 @@ def test_labels_drawn_within_groups(table: str) -> None:
         (["--label", "human", "--drawn", "random", "--positive", "2"], "'2' is none of: 0, 1"),
         (["--label", "hum", "--drawn", "random"], "column 'hum' is missing; did you mean human?"),
         (["--label", "human", "--drawn", "chance:p"], "column 'p' is missing"),
-        (["--label", "human", "--drawn", "by hand"], "labels.drawn: must be random, picked"),
+        (["--label", "human", "--drawn", "by hand"], "labels.drawn: must be random, clusters"),
         (["--label", "human", "--drawn", "random", "--runner", "DirectRunner"],
-         "--drawn and --positive are of a table, which is read here"),
+         "--drawn is of a table, which is read without Beam"),
+        (["--cluster", "talk"], "--cluster is of a table: --label names its column of labels"),
+        (["--label", "human", "--drawn", "random", "--weight", "odd"], "column 'odd' is missing"),
+        (["--label", "human", "--drawn", "clusters"], "--drawn clusters: name the column"),
     ],
 )  # fmt: skip
 def test_what_is_wrong(table: str, tmp_path: Path, options: list[str], message: str) -> None:

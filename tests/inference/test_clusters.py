@@ -106,6 +106,33 @@ def test_labels_that_are_not_alike_cost_nothing() -> None:
     assert effect.tolist() == [1.0]
 
 
+def test_samples_without_the_largest_clusters_of_a_pool() -> None:
+    """What rows of a cluster add is in proportion to the rows expected in it, and so are units.
+
+    Twenty clusters of three rows stand for clusters of which a row shares 12: what pairs add counts
+    four times, and the 60 rows are worth five clusters.
+    """
+    rng = np.random.default_rng(6)
+    values = rng.normal(size=(20, 1)).repeat(3, axis=0) + rng.normal(size=(60, 2))
+    seen, pool = (
+        sample_of(np.repeat(np.arange(20), 3)).clustered(np.repeat(np.arange(20), 3), together)
+        for together in (3, 12)
+    )
+    alone = dataclasses.replace(seen, cluster=None)
+    more = 20 / 19 * 59 / 60
+    between = seen.variance(values) - more * alone.variance(values)
+    expected = more * alone.variance(values) + 4 * between
+    assert pool.variance(values) == pytest.approx(expected)
+    np.testing.assert_allclose(np.diag(pool.covariance(values)), expected)
+    terms = pool.contributions(values)
+    np.testing.assert_allclose((terms**2).sum(axis=0), expected)
+    correlation = [np.corrcoef(each.contributions(values).T)[0, 1] for each in (seen, pool)]
+    assert correlation[0] == pytest.approx(correlation[1])
+    assert (seen.units, pool.units) == (20, 5)
+    fewer = sample_of(np.repeat(np.arange(20), 3)).clustered(np.repeat(np.arange(20), 3), 2.0)
+    assert fewer.variance(values) == pytest.approx(seen.variance(values))
+
+
 SIZES = {
     "equal": lambda rng: np.full(40, 10),
     "heavy-tailed": lambda rng: np.minimum(4 * (1 + rng.pareto(1.5, 40)), 60).astype(int),

@@ -13,7 +13,7 @@ import pytest
 from evalsampling import EvaluationSpec
 from evalsampling.cli.main import main
 from evalsampling.errors import InputError
-from evalsampling.preparation.local import read_shared_clusters, read_table, stratify_pool
+from evalsampling.preparation.local import read_table, read_table_and_clusters, stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.plan import WIDER, _needed, _Outcome, _spread, plan, usable_samplers
 from evalsampling.stats.cells import CellTable
@@ -65,7 +65,7 @@ def test_labels_of_clusters_are_worth_fewer_of_single_rows(tmp_path: Path) -> No
     pq.write_table(whole.append_column("c", half), tmp_path / "pool.parquet")
     spec, table, ranges = read(tmp_path / "pool.parquet", measure="accuracy")
     spec = dataclasses.replace(spec, pool=dataclasses.replace(spec.pool, cluster="c"))
-    clusters = read_shared_clusters(spec)
+    clusters = read_table_and_clusters(spec, stratify_pool(spec))[1]
     assert clusters == SharedClusters(2000, pytest.approx(999 / 1999))
     keys = {"names": ["passive"], "repeats": 2}
     (told,) = plan(spec, table, ranges, budgets=(201,), clusters=clusters, **keys)
@@ -80,6 +80,13 @@ def test_labels_of_clusters_are_worth_fewer_of_single_rows(tmp_path: Path) -> No
         "of 0.05 of labels in a cluster, variances are 6.00 times those of rows by themselves."
     ) in words
     assert "--power is that of rows by themselves" in call("plan", path, "--power", "0.8").err
+    path.write_text(path.read_text() + "sampler: clusters\n")
+    words = " ".join(call("plan", path, "--repeats", "2", "--sampler", "clusters").out.split())
+    assert "Of 201 rows in whole clusters, 1,000 are expected in the cluster of each." in words
+    labels = pa.table({"id": whole["id"], "label": whole["prediction"]})
+    pq.write_table(labels, tmp_path / "truth.parquet")
+    truth = ["--truth", tmp_path / "truth.parquet"]
+    assert "simulated rounds are of rows by themselves" in call("simulate", path, *truth).err
 
 
 @pytest.mark.slow

@@ -1,9 +1,12 @@
 """How rows of a pool are spread over clusters, by a sketch and by counting."""
 
+import functools
+import operator
+
 import numpy as np
 import pytest
 
-from evalsampling.stats.clusters import CORRELATION, SharedClusters
+from evalsampling.stats.clusters import CORRELATION, ClusterSums, SharedClusters
 from evalsampling.stats.hashing import hash_integers
 
 
@@ -11,7 +14,8 @@ def spread(size: np.ndarray, seed: int) -> SharedClusters:
     """The spread of clusters of some sizes, whose rows come in three batches."""
     number = (hash_integers(np.arange(len(size)), seed) >> np.uint64(11)).astype(np.int64)
     rows = np.random.default_rng(seed).permutation(np.repeat(number, size))
-    return SharedClusters.of_numbers(np.array_split(rows, 3))
+    batches = map(ClusterSums.of_numbers, np.array_split(rows, 3))
+    return functools.reduce(operator.add, batches).shared()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -38,3 +42,11 @@ def test_design_effect_is_kishs() -> None:
     assert half.design_effect(101) == 1 + 50 * CORRELATION
     assert half.design_effect(1000) == 1, "all rows have labels"
     assert half.design_effect(0) == 1
+
+
+def test_whole_clusters_have_as_many_rows_as_those_of_the_pool() -> None:
+    """Of clusters of 1, 2 and 7 rows, a row shares (1 + 4 + 49) / 10 rows of its cluster."""
+    shared = SharedClusters(10, (2 + 42) / 90)
+    assert shared.rows_together == pytest.approx(5.4)
+    assert shared.design_effect(4, whole=True) == pytest.approx(1 + 4.4 * CORRELATION)
+    assert shared.design_effect(10, whole=True) == 1

@@ -1,9 +1,15 @@
 """Permanent random numbers: rounds are one sample, and a reserve that ends is told."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from evalsampling.stats.permanent import PermanentNumbers, permanent_numbers
+from evalsampling.stats.permanent import (
+    PermanentNumbers,
+    keys_by_cluster,
+    permanent_numbers,
+)
 from evalsampling.stats.poisson import Threshold, conditional
 
 COUNT = np.array([3, 5, 2])
@@ -66,3 +72,51 @@ def test_fresh_numbers_are_uniform_given_what_was_drawn() -> None:
     many = PermanentNumbers(np.zeros(4000, dtype=np.int64), number, np.array([4000]))
     share = many.fresh(np.array([np.sum(number < 0.7)]), np.array([0.7])).share
     assert np.mean(share) == pytest.approx(0.5, abs=4 * np.sqrt(1 / 12 / len(share)))
+
+
+CLUSTERS = np.array([5, 5, 2, 2, 2, 9]) << 13
+"""Clusters of six rows, by numbers of 53 bits."""
+
+
+def by_cluster(cell: list[int], count: list[int]) -> PermanentNumbers:
+    """Return the numbers of the six rows, the first ones of their cells."""
+    keys = keys_by_cluster(np.arange(6, dtype=np.uint64) << np.uint64(40), CLUSTERS)
+    order = np.lexsort((keys, cell))
+    return PermanentNumbers.of_hashes(np.array(cell)[order], keys[order], np.array(count))
+
+
+def test_keys_keep_rows_of_a_cluster_together() -> None:
+    """Whatever the hash of the row, of which the last bits decide within a cluster."""
+    rng = np.random.default_rng(1)
+    hashes = rng.integers(0, 1 << 63, 300, dtype=np.uint64)
+    cluster = rng.integers(0, 1 << 53, 40)[rng.integers(0, 40, 300)]
+    ordered = cluster[np.argsort(keys_by_cluster(hashes, cluster))]
+    assert np.count_nonzero(np.diff(ordered)) == len(np.unique(cluster)) - 1
+    assert len(np.unique(keys_by_cluster(hashes, cluster))) == 300
+
+
+@pytest.mark.parametrize(
+    ("wanted", "drawn", "rows"),
+    [
+        (1, [0, 0], {(0, 0), (1, 0), (1, 1)}),
+        (3, [0, 0], {(0, 0), (1, 0), (1, 1)}),
+        (4, [0, 0], {(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)}),
+        (1, [1, 2], {(0, 1), (1, 2)}),
+        (99, [1, 2], {(0, 1), (0, 2), (1, 2)}),
+        (1, [3, 3], set()),
+    ],
+)
+def test_next_clusters_are_whole(wanted: int, drawn: list[int], rows: set[Any]) -> None:
+    """Cells 0 and 1 have a row and two of the first cluster, one of each of the next, one alone."""
+    numbers = by_cluster([0, 1, 0, 1, 1, 0], [3, 3])
+    cell, rank = numbers.next_clusters(np.array(drawn), wanted, np.random.default_rng(0))
+    assert set(zip(cell.tolist(), rank.tolist(), strict=True)) == rows
+
+
+def test_a_cell_that_may_have_more_rows_of_these_clusters_asks_for_one() -> None:
+    """The last row known of cell 1 is of the second cluster, and there are rows after it."""
+    numbers = by_cluster([0, 1, 0, 1, 1, 0], [3, 4])
+    drawn, rng = np.zeros(2, dtype=np.int64), np.random.default_rng(0)
+    assert len(numbers.next_clusters(drawn, 3, rng)[0]) == 3
+    cell, rank = numbers.next_clusters(drawn, 4, rng)
+    assert (1, 3) in set(zip(cell.tolist(), rank.tolist(), strict=True))
