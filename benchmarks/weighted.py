@@ -24,12 +24,12 @@ CASES = {"lognormal": 1.0, "with positives": 1.5}
 """Factors of the weights of positives."""
 
 MEASURES = ("f1", "precision", "recall", "accuracy")
-PLAN = dataclasses.replace(corpus.PLAN, budgets=(300,))
+PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 1000))
 
 
 def main(argv: list[str] | None = None) -> int:
     """Simulate or report; return the exit status."""
-    parser = trials.parser(__doc__, "weighted", repeats=20, block=5)
+    parser = trials.parser(__doc__, "weighted", repeats=6, block=3)
     parser.set_defaults(pools=pools.CORPUS)
     options = parser.parse_args(argv)
     chosen = pools.chosen(options.only, pools.find(options.pools))
@@ -46,13 +46,14 @@ def main(argv: list[str] | None = None) -> int:
             PLAN,
         )
         return 0
-    print("weights,claims,coverage,runs")
-    for case in CASES:
-        settings = [*corpus_settings.settings(options.results, case, chosen).values()]
+    print("weights,labels,claims,coverage,runs")
+    for case, budget in itertools.product(CASES, PLAN.budgets):
+        found = corpus_settings.settings(options.results, case, chosen)
+        settings = [one for (_, _, labels), one in found.items() if labels == budget]
         claims = np.array([one.claims * one.runs for one in settings])
         covered = np.nansum([one.coverage for one in settings] * claims) / claims.sum()
         runs = sum(one.runs for one in settings)
-        print(f"{case},{claims.sum() / runs:.3f},{covered:.3f},{runs}")
+        print(f"{case},{budget},{claims.sum() / runs:.3f},{covered:.3f},{runs}")
     return 0
 
 
