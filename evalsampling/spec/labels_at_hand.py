@@ -16,9 +16,8 @@ KEYS = ("column", "drawn")
 """Keys of the section ``labels`` that are read here."""
 
 _WAYS = (
-    "random, clusters (whole ones at random), picked (by people, not by chance), {within: COLUMN} "
-    "(at random among the rows of each value), {chance: COLUMN}, {weight: COLUMN} or "
-    "{design: design.json of another workspace}"
+    "random, clusters, picked (by people), {within: COLUMN} (at random among the rows of each "
+    "value), {chance: COLUMN}, {weight: COLUMN} or {design: design.json of another workspace}"
 )
 
 

@@ -14,12 +14,11 @@ from tests.spec.specs import parse
     [
         ({"column": "human"}, "labels.drawn: say how the rows were drawn that have a label in hum"),
         ({"drawn": "random"}, "labels.drawn: is of labels that are in the pool"),
-        ({"column": "human", "drawn": "somehow"}, "labels.drawn: must be random, picked"),
+        ({"column": "human", "drawn": "somehow"}, "labels.drawn: must be random, clusters"),
         ({"column": "human", "drawn": {"chance": "p", "weight": "w"}}, "labels.drawn: must be"),
         ({"column": "human", "drawn": {"odds": "p"}}, "labels.drawn: must be random"),
         ({"column": "human", "drawn": {"chance": 3}}, "labels.drawn.chance: must be text, got 3"),
-        ({"column": "human", "drawn": {"within": "region"}},
-         "labels.drawn.within: name region among pool.slices too"),
+        ({"column": "human", "drawn": "clusters"}, "labels.drawn: clusters: name the column"),
         ({"column": "human", "drawn": "random", "votes": 2}, "labels.column: has one label of a"),
         ({"column": "human", "drawn": "random", "oracle": "stochastic"},
          "labels.column: has one label of a row"),
@@ -41,6 +40,7 @@ def test_the_sampler_must_weigh_them() -> None:
     [
         ("random", LabelsAtHand("human", "random")),
         ("picked", LabelsAtHand("human", "picked")),
+        ("clusters", LabelsAtHand("human", "clusters")),
         ("within:region", LabelsAtHand("human", "within", "region")),
         ("chance:p", LabelsAtHand("human", "chance", "p")),
         ("weight:a:b", LabelsAtHand("human", "weight", "a:b")),
@@ -48,6 +48,8 @@ def test_the_sampler_must_weigh_them() -> None:
     ],
 )
 def test_on_the_command_line(text: str, drawn: LabelsAtHand) -> None:
-    pool = {"path": "x", "slices": ["region"]}
+    pool = {"path": "x", "cluster": "talk", "slices": ["topic"]}
     spec = parse(pool=pool, labels={"column": "human", "drawn": drawn_by(text)})
     assert spec.labels.at_hand == drawn
+    groups = (drawn.source,) if drawn.drawn == "within" else ()
+    assert spec.pool.slices == ("topic", *groups)
