@@ -23,8 +23,8 @@ from evalsampling.pool.columns import (
     required_columns,
 )
 from evalsampling.pool.pool_file import PoolFile
-from evalsampling.pool.scorer import Scorer
 from evalsampling.pool.source import pinned, planned_files
+from evalsampling.pool.stored_rows import Scorer
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.local import read_items, stratify

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.conditions import Filter
-from evalsampling.pool.files import at_once, changed_while_read
-from evalsampling.pool.fingerprint import fingerprint_of, hash_of_blocks
+from evalsampling.pool.files import at_once, changed_while_read, fingerprint_of, hash_of_blocks
 from evalsampling.pool.formats.registry import format_of
 from evalsampling.pool.one_order import LeftOut
 from evalsampling.pool.pool_file import PoolFile, PoolSource, common_schema, scratch_directory

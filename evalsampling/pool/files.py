@@ -3,9 +3,10 @@
 import dataclasses
 import datetime
 import fnmatch
+import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ import pyarrow.fs
 
 from evalsampling.errors import InputError
 from evalsampling.storage import open_store
-from evalsampling.storage.filesystems import is_url, locate, one_line, readable
+from evalsampling.storage.filesystems import is_url, locate, one_line, open_file, readable
 
 _FLAT = "s3://"
 """Scheme of a store without folders: all objects with a common prefix are listed."""
@@ -196,3 +197,49 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
             stands_for and _matches(names[1:], patterns)
         )
     return stands_for and fnmatch.fnmatchcase(name, pattern) and _matches(names[1:], patterns[1:])
+
+
+_BLOCKS, _BLOCK_BYTES = 4, 1 << 16
+
+
+def fingerprint_of(file: StoredFile, blocks: str) -> dict[str, Any]:
+    """Return path, size, hash of blocks and, in a store, version of a file, as they are known."""
+    facts = dataclasses.asdict(file) | {"blocks": blocks}
+    del facts["written"]  # A copy has another.
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def hash_of_blocks(file: StoredFile) -> str:
+    """Return the SHA-256 of four blocks of a file, of 64 KiB each, from its begin to its end.
+
+    A smaller file is hashed as a whole. It tells files apart that have the same size.
+    """
+    digest, last = hashlib.sha256(), max(file.size - _BLOCK_BYTES, 0)
+    with readable(file.path), open_file(file.path) as source:
+        for place in range(_BLOCKS):
+            source.seek(last * place // (_BLOCKS - 1))
+            digest.update(source.read(_BLOCK_BYTES))
+    return digest.hexdigest()
+
+
+def what_became_of(then: Mapping[str, Any]) -> str | None:
+    """Return how a file of a pool differs from its fingerprint, None if it does not."""
+    stored = find_file(then["path"])
+    if stored.size != then["size"]:
+        return f"has {stored.size} bytes in place of {then['size']}"
+    now = fingerprint_of(stored, hash_of_blocks(stored))
+    return "has changed" if now != then else None
+
+
+def changes_of(pool: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, ...]]:
+    """Return a line for each file of a pool that has changed, and for each that cannot be read."""
+    changed, absent = [], []
+    for file in pool:
+        try:
+            wrong = what_became_of(file)
+        except InputError as error:
+            absent.append(" ".join(str(error).split()))
+        else:
+            if wrong is not None:
+                changed.append(f"{file['path']}: the pool's file {wrong} since it was prepared")
+    return changed, tuple(absent)

@@ -15,8 +15,14 @@ import pyarrow as pa
 import pyarrow.interchange
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import plain, without_views
-from evalsampling.pool.nested import beginnings, column_of, nested_fields, there_are
+from evalsampling.pool.arrow import (
+    beginnings,
+    column_of,
+    nested_fields,
+    plain,
+    there_are,
+    without_views,
+)
 from evalsampling.storage.filesystems import one_line
 
 

@@ -19,7 +19,7 @@ from evalsampling.pool.label_columns import whole_numbers
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.numbers import float64_of
 from evalsampling.pool.pool_file import PoolFile
-from evalsampling.pool.tables.hive import partitioned
+from evalsampling.pool.source import partitioned
 from evalsampling.spec.sink import is_taken
 
 MOST_ROWS = 10_000

@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import are_alike, is_text, plain, plain_type
+from evalsampling.pool.arrow import are_alike, beginnings, is_text, plain, plain_type
 from evalsampling.pool.conditions import outline
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.nested import beginnings
 from evalsampling.spec.where import Condition
 
 if TYPE_CHECKING:

@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.pool.arrow import plain, without_views
+from evalsampling.pool.arrow import column_of, plain, without_views
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.formats.registry import read_batches
-from evalsampling.pool.nested import column_of
 from evalsampling.pool.row_ids import joined
 from evalsampling.pool.splits import RowSelection, WorkItem
 from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array

@@ -3,24 +3,29 @@
 import dataclasses
 import functools
 import hashlib
+import itertools
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import are_alike, is_text, unified
+from evalsampling.pool.arrow import are_alike, is_text, there_are, unified
 from evalsampling.pool.columns import missing_column, number_columns, required_columns
-from evalsampling.pool.files import StoredFile, at_once, error_of_reading
-from evalsampling.pool.fingerprint import hash_of_blocks
+from evalsampling.pool.files import (
+    StoredFile,
+    at_once,
+    error_of_reading,
+    hash_of_blocks,
+)
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.registry import PARQUET, format_of, inspect, kind_of
 from evalsampling.pool.layout import Import, Layout, PlannedFile
-from evalsampling.pool.nested import there_are
 from evalsampling.pool.source import planned_files
 from evalsampling.pool.splits import Contents
 from evalsampling.pool.stored_rows import as_row_groups, store_batches
+from evalsampling.pool.tables.spark import is_stored
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.where import columns_of
 from evalsampling.storage import open_store
@@ -197,3 +202,26 @@ def _scratch() -> tempfile.TemporaryDirectory[str]:
 def scratch_directory() -> str:
     """Return where files are imported to by commands that have no workspace."""
     return _scratch().name
+
+
+def without_missing_score(spec: EvaluationSpec) -> EvaluationSpec:
+    """Return a spec that names no score, with what is predicted for strata if its pool has none.
+
+    Any other spec is returned as it is, and so is one whose pool cannot be looked into yet.
+    """
+    pool = spec.pool
+    if not pool.assumes_score or is_stored(pool):
+        return spec
+    try:
+        has_score = any(pool.score in names for names in _columns(spec))
+    except InputError:
+        return spec  # What reads the pool tells of that.
+    return spec if has_score else spec.of_verdicts
+
+
+def _columns(spec: EvaluationSpec) -> Iterator[list[str]]:
+    """Yield the columns of files; of one alone where a format writes down which there are."""
+    files = planned_files(spec.pool)
+    every = format_of(files[0].stored.path).inferred
+    for file in itertools.islice(files, None if every else 1):
+        yield PoolFile.head(file).contents.schema.names

@@ -7,15 +7,16 @@ same: ``2024-05-01 12:00:00.500000+02:00``.
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.pool.json_text import json_text
 from evalsampling.stats.arrays import BoolArray
 
 _FIRST, _LAST = np.datetime64("0001-01-02"), np.datetime64("9999-12-30")
@@ -158,3 +159,29 @@ def _enclosed(begin: str, parts: list[pa.Array], end: str, rows: int) -> pa.Arra
 
 def _or_null(values: pa.Array, text: pa.Array) -> pa.Array:
     return pc.if_else(values.is_valid(), text, "null")
+
+
+def json_text(value: Any, default: Callable[[Any], Any] = str) -> str:
+    """Return a value as JSON: null for a float that JSON does not have."""
+    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=default)
+
+
+def as_text(value: Any) -> str | None:
+    """Return a value as text: text as it is, null as null, numbers and nested values as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    if isinstance(value, list | dict):
+        return json_text(value, as_text)
+    if isinstance(value, int | float):
+        return json.dumps(value)
+    return str(value)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -11,8 +11,8 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.columns import read_clusters, required_columns
 from evalsampling.pool.formats.registry import read_batches
-from evalsampling.pool.scorer import Scorer
 from evalsampling.pool.splits import WorkItem
+from evalsampling.pool.stored_rows import Scorer
 from evalsampling.preparation import plan
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.shares import Rows

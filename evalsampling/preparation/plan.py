@@ -13,8 +13,8 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
-from evalsampling.pool.scorer import Scorer, score_item, scored_item
 from evalsampling.pool.splits import WorkItem
+from evalsampling.pool.stored_rows import Scorer, score_item, scored_item
 from evalsampling.preparation.assignment import CellBatch, assign_cells
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.ids import (

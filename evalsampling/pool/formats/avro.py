@@ -12,10 +12,9 @@ import fastavro
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import first_unreadable
+from evalsampling.pool.arrow import first_unreadable, path_of, schema_of, value_in
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.json_text import as_text
-from evalsampling.pool.nested import path_of, schema_of, value_in
+from evalsampling.pool.rendering import as_text
 from evalsampling.pool.splits import Contents
 from evalsampling.storage.filesystems import open_file, unreadable
 

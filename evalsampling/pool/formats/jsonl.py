@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from evalsampling.pool.arrow import path_field, path_of, value_in
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats import text
 from evalsampling.pool.formats.text import Block, Lines, read_blocks
-from evalsampling.pool.json_text import as_text
-from evalsampling.pool.nested import path_field, path_of, value_in
+from evalsampling.pool.rendering import as_text
 from evalsampling.pool.splits import Contents
 
 SEEN_BYTES = 1 << 20

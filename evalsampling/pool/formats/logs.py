@@ -11,7 +11,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats.jsonl import JsonLines
 from evalsampling.pool.formats.text import BOM, compression_of
-from evalsampling.pool.json_text import as_text
+from evalsampling.pool.rendering import as_text
 from evalsampling.pool.splits import Contents
 from evalsampling.spec.sink import is_taken
 from evalsampling.storage.filesystems import open_file, read_file, readable

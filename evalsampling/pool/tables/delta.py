@@ -8,10 +8,10 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
+from evalsampling.pool.arrow import with_fields
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.layout import PlannedFile, may_hold, row_of
-from evalsampling.pool.nested import with_fields
-from evalsampling.pool.tables.locations import location, stored_files
+from evalsampling.pool.tables.base import location, stored_files
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
 from evalsampling.spec.where import Condition
