@@ -22,17 +22,16 @@ from evalsampling.pool.columns import (
     read_slices,
     required_columns,
 )
+from evalsampling.pool.one_order import orders_of
 from evalsampling.pool.pool_file import PoolFile
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.stored_rows import Scorer
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.local import read_items, stratify
-from evalsampling.preparation.orders import count_orders
 from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign
-from evalsampling.preparation.shares import Rows
+from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stratification import what_scores_say
-from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.sections import nearest, unknown_keys
@@ -176,7 +175,7 @@ def _prepared(
     table = stratification.table(sums)
     about = stratification.about_scores(spec, table) + stratification.about_features(spec)
     if sides_of(spec.pool.id) is not None:
-        pairs = (count_orders(batch, spec, 0) for batch in batches)
+        pairs = (orders_of(batch, spec, 0) for batch in batches)
         about += about_orders(functools.reduce(operator.add, pairs))
     return about, what_scores_say(spec, stratification, table)
 

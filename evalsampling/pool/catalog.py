@@ -22,18 +22,12 @@ from evalsampling.spec.pool import PoolSpec
 
 @dataclasses.dataclass(frozen=True)
 class Catalog:
-    """The files of a pool, all of one format, and the types of their columns.
+    """The files of a pool, all of one format, and the types of their columns."""
 
-    Attributes:
-        files: ordered by path; none of a pool that was in memory.
-        schema: columns that are read, and the types they have in every file.
-        where: which of the rows there are; None for all.
-        left_out: rows of pairs that are there in the other order, where orders say nothing.
-    """
-
-    files: tuple[PoolFile, ...]
-    schema: pa.Schema
-    where: Filter | None = None
+    files: tuple[PoolFile, ...]  # ordered by path; none of a pool that was in memory
+    schema: pa.Schema  # columns that are read, and the types they have in every file
+    where: Filter | None = None  # which of the rows there are; None for all
+    # rows of pairs that are there in the other order, where orders say nothing
     left_out: LeftOut = LeftOut()
 
     @classmethod

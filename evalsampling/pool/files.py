@@ -31,23 +31,17 @@ _Seen = TypeVar("_Seen")
 
 @dataclasses.dataclass(frozen=True)
 class StoredFile:
-    """Path, size and version of a file, as a listing shows them.
+    """Path, size and version of a file, as a listing shows them."""
 
-    Attributes:
-        path: absolute, or with the scheme of its store: ``gs://bucket/object``.
-        size: bytes.
-        modified: when an object of a store was last written, in UTC; None for files of this
-            machine, whose times change when they are copied.
-        generation: of an object in Google Cloud Storage, instead: another one if it is written
-            again.
-        written: when a file of this machine was last written, in nanoseconds since 1970. It tells
-            whether a file changes while a command reads it, and nothing beyond that.
-    """
-
-    path: str
-    size: int
+    path: str  # absolute, or with the scheme of its store: ``gs://bucket/object``
+    size: int  # bytes
+    # when an object of a store was last written, in UTC; None for files of this machine, whose
+    # times change when they are copied
     modified: str | None = None
+    # of an object in Google Cloud Storage, instead: another one if it is written again
     generation: int | None = None
+    # when a file of this machine was last written, in nanoseconds since 1970. It tells whether a
+    # file changes while a command reads it, and nothing beyond that.
     written: int | None = None
 
 

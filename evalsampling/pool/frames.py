@@ -105,19 +105,12 @@ def _as_arrow(values: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A table in memory; a column is converted when it is asked for.
+    """A table in memory; a column is converted when it is asked for."""
 
-    Attributes:
-        source: what holds the columns: anything with ``[name]``.
-        names: of the columns, in order.
-        rows: how many there are, None if no column is there to tell.
-        ordered: whether rows keep their places: those of a query may come in any order.
-    """
-
-    source: Any
-    names: tuple[str, ...]
-    rows: int | None
-    ordered: bool = True
+    source: Any  # what holds the columns: anything with ``[name]``
+    names: tuple[str, ...]  # of the columns, in order
+    rows: int | None  # how many there are, None if no column is there to tell
+    ordered: bool = True  # whether rows keep their places: those of a query may come in any order
 
     @classmethod
     def of(cls, frame: Any, name: str = "the table") -> "Table":

@@ -48,29 +48,17 @@ _NUMBER_TEXT = r"^\s*[-+]?\d+([.,]\d+)?\s*%?\s*$"
 
 @dataclasses.dataclass(frozen=True)
 class SampledColumn:
-    """A column with the first of its values.
+    """A column with the first of its values."""
 
-    Attributes:
-        name: of the column.
-        kind: ``number``, ``whole``, ``text``, ``truth``, `NUMBER_TEXT` or ``other``.
-        distinct: values that differ, of those looked at.
-        rows: how many were looked at.
-        nulls: of them.
-        examples: a few values as text.
-        low: least value of numbers, else None.
-        high: greatest.
-        values: all values that differ, as text, if they are few.
-    """
-
-    name: str
-    kind: str
-    distinct: int
-    rows: int
-    nulls: int
-    examples: tuple[str, ...]
-    low: float | None = None
-    high: float | None = None
-    values: tuple[str, ...] = ()
+    name: str  # of the column
+    kind: str  # ``number``, ``whole``, ``text``, ``truth``, `NUMBER_TEXT` or ``other``
+    distinct: int  # values that differ, of those looked at
+    rows: int  # how many were looked at
+    nulls: int  # of them
+    examples: tuple[str, ...]  # a few values as text
+    low: float | None = None  # least value of numbers, else None
+    high: float | None = None  # greatest
+    values: tuple[str, ...] = ()  # all values that differ, as text, if they are few
 
     @classmethod
     def of(cls, batch: PoolBatch, name: str) -> "SampledColumn":
@@ -112,32 +100,22 @@ class SampledColumn:
 
 @dataclasses.dataclass(frozen=True)
 class Guess:
-    """Which columns may have which role in a spec; None where no column looks like it.
+    """Which columns may have which role in a spec; None where no column looks like it."""
 
-    Attributes:
-        id: names the rows; several columns where they do so together, none if nothing does.
-        score: higher for positives.
-        probability: in [0, 1], of the positive class of two, beside the score.
-        prediction: the classes predicted.
-        classes: of predictions, as they stand in a spec.
-        slices: columns with few values.
-        payload: columns that annotators may want to see.
-        rivals: other columns that may be the scores of further systems.
-        systems: score and prediction of each, by name, where there are several: ``gbm_score`` and
-            ``gbm_pred``, ``rf_score`` and ``rf_pred``.
-        unread_score: whether a column is called or written as a score is, and cannot be one as it
-            stands.
-    """
-
+    # names the rows; several columns where they do so together, none if nothing does
     id: tuple[SampledColumn, ...]
-    score: SampledColumn | None
-    probability: SampledColumn | None
-    prediction: SampledColumn | None
-    classes: tuple[int | str, ...]
-    slices: tuple[SampledColumn, ...]
-    payload: tuple[SampledColumn, ...]
+    score: SampledColumn | None  # higher for positives
+    probability: SampledColumn | None  # in [0, 1], of the positive class of two, beside the score
+    prediction: SampledColumn | None  # the classes predicted
+    classes: tuple[int | str, ...]  # of predictions, as they stand in a spec
+    slices: tuple[SampledColumn, ...]  # columns with few values
+    payload: tuple[SampledColumn, ...]  # columns that annotators may want to see
+    # other columns that may be the scores of further systems
     rivals: tuple[SampledColumn, ...] = ()
+    # whether a column is called or written as a score is, and cannot be one as it stands
     unread_score: bool = False
+    # score and prediction of each, by name, where there are several: ``gbm_score`` and
+    # ``gbm_pred``, ``rf_score`` and ``rf_pred``
     systems: Mapping[str, tuple[SampledColumn, SampledColumn]] = dataclasses.field(
         default_factory=dict
     )

@@ -19,57 +19,41 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Import:
-    """What is imported of a file that is not Parquet, and where to.
+    """What is imported of a file that is not Parquet, and where to."""
 
-    Attributes:
-        directory: or URL, of the Parquet file.
-        schema: columns and their types; those that the path of the file has are not imported.
-        warning: of the file, None if there is none.
-    """
-
-    directory: str
+    directory: str  # or URL, of the Parquet file
+    # columns and their types; those that the path of the file has are not imported
     schema: pa.Schema
-    warning: str | None = None
+    warning: str | None = None  # of the file, None if there is none
 
 
 @dataclasses.dataclass(frozen=True)
 class PlannedFile:
-    """A file to read, and what is known of it before it is opened.
+    """A file to read, and what is known of it before it is opened."""
 
-    Attributes:
-        stored: path, size and version.
-        constants: one row: columns that have one value in the whole file, and need not be read from
-            it; None if there are none.
-        columns: of the table, which the file may lack or have with a narrower type; None if the
-            file has the columns as they are.
-        where: the rows that are wanted; None for all.
-        called: what messages call it; None for its path.
-        kind: what reads it; None if the end of its name says so.
-        to_import: what is imported of it; None if it is Parquet.
-    """
-
-    stored: StoredFile
+    stored: StoredFile  # path, size and version
+    # one row: columns that have one value in the whole file, and need not be read from it; None if
+    # there are none
     constants: pa.RecordBatch | None = None
+    # of the table, which the file may lack or have with a narrower type; None if the file has the
+    # columns as they are
     columns: pa.Schema | None = None
-    where: Condition | None = None
-    called: str | None = None
-    kind: "Format | None" = None
-    to_import: Import | None = None
+    where: Condition | None = None  # the rows that are wanted; None for all
+    called: str | None = None  # what messages call it; None for its path
+    kind: "Format | None" = None  # what reads it; None if the end of its name says so
+    to_import: Import | None = None  # what is imported of it; None if it is Parquet
 
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """What is read of a file, and what becomes of it.
+    """What is read of a file, and what becomes of it."""
 
-    Attributes:
-        constants: one row: columns that are not read, as they have one value; nulls where a file
-            lacks a column of its table.
-        expected: one row: columns that are read, and must have this value in every row.
-        columns: of the table that are read, with its types; None if all are, as the file has them.
-    """
-
+    # one row: columns that are not read, as they have one value; nulls where a file lacks a column
+    # of its table
     constants: pa.RecordBatch | None = None
+    # one row: columns that are read, and must have this value in every row
     expected: pa.RecordBatch | None = None
+    # of the table that are read, with its types; None if all are, as the file has them
     columns: pa.Schema | None = None
 
     @classmethod

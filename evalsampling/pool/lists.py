@@ -28,19 +28,13 @@ _NO_ARRAY = (pa.ArrowException, TypeError, OverflowError)
 
 @dataclasses.dataclass(frozen=True)
 class QueryBatch:
-    """Queries of a batch: the items that some system has among its first ranks, and the ranks.
+    """Queries of a batch: the items that some system has among its first ranks, and the ranks."""
 
-    Attributes:
-        length: shape (n,): how many items each query has that are to be graded.
-        item: ids of the items, one query after the other, in the order of the pool.
-        rank: shape (items, systems): its rank in each list, from 1; 0 where a list has not got it.
-        lists: the same as arrays of equal length, with what is expected of the grades.
-    """
-
-    length: IntArray
-    item: pa.Array
+    length: IntArray  # shape (n,): how many items each query has that are to be graded
+    item: pa.Array  # ids of the items, one query after the other, in the order of the pool
+    # shape (items, systems): its rank in each list, from 1; 0 where a list has not got it
     rank: IntArray
-    lists: ExpectedLists
+    lists: ExpectedLists  # the same as arrays of equal length, with what is expected of the grades
 
     @property
     def differs(self) -> IntArray:

@@ -33,23 +33,15 @@ from evalsampling.storage import open_store
 
 @dataclasses.dataclass(frozen=True)
 class PoolFile:
-    """One file of a pool and its contents.
+    """One file of a pool and its contents."""
 
-    Attributes:
-        stored: path and size.
-        contents: what it holds, with the columns of the pool.
-        blocks: see `files.hash_of_blocks`; empty of a file that nobody reads.
-        path: of the Parquet file that its rows are read from: its own, unless it was imported.
-        layout: what becomes of the columns of the file; None if they are those of the pool.
-        called: what messages call it; None for its path.
-    """
-
-    stored: StoredFile
-    contents: Contents
-    blocks: str
-    path: str
+    stored: StoredFile  # path and size
+    contents: Contents  # what it holds, with the columns of the pool
+    blocks: str  # see `files.hash_of_blocks`; empty of a file that nobody reads
+    path: str  # of the Parquet file that its rows are read from: its own, unless it was imported
+    # what becomes of the columns of the file; None if they are those of the pool
     layout: Layout | None = None
-    called: str | None = None
+    called: str | None = None  # what messages call it; None for its path
 
     @classmethod
     def head(cls, file: PlannedFile) -> "PoolFile":

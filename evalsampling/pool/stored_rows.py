@@ -83,15 +83,10 @@ _ALL_GROUPS = 1 << 31
 
 @dataclasses.dataclass(frozen=True)
 class Scorer:
-    """The user's function that adds columns to Arrow record batches.
+    """The user's function that adds columns to Arrow record batches."""
 
-    Attributes:
-        reference: ``module:function``.
-        directory: looked in first for the module, so that it may stand beside the spec.
-    """
-
-    reference: str
-    directory: str | None
+    reference: str  # ``module:function``
+    directory: str | None  # looked in first for the module, so that it may stand beside the spec
 
     @functools.cached_property
     def function(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:

@@ -26,17 +26,12 @@ OF_VALUES = "active_risk"
 
 @dataclasses.dataclass(frozen=True)
 class ComparedSystems:
-    """What is made of the predictions and variances of several systems.
+    """What is made of the predictions and variances of several systems."""
 
-    Attributes:
-        space: what labels there are.
-        disagreement: of the pairs of systems that the first measure is about.
-        by: what strata are cut from, the mean over the pairs of sqrt(E d^2) or |f_i - f_j|, or the
-            mean of the systems' variances: `ROOT`, `DISTANCE` or `VARIANCE`.
-    """
-
-    space: ComparedNumbers
-    disagreement: Disagreement
+    space: ComparedNumbers  # what labels there are
+    disagreement: Disagreement  # of the pairs of systems that the first measure is about
+    # what strata are cut from, the mean over the pairs of sqrt(E d^2) or |f_i - f_j|, or the mean
+    # of the systems' variances: `ROOT`, `DISTANCE` or `VARIANCE`
     by: str = ROOT
 
     @classmethod

@@ -15,10 +15,9 @@ from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_rows import Scorer
 from evalsampling.preparation import plan
 from evalsampling.preparation.assignment import CellBatch
-from evalsampling.preparation.shares import Rows
+from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stages import Step
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.clusters import SharedClusters

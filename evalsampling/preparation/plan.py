@@ -13,6 +13,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.one_order import orders_of
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_rows import Scorer, score_item, scored_item
 from evalsampling.preparation.assignment import CellBatch, assign_cells
@@ -24,31 +25,25 @@ from evalsampling.preparation.ids import (
     spilled,
     split_hashes,
 )
-from evalsampling.preparation.orders import count_orders_of
 from evalsampling.preparation.payload import with_payload
 from evalsampling.preparation.reserve import PARTS, Reserve, split_reserve, sum_reserves
 from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.stages import Engine, Keyed, Reading, Step, Total
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import (
-    PoolSummary,
     summarize,
     summary_columns,
 )
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.stats.cells import CellSums
+from evalsampling.stats.orders import OrderCounts
 
 # --- what is read
 
 
 def fetch_rows(name: str, columns: Sequence[str] | None) -> Reading:
     """Return how rows are read as they are: see `pool.formats.registry.read_batches`."""
-    return Reading(name, Step("ReadBatches", _read_rows, (columns,), PoolBatch))
-
-
-def _read_rows(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBatch]:
-    return read_batches(item, columns)
+    return Reading(name, Step("ReadBatches", read_batches, (columns,), PoolBatch))
 
 
 def fetch_cells(spec: EvaluationSpec, stratification: Any) -> Reading:
@@ -86,11 +81,7 @@ def summarize_pool(spec: EvaluationSpec) -> Total:
 
 def cut_strata(spec: EvaluationSpec) -> Step:
     """Return the step that cuts a `Stratification` from the summary of a pool."""
-    return Step("CutStrata/CutEdges", _cut, (spec,))
-
-
-def _cut(summary: PoolSummary | None, spec: EvaluationSpec) -> Stratification:
-    return Stratification.from_summary(summary, spec)
+    return Step("CutStrata/CutEdges", Stratification.from_summary, (spec,))
 
 
 def stratify(engine: Engine, rows: Any, spec: EvaluationSpec) -> Any:
@@ -110,11 +101,7 @@ def assign(spec: EvaluationSpec, stratification: Any) -> Step:
     return Step("AssignCells/FindCells", assign_cells, (spec, stratification), CellBatch)
 
 
-def _sums(cells: CellBatch) -> CellSums:
-    return cells.sums()
-
-
-SUM_CELLS = Total("SumCells", Step("SumBatches", _sums), "AddSums")
+SUM_CELLS = Total("SumCells", Step("SumBatches", CellBatch.sums), "AddSums")
 """The stage that makes the `CellSums` of rows with cells."""
 
 COUNT_SLICES = Total("CountSlices", Step("CountValues", CellBatch.slice_counts), "AddCounts")
@@ -195,7 +182,11 @@ def _check_share(
 
 def count_orders(spec: EvaluationSpec, rows: Any) -> Total:
     """Return the stage that makes the `OrderCounts` of pairs, given the rows of the pool."""
-    return Total("CountOrders", Step("CountPairs", count_orders_of, (spec, rows)), "AddOrders")
+    return Total("CountOrders", Step("CountPairs", _count_orders, (spec, rows)), "AddOrders")
+
+
+def _count_orders(cells: CellBatch, spec: EvaluationSpec, rows: int) -> OrderCounts:
+    return orders_of(cells.batch, spec, rows)
 
 
 def recount(spec: EvaluationSpec, held: HeldRows) -> Total:

@@ -25,9 +25,9 @@ from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.local import pool_rows
 from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
+from evalsampling.preparation.shares import LOCAL
 from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -42,25 +42,15 @@ INCLUSION = "inclusion_probability"
 
 @dataclasses.dataclass(frozen=True)
 class PoissonFilter:
-    """What decides whether a row is in the sample.
+    """What decides whether a row is in the sample."""
 
-    Attributes:
-        deviation: of a row: h is that over the root of its cost.
-        factor: kappa (1 - delta) / sum h: what that is multiplied with.
-        least: kappa delta / M: what is added to it.
-        seed: of the permanent random numbers.
-        code: shape (cells,), ascending: codes of the cells.
-        chance: shape (cells,): inclusion probability of the rows of each cell.
-        by_cell: whether that is what decides: then the rows are those of a workspace.
-    """
-
-    deviation: Deviation
-    factor: float
-    least: float
-    seed: int
-    code: IntArray
-    chance: FloatArray
-    by_cell: bool = False
+    deviation: Deviation  # of a row: h is that over the root of its cost
+    factor: float  # kappa (1 - delta) / sum h: what that is multiplied with
+    least: float  # kappa delta / M: what is added to it
+    seed: int  # of the permanent random numbers
+    code: IntArray  # shape (cells,), ascending: codes of the cells
+    chance: FloatArray  # shape (cells,): inclusion probability of the rows of each cell
+    by_cell: bool = False  # whether that is what decides: then the rows are those of a workspace
 
     @classmethod
     def from_cells(

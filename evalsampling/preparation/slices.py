@@ -14,17 +14,12 @@ from evalsampling.stats.slices import SliceCounts
 
 @dataclasses.dataclass(frozen=True)
 class Slices:
-    """The values of each slice column and their rows in every cell of the table.
+    """The values of each slice column and their rows in every cell of the table."""
 
-    Attributes:
-        names: of the columns.
-        values: of each column, in order; the code of a value is its place.
-        counts: of each column, shape (values, cells of the table).
-    """
-
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of the columns
+    # of each column, in order; the code of a value is its place
     values: tuple[tuple[str, ...], ...] = ()
-    counts: tuple[IntArray, ...] = ()
+    counts: tuple[IntArray, ...] = ()  # of each column, shape (values, cells of the table)
 
     @classmethod
     def from_counts(cls, names: tuple[str, ...], counts: SliceCounts, table: CellTable) -> "Slices":

@@ -65,53 +65,40 @@ round."""
 
 @dataclasses.dataclass(frozen=True)
 class Stratification:
-    """How a pool is cut into leaves, bins and cells, and where prior probabilities come from.
+    """How a pool is cut into leaves, bins and cells, and where prior probabilities come from."""
 
-    Attributes:
-        edges: interior edges of the leaves, strictly increasing; none for leaves of features.
-        bin_edges: interior edges of the score bins, a superset of `edges`: leaves are groups of
-            adjacent bins.
-        grouped: leaves that are no intervals of one score: of features, those that columns name,
-            or by the greatest rank of several scores; else None.
-        parting: hierarchy of the leaves of their own: see `CellTable`; None for none.
-        prior: where prior probabilities come from: "column", "score", "expit(score)",
-            "ranks(score)", "even" or "normal".
-        rules: where the probabilities of each system come from: these, or "none".
-        scores: ends and sums of the scores of each system, then of the one that drives the strata.
-        signatures: slots of the cells.
-        binned_by_score: whether bins are bins of the first system's score.
-        has_system_probabilities: whether systems have probabilities that are not the prior's.
-        min_rows: shape (cells,): rows that each cell has at least, as far as the first pass tells;
-            None if there was none.
-        magnitudes: classes of costs and of weights, by the names of those in which rows differ.
-        named: slices that are part of the signatures.
-        compared: what is made of several systems that predict numbers, None for all others.
-        labels: number of the labels of which a row may have many; 0 for classes.
-        ranks: the prior of scores that are an order, None for all others.
-        by_predictions: whether leaves are what the systems predict: then there is one bin.
-        remarks: sentences of `ScoreRemarks`.
-        infinite: whether some scores are infinite, so that `ranges` are of the others.
-    """
-
+    # interior edges of the leaves, strictly increasing; none for leaves of features
     edges: FloatArray
+    # interior edges of the score bins, a superset of `edges`: leaves are groups of adjacent bins
     bin_edges: FloatArray
+    # leaves that are no intervals of one score: of features, those that columns name, or by the
+    # greatest rank of several scores; else None
     grouped: KdTree | Partition | GreatestRank | None
+    # where prior probabilities come from: "column", "score", "expit(score)", "ranks(score)", "even"
+    # or "normal"
     prior: str
-    rules: tuple[str, ...]
+    rules: tuple[str, ...]  # where the probabilities of each system come from: these, or "none"
+    # ends and sums of the scores of each system, then of the one that drives the strata
     scores: tuple[ScoreSums, ...]
-    signatures: Signatures
-    binned_by_score: bool
-    has_system_probabilities: bool
+    signatures: Signatures  # slots of the cells
+    binned_by_score: bool  # whether bins are bins of the first system's score
+    has_system_probabilities: bool  # whether systems have probabilities that are not the prior's
+    # shape (cells,): rows that each cell has at least, as far as the first pass tells; None if
+    # there was none
     min_rows: IntArray | None = None
+    # classes of costs and of weights, by the names of those in which rows differ
     magnitudes: Mapping[str, MagnitudeClasses] = dataclasses.field(default_factory=dict)
+    # hierarchy of the leaves of their own: see `CellTable`; None for none
     parting: IntArray | None = None
-    named: Named = dataclasses.field(default_factory=dict)
+    named: Named = dataclasses.field(default_factory=dict)  # slices that are part of the signatures
+    # what is made of several systems that predict numbers, None for all others
     compared: ComparedSystems | None = None
-    labels: int = 0
-    ranks: RankPrior | None = None
+    labels: int = 0  # number of the labels of which a row may have many; 0 for classes
+    ranks: RankPrior | None = None  # the prior of scores that are an order, None for all others
+    # whether leaves are what the systems predict: then there is one bin
     by_predictions: bool = False
-    remarks: tuple[str, ...] = ()
-    infinite: bool = False
+    remarks: tuple[str, ...] = ()  # sentences of `ScoreRemarks`
+    infinite: bool = False  # whether some scores are infinite, so that `ranges` are of the others
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""

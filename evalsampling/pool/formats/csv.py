@@ -25,13 +25,9 @@ _HEADER_BYTES = 1 << 16
 
 @dataclasses.dataclass(frozen=True)
 class Csv:
-    """Rows of text: a cell is quoted if it begins with a quote, and may then hold line ends.
+    """Rows of text: a cell is quoted if it begins with a quote, and may then hold line ends."""
 
-    Attributes:
-        delimiter: between cells, unless the header of a file shows another: `delimiter_of`.
-    """
-
-    delimiter: str
+    delimiter: str  # between cells, unless the header of a file shows another: `delimiter_of`
 
     untyped = True
     inferred = False

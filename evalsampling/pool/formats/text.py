@@ -28,32 +28,20 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Lines(NamedTuple):
-    """The lines of a text that begins where a line begins, but for the text after the last.
+    """The lines of a text that begins where a line begins, but for the text after the last."""
 
-    Attributes:
-        ends: shape (n,): where each of them ends, after its line end.
-        filled: shape (n,): whether it holds a record: blank lines hold none.
-    """
-
-    ends: IntArray
-    filled: npt.NDArray[np.bool_]
+    ends: IntArray  # shape (n,): where each of them ends, after its line end
+    filled: npt.NDArray[np.bool_]  # shape (n,): whether it holds a record: blank lines hold none
 
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Whole records of a text file, as bytes.
+    """Whole records of a text file, as bytes."""
 
-    Attributes:
-        path: of the file.
-        text: the records, and blank lines between them.
-        ends: where each record ends in the text, shape (n,).
-        first_row: number of the first record in the file.
-    """
-
-    path: str
-    text: bytes
-    ends: IntArray
-    first_row: int
+    path: str  # of the file
+    text: bytes  # the records, and blank lines between them
+    ends: IntArray  # where each record ends in the text, shape (n,)
+    first_row: int  # number of the first record in the file
 
     def record(self, number: int) -> bytes:
         """Return a record, blank lines before it and line end included."""

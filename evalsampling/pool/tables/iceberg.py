@@ -87,20 +87,14 @@ class Iceberg:
 
 @dataclasses.dataclass(frozen=True)
 class DataFile:
-    """A file of a table at a snapshot: a format of its own, which pyiceberg reads.
+    """A file of a table at a snapshot: a format of its own, which pyiceberg reads."""
 
-    Attributes:
-        metadata: where those of the table are; they change with every commit, so the name of the
-            copy of its rows does not go by it.
-        snapshot: its number.
-        schema: number of the columns.
-        path: of the file, as the table has it.
-    """
-
+    # where those of the table are; they change with every commit, so the name of the copy of its
+    # rows does not go by it
     metadata: str = dataclasses.field(repr=False)
-    snapshot: int
-    schema: int
-    path: str
+    snapshot: int  # its number
+    schema: int  # number of the columns
+    path: str  # of the file, as the table has it
 
     untyped = False
     inferred = False
