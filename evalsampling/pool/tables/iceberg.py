@@ -220,72 +220,52 @@ def _tasks(scan: Any, what: str) -> list[Any]:
 def row_filter(where: Condition | None, columns: Any, table: Any) -> Any:
     """Return what a table of pyiceberg is scanned by; it holds wherever a condition does.
 
-    The columns are those of the snapshot's schema, as pyiceberg has it.
+    The columns are those of the snapshot's schema, as pyiceberg has it. What pyiceberg understands
+    otherwise is always true.
     """
-    from pyiceberg.expressions import AlwaysTrue, And
+    from pyiceberg import expressions as sql
     from pyiceberg.io.pyarrow import schema_to_pyarrow
 
+    always = sql.AlwaysTrue()
     if where is None:
-        return AlwaysTrue()
+        return always
     types = schema_to_pyarrow(columns, include_field_ids=False)
-    translation = _Translation(types, columns, table)
-    condition = Filter.of(where, with_fields(types)).condition
-    return held(condition, translation.leaf, And, translation.either)
+    now = {field.field_id: field.name for field in table.schema().fields}
+    names = {field.name: now.get(field.field_id) for field in columns.fields}
+    parted = {field.source_id for spec in table.specs().values() for field in spec.fields}
+    maybe_null = {now.get(number) for number in parted}
+    made = {
+        "=": sql.EqualTo, "!=": sql.NotEqualTo, "<": sql.LessThan, "<=": sql.LessThanOrEqual,
+        ">": sql.GreaterThan, ">=": sql.GreaterThanOrEqual,
+    }  # fmt: skip
 
-
-class _Translation:
-    """What becomes of conditions; what pyiceberg understands otherwise is always true."""
-
-    def __init__(self, types: pa.Schema, columns: Any, table: Any) -> None:
-        from pyiceberg import expressions
-
-        self._sql = expressions
-        self._always = expressions.AlwaysTrue()
-        self._types = types
-        now = {field.field_id: field.name for field in table.schema().fields}
-        self._names = {field.name: now.get(field.field_id) for field in columns.fields}
-        parted = {field.source_id for spec in table.specs().values() for field in spec.fields}
-        self._maybe_null = {now.get(number) for number in parted}
-
-    def either(self, left: Any, right: Any) -> Any:
-        """Return an expression that holds wherever one of two does."""
-        is_ordered = self._orders_partitions(left) or self._orders_partitions(right)
-        return self._always if is_ordered else self._sql.Or(left, right)
-
-    def _orders_partitions(self, part: Any) -> bool:
+    def orders_partitions(part: Any) -> bool:
         """Tell whether a file with null for a partition ends pyiceberg with a `TypeError`.
 
         A conjunction leaves such a file out before it compares.
         """
-        if isinstance(part, self._sql.And | self._sql.Or):
-            return self._orders_partitions(part.left) or self._orders_partitions(part.right)
-        order = self._sql.LessThan | self._sql.LessThanOrEqual
-        order |= self._sql.GreaterThan | self._sql.GreaterThanOrEqual
-        return isinstance(part, order) and part.term.name in self._maybe_null
+        if isinstance(part, sql.And | sql.Or):
+            return orders_partitions(part.left) or orders_partitions(part.right)
+        is_order = isinstance(part, tuple(made[each] for each in ("<", "<=", ">", ">=")))
+        return is_order and part.term.name in maybe_null
 
-    def leaf(self, part: Relation | OneOf | IsNull, negated: bool) -> Any:
-        """Return what becomes of a comparison, or of its contrary."""
+    def either(left: Any, right: Any) -> Any:
+        is_ordered = orders_partitions(left) or orders_partitions(right)
+        return always if is_ordered else sql.Or(left, right)
+
+    def leaf(part: Relation | OneOf | IsNull, negated: bool) -> Any:
         if isinstance(part, OneOf):
-            return held(part.spelt_out, self.leaf, self._sql.And, self._sql.Or, negated)
+            return held(part.spelt_out, leaf, sql.And, sql.Or, negated)
+        name = names.get(part.column)  # None of a field of a struct column.
+        if name is None or (isinstance(part, Relation) and isinstance(part.value, ColumnName)):
+            return always
         if isinstance(part, IsNull):
-            name = self._names.get(part.column)
-            kind = self._sql.NotNull if negated else self._sql.IsNull
-            return self._always if name is None else kind(name)
-        if isinstance(part.value, ColumnName):
-            return self._always
-        return self._compared(part.column, part.operator, part.value, negated)
+            return (sql.NotNull if negated else sql.IsNull)(name)
+        value = _literal(types.field(part.column).type, part.value, negated)
+        operator = CONTRARY[part.operator] if negated else part.operator
+        return always if value is None else made[operator](name, value)
 
-    def _compared(self, column: str, operator: str, value: Any, negated: bool) -> Any:
-        name = self._names.get(column)  # None of a field of a struct column.
-        value = None if name is None else _literal(self._types.field(column).type, value, negated)
-        if name is None or value is None:
-            return self._always
-        made = {
-            "=": self._sql.EqualTo, "!=": self._sql.NotEqualTo, "<": self._sql.LessThan,
-            "<=": self._sql.LessThanOrEqual, ">": self._sql.GreaterThan,
-            ">=": self._sql.GreaterThanOrEqual,
-        }  # fmt: skip
-        return made[CONTRARY[operator] if negated else operator](name, value)
+    return held(Filter.of(where, with_fields(types)).condition, leaf, sql.And, either)
 
 
 def _literal(kind: pa.DataType, value: Any, negated: bool) -> Any:
