@@ -69,14 +69,16 @@ class Avro:
     def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Yield columns of all records, in batches that are no longer than a block."""
         row = 0
-        with open_file(file.path) as source:
+        with open_file(file.path) as source, _readable(file.path):
             stream = io.BufferedReader(source, _BUFFER_BYTES)
             blocks, _ = _opened(file.path, stream)
-            _check_end(file.path, stream)
-            for records in _batches(file.path, blocks):
-                arrays = [_array(file.path, field, records, row) for field in schema]
-                yield pa.record_batch(arrays, schema.names)
-                row += len(records)
+            _check_end(stream)
+            for block in blocks:
+                records = iter(block)
+                while some := list(itertools.islice(records, BATCH_ROWS)):
+                    arrays = [_array(file.path, field, some, row) for field in schema]
+                    yield pa.record_batch(arrays, schema.names)
+                    row += len(some)
 
 
 def _opened(path: str, stream: Any) -> tuple[Any, list[Any]]:
@@ -108,25 +110,15 @@ def _is_recursive(written: Any, within: frozenset[str]) -> bool:
     return any(_is_recursive(part, within) for part in parts)
 
 
-def _check_end(path: str, stream: io.BufferedReader) -> None:
+def _check_end(stream: io.BufferedReader) -> None:
     """Check that a file ends with the marker that is at the end of its header and of each block."""
     begin = stream.tell()
-    with _readable(path):
-        stream.seek(begin - _MARKER_BYTES)
-        marker = stream.read(_MARKER_BYTES)
-        stream.seek(-_MARKER_BYTES, io.SEEK_END)
-        if stream.read(_MARKER_BYTES) != marker:
-            raise EOFError
-        stream.seek(begin)
-
-
-def _batches(path: str, blocks: Iterator[Any]) -> Iterator[list[Any]]:
-    """Yield the records of blocks, as lists."""
-    with _readable(path):
-        for block in blocks:
-            records = iter(block)
-            while some := list(itertools.islice(records, BATCH_ROWS)):
-                yield some
+    stream.seek(begin - _MARKER_BYTES)
+    marker = stream.read(_MARKER_BYTES)
+    stream.seek(-_MARKER_BYTES, io.SEEK_END)
+    if stream.read(_MARKER_BYTES) != marker:
+        raise EOFError
+    stream.seek(begin)
 
 
 @contextlib.contextmanager
@@ -134,6 +126,8 @@ def _readable(path: str) -> Iterator[None]:
     """Turn a decoder's exception about broken bytes into an `InputError`."""
     try:
         yield
+    except InputError:
+        raise
     except EOFError as error:
         raise InputError(f"{path}: is cut short") from error
     except Exception as error:
