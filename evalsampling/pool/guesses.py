@@ -211,11 +211,9 @@ def _first_batch(file: PlannedFile) -> PoolBatch | None:
 
 def _in_paths(files: Sequence[PlannedFile]) -> PoolBatch:
     """Return the values that columns have in the paths of files, a row for each file."""
-    rows = [pa.Table.from_batches([file.constants]) for file in files if file.constants is not None]
-    if len(rows) < len(files):
-        return PoolBatch(pa.record_batch({}))
-    together = pa.concat_tables(rows, promote_options="default").combine_chunks()
-    return PoolBatch(next(iter(together.to_batches())))
+    names = dict.fromkeys(name for file in files for name in file.constants)
+    values = {name: pa.array([file.constants.get(name) for file in files]) for name in names}
+    return PoolBatch(pa.record_batch(values))
 
 
 def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:

@@ -27,14 +27,17 @@ class Import:
     warning: str | None = None  # of the file, None if there is none
 
 
+Constants = Mapping[str, pa.Scalar]
+"""Columns that have one value in the whole file, by name."""
+
+
 @dataclasses.dataclass(frozen=True)
 class PlannedFile:
     """A file to read, and what is known of it before it is opened."""
 
     stored: StoredFile  # path, size and version
-    # one row: columns that have one value in the whole file, and need not be read from it; None if
-    # there are none
-    constants: pa.RecordBatch | None = None
+    # columns that need not be read from the file
+    constants: Constants = dataclasses.field(default_factory=dict)
     # of the table, which the file may lack or have with a narrower type; None if the file has the
     # columns as they are
     columns: pa.Schema | None = None
@@ -48,39 +51,31 @@ class PlannedFile:
 class Layout:
     """What is read of a file, and what becomes of it."""
 
-    # one row: columns that are not read, as they have one value; nulls where a file lacks a column
-    # of its table
-    constants: pa.RecordBatch | None = None
-    # one row: columns that are read, and must have this value in every row
-    expected: pa.RecordBatch | None = None
+    # columns that are not read; nulls where a file lacks a column of its table
+    fixed: Constants = dataclasses.field(default_factory=dict)
+    # columns that are read, and must have this value in every row
+    expected: Constants = dataclasses.field(default_factory=dict)
     # of the table that are read, with its types; None if all are, as the file has them
     columns: pa.Schema | None = None
 
     @classmethod
     def of(cls, file: PlannedFile, schema: pa.Schema) -> "Layout | None":
         """Return the layout of a file with a schema; None if its columns are those of the pool."""
-        constants = {} if file.constants is None else _columns(file.constants)
+        constants = dict(file.constants)
         if file.columns is not None:
             columns = [field.with_type(plain_type(field.type)) for field in file.columns]
             columns = [field for field in columns if field.name not in constants]
             read = pa.schema([field for field in columns if _has(schema, field.name)])
-            lacked = {f.name: pa.nulls(1, f.type) for f in columns if f.name not in read.names}
+            lacked = {f.name: pa.scalar(None, f.type) for f in columns if f.name not in read.names}
             for field in read:
                 _check_made(file.stored.path, schema.field(field.name).type, field)
-            return cls(row_of(constants | lacked), None, read)
-        if file.constants is None:
-            return None
+            return cls(constants | lacked, {}, read)
         both = {name: constants.pop(name) for name in [*constants] if name in schema.names}
-        return cls(row_of(constants), row_of(both))
-
-    @property
-    def fixed(self) -> Mapping[str, pa.Array]:
-        """The columns that are not read, by name, with their one value."""
-        return {} if self.constants is None else _columns(self.constants)
+        return cls(constants, both) if constants or both else None
 
     def schema(self, stored: pa.Schema) -> pa.Schema:
         """Return the columns of the pool that a file with a schema has."""
-        fixed = [(name, column.type) for name, column in self.fixed.items()]
+        fixed = [(name, value.type) for name, value in self.fixed.items()]
         return pa.schema([*(stored if self.columns is None else self.columns), *fixed])
 
     def stored(self, columns: Sequence[str] | None) -> list[str] | None:
@@ -111,7 +106,7 @@ class Layout:
         named = None if columns is None else {self._column_with(name) for name in columns}
         for name, value in self.fixed.items():
             if named is None or name in named:
-                made[name] = pa.repeat(value[0], len(rows))
+                made[name] = pa.repeat(value, len(rows))
         return pa.RecordBatch.from_pydict(made) if made else rows
 
     def expressions(self, stored: pa.Schema) -> dict[str, tuple[pc.Expression, pa.DataType]]:
@@ -125,7 +120,7 @@ class Layout:
             for field in stored
             if field.name in wanted.names and _is_kept(field.type, wanted.field(field.name).type)
         }
-        return read | constant_expressions(self.constants)
+        return read | _as_expressions(self.fixed)
 
 
 def _has(schema: pa.Schema, name: str) -> bool:
@@ -153,26 +148,13 @@ def _check_made(path: str, stored: pa.DataType, wanted: pa.Field) -> None:
         )
 
 
-def constant_expressions(
-    constants: pa.RecordBatch | None,
-) -> dict[str, tuple[pc.Expression, pa.DataType]]:
-    """Return columns that have one value each, as expressions with their types, by name."""
-    columns = {} if constants is None else _columns(constants)
-    return {name: (pc.scalar(column[0]), column.type) for name, column in columns.items()}
+def _as_expressions(constants: Constants) -> dict[str, tuple[pc.Expression, pa.DataType]]:
+    return {name: (pc.scalar(value), value.type) for name, value in constants.items()}
 
 
-def may_hold(where: Condition, constants: pa.RecordBatch | None) -> bool:
+def may_hold(where: Condition | None, constants: Constants) -> bool:
     """Tell whether rows may satisfy a condition, by the columns that have one value in all."""
-    if constants is None:
+    if where is None or not constants:
         return True
-    wanted = outline(where, constant_expressions(constants))
+    wanted = outline(where, _as_expressions(constants))
     return bool(len(pa.table({"row": [0]}).filter(wanted)))
-
-
-def _columns(row: pa.RecordBatch) -> dict[str, pa.Array]:
-    return dict(zip(row.schema.names, row.columns, strict=True))
-
-
-def row_of(columns: Mapping[str, pa.Array]) -> pa.RecordBatch | None:
-    """Return one row of columns that have one value each; None if there are none."""
-    return pa.RecordBatch.from_pydict(dict(columns)) if columns else None

@@ -15,7 +15,7 @@ from evalsampling.pool.files import (
     find_file,
     find_files,
 )
-from evalsampling.pool.layout import PlannedFile, may_hold, row_of
+from evalsampling.pool.layout import PlannedFile, may_hold
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.where import KEY, Condition
@@ -92,12 +92,10 @@ def partitioned(files: Sequence[StoredFile], where: Condition | None) -> list[Pl
     names = dict.fromkeys(name for texts in values for name in texts)
     columns = {name: _typed([texts.get(name) for texts in values]) for name in names}
     planned = [
-        PlannedFile(
-            file, row_of({name: columns[name].slice(row, 1) for name in texts}), where=where
-        )
+        PlannedFile(file, {name: columns[name][row] for name in texts}, where=where)
         for row, (file, texts) in enumerate(zip(files, values, strict=True))
     ]
-    return [file for file in planned if where is None or may_hold(where, file.constants)]
+    return [file for file in planned if may_hold(where, file.constants)]
 
 
 def _values(paths: Sequence[str]) -> list[Mapping[str, str | None]]:

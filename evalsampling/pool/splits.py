@@ -55,8 +55,8 @@ class ColumnLayout(Protocol):
     """What becomes of the columns of a file: a `pool.layout.Layout`."""
 
     @property
-    def expected(self) -> pa.RecordBatch | None:
-        """One row: columns that must have this value in every row."""
+    def expected(self) -> Mapping[str, pa.Scalar]:
+        """Columns that must have this value in every row."""
 
     def stored(self, columns: Sequence[str] | None) -> list[str] | None:
         """Return what is read of a file for some columns of the pool, or for all: None for all."""

@@ -157,8 +157,7 @@ def rows_of_pool(batch: PoolBatch, columns: Sequence[str] | None) -> PoolBatch:
         with readable(item.origin):  # A value may have no place in the wider type of the table.
             rows = item.layout.applied(batch.rows, columns)
         batch = dataclasses.replace(batch, rows=rows)
-        if item.layout.expected is not None:
-            _check_expected(batch, item.layout.expected)
+        _check_expected(batch, item.layout.expected)
     batch = dataclasses.replace(batch, rows=_of_one_type(batch.rows, item.schema))
     if item.has_places:
         places = batch.rows[PLACE].to_numpy()
@@ -177,12 +176,12 @@ def _of_one_type(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     return rows
 
 
-def _check_expected(batch: PoolBatch, expected: pa.RecordBatch) -> None:
+def _check_expected(batch: PoolBatch, expected: Mapping[str, pa.Scalar]) -> None:
     """Check the columns that are in the path of the file too."""
-    for name in expected.schema.names:
+    for name, value in expected.items():
         if name not in batch.rows.schema.names:
             continue
-        value, column = expected[name][0], batch.any_column(name)
+        column = batch.any_column(name)
         wrong = ~np.asarray(_is(column, value).to_numpy(zero_copy_only=False))
         if wrong.any():
             row = int(np.argmax(wrong))
