@@ -98,9 +98,7 @@ class Filter:
         mask = pc.fill_null(held(self.condition, functools.partial(_mask, batch)), False)
         if pc.all(mask).as_py():
             return batch
-        places = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
-        numbers = batch.row_numbers(places)
-        return dataclasses.replace(batch, rows=batch.rows.filter(mask), kept=numbers)
+        return batch.take(np.flatnonzero(mask.to_numpy(zero_copy_only=False)))
 
 
 Leaf = Callable[[Relation | OneOf | IsNull, bool], Any]

@@ -50,12 +50,7 @@ class OneOrder:
         bits = np.frombuffer(self.left_out, np.uint8)
         place = batch.row_numbers(np.arange(len(batch))) - self.first_row
         stays = (bits[place >> 3] >> (7 - (place & 7)).astype(np.uint8)) & 1 == 0
-        return batch if stays.all() else _taken(batch, np.flatnonzero(stays))
-
-
-def _taken(batch: PoolBatch, places: IntArray) -> PoolBatch:
-    rows = batch.rows.take(pa.array(places))
-    return dataclasses.replace(batch, rows=rows, kept=batch.row_numbers(places))
+        return batch if stays.all() else batch.take(np.flatnonzero(stays))
 
 
 @dataclasses.dataclass(frozen=True)
