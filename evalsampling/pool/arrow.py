@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -71,6 +72,13 @@ def _uuid_texts(column: pa.Array) -> pa.Array:
     buffers = [pa.py_buffer(part.tobytes()) for part in (ends, texts)]
     made = pa.StringArray.from_buffers(len(column), *buffers)
     return pc.if_else(column.is_valid(), made, pa.scalar(None, pa.string()))
+
+
+def characters(texts: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Return the bytes of large strings, and where in them each begins and the last ends."""
+    _, offsets, data = texts.buffers()
+    bounds = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return bounds, np.frombuffer(data or b"", np.uint8)
 
 
 def is_number(kind: pa.DataType) -> bool:

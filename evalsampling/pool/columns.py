@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY, RANKS, SCORE
-from evalsampling.pool.arrow import is_number, is_text
+from evalsampling.pool.arrow import characters, is_number, is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.label_columns import LabelColumns, first_fraction, whole_numbers
 from evalsampling.pool.rendering import rendered
@@ -197,9 +197,7 @@ def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
         return hash_integers(ids.to_numpy(), seed)
     if ids.type == pa.string():
         ids = ids.cast(pa.large_string())
-    _, offsets, data = ids.buffers()
-    bounds = np.frombuffer(offsets, dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
-    text = np.frombuffer(data or b"", dtype=np.uint8)
+    bounds, text = characters(ids)
     return hash_strings(text, bounds, seed)
 
 

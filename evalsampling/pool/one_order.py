@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.pool.arrow import column_of, plain, without_views
+from evalsampling.pool.arrow import characters, column_of, plain, without_views
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.formats.registry import read_batches
@@ -170,9 +170,8 @@ def _ends(ids: pa.Array) -> IntArray:
     """Return a number for each id: its last bytes, or itself if it is a number."""
     if pa.types.is_integer(ids.type):
         return ids.to_numpy().view(np.int64)
-    _, offsets, data = ids.buffers()
-    bounds = np.frombuffer(offsets, dtype=np.int64)[ids.offset : ids.offset + len(ids) + 1]
-    text = np.frombuffer(bytes(_BYTES) + bytes(data or b""), dtype=np.uint8)
+    bounds, text = characters(ids)
+    text = np.append(np.zeros(_BYTES, np.uint8), text)
     windows = np.lib.stride_tricks.as_strided(
         text[:_BYTES].view(np.int64), shape=(len(text) - _BYTES + 1,), strides=(1,)
     )
