@@ -43,6 +43,11 @@ _PREDICTIONS = (
 NUMBER_TEXT = "number as text"
 """Kind of columns of numbers that no program reads as such: ``0,93`` or ``93 %``."""
 
+_KINDS = (
+    (pa.types.is_boolean, "truth"), (pa.types.is_integer, "whole"),
+    (pa.types.is_floating, "number"), (is_text, "text"),
+)  # fmt: skip
+
 _NUMBER_TEXT = r"^\s*[-+]?\d+([.,]\d+)?\s*%?\s*$"
 
 
@@ -69,22 +74,22 @@ class SampledColumn:
         if is_number(column.type) and not {*_SCORES} & {*name.lower().split("_")}:
             column = whole_numbers(column)  # Floats, of a column that had nulls once.
         column = float64_of(column) if pa.types.is_decimal(column.type) else column
-        kind = _kind(column.type)
+        kind = next((kind for belongs, kind in _KINDS if belongs(column.type)), "other")
         values = column.drop_null()
-        if kind == "text" and _looks_like_numbers(values):
-            kind = NUMBER_TEXT
+        if kind == "text" and len(values):
+            number, other = (pc.match_substring_regex(values, p) for p in (_NUMBER_TEXT, "[,%]"))
+            kind = NUMBER_TEXT if pc.all(number).as_py() and pc.any(other).as_py() else kind
         if kind == "other":
             return cls(name, kind, 0, len(column), column.null_count, ())
-        counts = pc.value_counts(values).field("values").to_pylist() if len(values) else []
-        few = len(counts) <= _MOST_CLASSES
-        low = high = None
+        counts = pc.unique(values).to_pylist()
+        ends: tuple[float | None, float | None] = (None, None)
         if kind in ("number", "whole") and len(values):
-            ends = pc.min_max(values)
-            low, high = float(ends["min"].as_py()), float(ends["max"].as_py())
+            low, high = (end.as_py() for end in pc.min_max(values).values())
+            ends = float(low), float(high)
         return cls(
             name, kind, len(counts), len(column), column.null_count,
-            tuple(str(value)[:40] for value in counts[:3]), low, high,
-            tuple(sorted(map(str, counts))) if few else (),
+            tuple(str(value)[:40] for value in counts[:3]), *ends,
+            tuple(sorted(map(str, counts))) if len(counts) <= _MOST_CLASSES else (),
         )  # fmt: skip
 
     @property
@@ -153,7 +158,12 @@ class Guess:
         ]  # fmt: skip
         alike = [column for column in coded if labels and labels <= {*column.values}]
         prediction = _best(alike, _PREDICTIONS) or next(iter(alike), None)
-        prediction = prediction or _best(coded, _PREDICTIONS) or _only_yes_or_no(coded)
+        prediction = prediction or _best(coded, _PREDICTIONS)
+        if prediction is None:  # the only column that says yes or no
+            says = [
+                column for column in coded if column.kind == "truth" or yes_and_no(column.values)
+            ]
+            prediction = says[0] if len(says) == 1 else None
         classes = _classes(prediction)
         others = [column for column in shares if column is not score]
         probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None
@@ -250,31 +260,6 @@ def _without(words: Sequence[str], name: str) -> str:
     parts = name.split("_")
     others = [part for part in parts if part.lower() not in words]
     return "_".join(others) if len(others) == len(parts) - 1 else ""
-
-
-def _looks_like_numbers(texts: pa.Array) -> bool:
-    """Tell whether texts are numbers with a comma or a percent sign; not if there is none."""
-    if not len(texts):
-        return False
-    return bool(pc.all(pc.match_substring_regex(texts, _NUMBER_TEXT)).as_py()) and bool(
-        pc.any(pc.match_substring_regex(texts, "[,%]")).as_py()
-    )
-
-
-def _only_yes_or_no(columns: Sequence[SampledColumn]) -> SampledColumn | None:
-    """Return the column that says yes or no, None if there is none or several."""
-    guesses = [column for column in columns if column.kind == "truth" or yes_and_no(column.values)]
-    return guesses[0] if len(guesses) == 1 else None
-
-
-def _kind(kind: pa.DataType) -> str:
-    if pa.types.is_boolean(kind):
-        return "truth"
-    if pa.types.is_integer(kind):
-        return "whole"
-    if pa.types.is_floating(kind):
-        return "number"
-    return "text" if is_text(kind) else "other"
 
 
 def _typed(text: pa.Array) -> pa.Array:

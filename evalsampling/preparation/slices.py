@@ -25,25 +25,17 @@ class Slices:
     def from_counts(cls, names: tuple[str, ...], counts: SliceCounts, table: CellTable) -> "Slices":
         """Return the slices of a pool from the counts over all cells there could be."""
         values = tuple(tuple(sorted(column)) for column in counts.columns)
-        return cls(
-            names,
-            values,
-            tuple(
-                np.stack([column[v][table.code] for v in texts]).reshape(len(texts), len(table))
-                for texts, column in zip(values, counts.columns, strict=True)
-            ),
-        )
+        return cls(names, values).of_rows(counts, table)
 
     def of_rows(self, counts: SliceCounts, table: CellTable) -> "Slices":
         """Return the same values of other rows."""
         none = np.zeros(counts.cells, dtype=np.int64)
-        return dataclasses.replace(
-            self,
-            counts=tuple(
-                np.stack([column.get(text, none)[table.code] for text in texts])
-                for texts, column in zip(self.values, counts.columns, strict=True)
-            ),
+        of_columns = (
+            [column.get(text, none)[table.code] for text in texts]
+            for texts, column in zip(self.values, counts.columns, strict=True)
         )
+        rows = (np.array(each, np.int64).reshape(len(each), len(table)) for each in of_columns)
+        return dataclasses.replace(self, counts=tuple(rows))
 
     def outside(self, table: CellTable) -> dict[str, int]:
         """Return, for each column, how many rows of the pool have none of its values."""

@@ -259,48 +259,41 @@ class Stratification:
                 "Splink's column of probabilities, pool.probability: match_probability, or "
                 "multiply the weights by ln 2 = 0.6931"
             )
-        return warnings + self._contradictions(spec, table) + self._turned(spec, table)
+        return warnings + self._about_systems(spec, table)
 
-    def _turned(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Return a warning for each system that predicts positives where its score is low."""
-        positive, outputs, warnings = spec.labels.positive, table.outputs, []
-        for place, system in enumerate(spec.pool.systems):
-            column = system.probability if system.score is None else system.score
-            score = table.mean_by_cell(outputs.score[:, place])
-            share = table.mean_by_cell((outputs.prediction[:, place] == positive).astype(float))
-            if column is None or chance_of_order(score, table.count, share) >= _TURNED:
-                continue
-            whose = "pool" if system.name is None else f"pool.systems.{system.name}"
-            key = "probability" if system.score is None else "score"
-            warnings.append(
-                f"{whose}.{key}: {column!r} is lower where positives are predicted. A score is to "
-                "rise with the chance of a positive: is it that of the other class? Then turn it "
-                "round"
-            )
-        return warnings
+    def _about_systems(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
+        """Return warnings of systems whose scores expect far other positives than are predicted.
 
-    def _contradictions(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Return a warning for each system whose scores and predictions contradict each other."""
-        positive, outputs, warnings = spec.labels.positive, table.outputs, []
+        Then warnings of those that predict positives where their score is low.
+        """
+        positive, outputs = spec.labels.positive, table.outputs
+        contradictions, turned = [], []
         for place, (system, rule) in enumerate(zip(spec.pool.systems, self.rules, strict=True)):
-            own = np.nan_to_num(outputs.probability[:, place, positive])
-            predicted = (outputs.prediction[:, place] == positive).astype(np.float64)
-            sums = [float(table.count @ table.mean_by_cell(each)) for each in (own, predicted)]
-            if rule in (NO_PROBABILITY, RANKS) or not contradicts(*sums):
-                continue
+            predicted = table.mean_by_cell((outputs.prediction[:, place] == positive) * 1.0)
+            own = table.mean_by_cell(np.nan_to_num(outputs.probability[:, place, positive]))
+            sums = float(table.count @ own), float(table.count @ predicted)
+            columns = {"score": system.score, "probability": system.probability}
             whose = "pool" if system.name is None else f"pool.systems.{system.name}"
-            column = system.score if system.probability is None else system.probability
-            key = "score" if system.probability is None else "probability"
-            means = (
-                f"say {whose}.score_is: order if it is but an order"
-                if key == "score"
-                else "leave it out if it is none"
-            )
-            warnings.append(
-                f"{whose}.{key}: {column!r} expects {count_text(sums[0])} positives where "
-                f"{sums[1]:,.0f} are predicted, ten times apart or more: calibrate it, or {means}"
-            )
-        return warnings
+            if rule not in (NO_PROBABILITY, RANKS) and contradicts(*sums):
+                key = "score" if system.probability is None else "probability"
+                way_out = {
+                    "score": f"say {whose}.score_is: order if it is but an order",
+                    "probability": "leave it out if it is none",
+                }[key]
+                contradictions.append(
+                    f"{whose}.{key}: {columns[key]!r} expects {count_text(sums[0])} positives "
+                    f"where {sums[1]:,.0f} are predicted, ten times apart or more: calibrate it, "
+                    f"or {way_out}"
+                )
+            key = "probability" if system.score is None else "score"
+            score = table.mean_by_cell(outputs.score[:, place])
+            if columns[key] and chance_of_order(score, table.count, predicted) < _TURNED:
+                turned.append(
+                    f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "
+                    "score is to rise with the chance of a positive: is it that of the other "
+                    "class? Then turn it round"
+                )
+        return contradictions + turned
 
     def _about_magnitudes(self) -> list[str]:
         return [
