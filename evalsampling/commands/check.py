@@ -15,7 +15,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.labels.controls import Gold
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.columns import (
     missing_column,
     read_features,
@@ -23,7 +23,6 @@ from evalsampling.pool.columns import (
     required_columns,
 )
 from evalsampling.pool.one_order import orders_of
-from evalsampling.pool.pool_file import PoolFile
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.stored_rows import Scorer
 from evalsampling.preparation.assignment import check_slices

@@ -13,9 +13,8 @@ from evalsampling.commands.options import SpecOptions, flag, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import Gold
-from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.files import changes_of
-from evalsampling.pool.pool_file import PoolFile
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, GIVEN, HASH

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from evalsampling.commands.labels_at_hand import take_labels_at_hand
 from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
-from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.pool_file import PoolSource
+from evalsampling.pool.catalog import Catalog, PoolSource
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve

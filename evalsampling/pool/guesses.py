@@ -11,14 +11,13 @@ import pyarrow.compute as pc
 from evalsampling.label_spaces.spellings import yes_and_no
 from evalsampling.pool.arrow import is_number, is_text
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.catalog import Catalog, PoolFile
+from evalsampling.pool.columns import whole_numbers
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.registry import format_of, read_batches
-from evalsampling.pool.label_columns import whole_numbers
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.numbers import float64_of
-from evalsampling.pool.pool_file import PoolFile
 from evalsampling.pool.source import partitioned
 from evalsampling.spec.sink import is_taken
 

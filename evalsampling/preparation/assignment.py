@@ -11,8 +11,13 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LOG_ODDS, SCORE
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_outputs, read_scores, read_slices, with_slices
-from evalsampling.pool.label_columns import LabelColumns
+from evalsampling.pool.columns import (
+    LabelColumns,
+    read_outputs,
+    read_scores,
+    read_slices,
+    with_slices,
+)
 from evalsampling.pool.labels_at_hand import read_given
 from evalsampling.pool.lists import QueryBatch
 from evalsampling.pool.stored_columns import GIVEN, output_columns, query_columns

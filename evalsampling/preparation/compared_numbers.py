@@ -10,7 +10,7 @@ from evalsampling.measures.comparisons import Difference, pairs_of
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.regression import MeanAbsoluteError
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.label_columns import LabelColumns
+from evalsampling.pool.columns import LabelColumns
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellGrid, CellTable

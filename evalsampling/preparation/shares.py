@@ -17,8 +17,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from evalsampling.pool.catalog import PoolFile, PoolSource
 from evalsampling.pool.layout import PlannedFile
-from evalsampling.pool.pool_file import PoolFile, PoolSource
 from evalsampling.preparation.stages import Gatherer, Reading, Stage, Step, Total
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.telemetry import progress
