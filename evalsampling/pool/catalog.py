@@ -31,7 +31,7 @@ from evalsampling.pool.formats.registry import PARQUET, format_of, inspect, kind
 from evalsampling.pool.layout import Import, Layout, PlannedFile
 from evalsampling.pool.one_order import LeftOut
 from evalsampling.pool.source import check_same, keeps_nothing, planned_files
-from evalsampling.pool.splits import Contents, Split, WorkItem
+from evalsampling.pool.splits import Contents, WorkItem
 from evalsampling.pool.stored_rows import as_row_groups, store_batches
 from evalsampling.pool.tables.spark import is_stored
 from evalsampling.spec import EvaluationSpec
@@ -286,29 +286,25 @@ class Catalog:
     def items(self) -> Iterator[WorkItem]:
         """Work items: one for each split of each file that may have a row that is wanted."""
         for number, file in enumerate(self.files):
-            first_row = 0
+            first_row, path = 0, file.stored.path
             for split in file.contents.splits:
                 if split.wanted:
-                    item = self._item(number, file, split, first_row)
+                    item = WorkItem(
+                        path=file.path,
+                        begin=split.begin,
+                        end=split.end,
+                        rows=split.rows,
+                        schema=self.schema,
+                        untyped=format_of(path).untyped,
+                        file=number,
+                        origin=file.called or path,
+                        first_row=first_row,
+                        stored=file.stored,
+                        layout=file.layout,
+                        where=self.where,
+                    )
                     yield dataclasses.replace(item, where=self.left_out.selection(item))
                 first_row += split.rows
-
-    def _item(self, number: int, file: PoolFile, split: Split, first_row: int) -> WorkItem:
-        path = file.stored.path
-        return WorkItem(
-            path=file.path,
-            begin=split.begin,
-            end=split.end,
-            rows=split.rows,
-            schema=self.schema,
-            untyped=format_of(path).untyped,
-            file=number,
-            origin=file.called or path,
-            first_row=first_row,
-            stored=file.stored,
-            layout=file.layout,
-            where=self.where,
-        )
 
     @property
     def fingerprint(self) -> list[dict[str, Any]]:

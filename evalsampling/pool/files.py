@@ -94,13 +94,19 @@ def at_once(look: Callable[[_File], _Seen], files: Iterable[_File]) -> list[_See
         return list(requests.map(look, files))
 
 
+def has_changed(file: StoredFile, if_gone: bool = True) -> bool:
+    """Tell whether a file is not as it was, or, unless told otherwise, cannot be looked at."""
+    try:
+        return find_file(file.path) != file
+    except InputError:
+        return if_gone
+
+
 def error_of_reading(file: StoredFile | None, error: InputError) -> InputError:
     """Return the error of reading a file: that it has changed, if it has, else a given one."""
-    try:
-        changed = file is not None and find_file(file.path) != file
-    except InputError:  # It is gone, which the error says, or cannot be looked at.
-        changed = False
-    return changed_while_read(file.path) if file is not None and changed else error
+    if file is None or not has_changed(file, if_gone=False):  # That it is gone the error says.
+        return error
+    return changed_while_read(file.path)
 
 
 def changed_while_read(path: str) -> InputError:

@@ -197,12 +197,12 @@ def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
     if batch is None:
         return len(files), []
     rows = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))
-    values = _in_paths(files)
-    columns = [
-        SampledColumn.of(values if name in values.rows.schema.names else rows, name)
-        for name in batch.rows.schema.names
-    ]
-    return len(files), columns
+    # Columns that the paths of files have, with a row for each file.
+    named = dict.fromkeys(name for file in files for name in file.constants)
+    values = {name: pa.array([file.constants.get(name) for file in files]) for name in named}
+    in_paths = PoolBatch(pa.record_batch(values))
+    names = batch.rows.schema.names
+    return len(files), [SampledColumn.of(in_paths if n in named else rows, n) for n in names]
 
 
 def _first_batch(file: PlannedFile) -> PoolBatch | None:
@@ -216,13 +216,6 @@ def _first_batch(file: PlannedFile) -> PoolBatch | None:
         made = rows if head.layout is None else head.layout.applied(rows, None)
         return PoolBatch(made, file.stored.path)
     return None
-
-
-def _in_paths(files: Sequence[PlannedFile]) -> PoolBatch:
-    """Return the values that columns have in the paths of files, a row for each file."""
-    names = dict.fromkeys(name for file in files for name in file.constants)
-    values = {name: pa.array([file.constants.get(name) for file in files]) for name in names}
-    return PoolBatch(pa.record_batch(values))
 
 
 def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:

@@ -65,7 +65,8 @@ class Layout:
         if file.columns is not None:
             columns = [field.with_type(plain_type(field.type)) for field in file.columns]
             columns = [field for field in columns if field.name not in constants]
-            read = pa.schema([field for field in columns if _has(schema, field.name)])
+            filled = [field.name for field in schema if not pa.types.is_null(field.type)]
+            read = pa.schema([field for field in columns if field.name in filled])
             lacked = {f.name: pa.scalar(None, f.type) for f in columns if f.name not in read.names}
             for field in read:
                 _check_made(file.stored.path, schema.field(field.name).type, field)
@@ -121,11 +122,6 @@ class Layout:
             if field.name in wanted.names and _is_kept(field.type, wanted.field(field.name).type)
         }
         return read | _as_expressions(self.fixed)
-
-
-def _has(schema: pa.Schema, name: str) -> bool:
-    """Tell whether a file has a column, and values in it."""
-    return name in schema.names and not pa.types.is_null(schema.field(name).type)
 
 
 def _is_kept(stored: pa.DataType, wanted: pa.DataType) -> bool:

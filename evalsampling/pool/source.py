@@ -12,8 +12,8 @@ from evalsampling.pool.files import (
     StoredFile,
     at_once,
     changed_while_read,
-    find_file,
     find_files,
+    has_changed,
 )
 from evalsampling.pool.layout import PlannedFile, may_hold
 from evalsampling.spec import EvaluationSpec
@@ -56,8 +56,8 @@ def keeps_nothing(pool: PoolSpec) -> InputError:
 def check_same(before: Sequence[StoredFile], pool: PoolSpec) -> None:
     """Check that a pool has the files that it had before, as they were then."""
     if pool.table is not None:
-        for file, now in zip(before, at_once(_as_it_is, before), strict=True):
-            if now != file:
+        for file, changed in zip(before, at_once(has_changed, before), strict=True):
+            if changed:
                 raise changed_while_read(file.path)
         return
     files = {file.stored.path: file.stored for file in planned_files(pool)}
@@ -66,13 +66,6 @@ def check_same(before: Sequence[StoredFile], pool: PoolSpec) -> None:
             raise changed_while_read(file.path)
     if files:
         raise InputError(f"{next(iter(files))}: has come while the pool was read")
-
-
-def _as_it_is(file: StoredFile) -> StoredFile | None:
-    try:
-        return find_file(file.path)
-    except InputError:
-        return None
 
 
 @contextlib.contextmanager

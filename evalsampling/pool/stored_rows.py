@@ -120,7 +120,13 @@ def score_item(
 
     The file is there when the last batch has been taken.
     """
-    written = operator.attrgetter("rows") if item.where is None else _with_places
+
+    def written(batch: PoolBatch) -> pa.RecordBatch:
+        if item.where is None:
+            return batch.rows
+        places = batch.row_numbers(np.arange(len(batch)))  # Some rows are left out.
+        return batch.rows.append_column(PLACE, pa.array(places))
+
     scored = _scored(item, scorer, spec)
     return store_batches(scored, directory, _scored_name(item), written, pa.schema([]))
 
@@ -145,11 +151,6 @@ def _scored(item: WorkItem, scorer: Scorer, spec: EvaluationSpec) -> Iterator[Po
                     field.name, 0, f"scored as {field.type}, but as {kept.type} before"
                 )
         yield dataclasses.replace(result, rows=rows)
-
-
-def _with_places(batch: PoolBatch) -> pa.RecordBatch:
-    """Return scored rows with their numbers in the pool's file, as some were left out."""
-    return batch.rows.append_column(PLACE, pa.array(batch.row_numbers(np.arange(len(batch)))))
 
 
 def scored_item(item: WorkItem, directory: str) -> WorkItem:
