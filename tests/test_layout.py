@@ -52,7 +52,6 @@ ELSEWHERE = {
     "pool/formats/registry.py": "pipelines/test_prepare_formats.py",
     "pool/guesses.py": "commands/test_init.py",
     "pool/splits.py": "pool/formats/test_text.py",
-    "preparation/local.py": "simulation/test_truth.py",
     "preparation/plan.py": "commands/test_prepare_plan.py",
     "preparation/stages.py": "commands/test_prepare_plan.py",
     "receivers/limits.py": "receivers/test_openlineage.py",

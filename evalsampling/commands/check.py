@@ -27,8 +27,7 @@ from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.stored_rows import Scorer
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
-from evalsampling.preparation.local import read_items, stratify
-from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign
+from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign, read_items, stratify_rows
 from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.spec import EvaluationSpec
@@ -165,7 +164,7 @@ def _prepared(
     spec: EvaluationSpec, batches: Sequence[PoolBatch], catalog: Catalog | None
 ) -> tuple[list[str], str | None]:
     """Return what `prepare` would warn of, and say of the scores, were these the whole pool."""
-    stratification = stratify(batches, spec)
+    stratification = stratify_rows(batches, spec)
     cells = LOCAL.map(Rows(batches), assign(spec, stratification))
     sums, counts = LOCAL.run(cells, SUM_CELLS, COUNT_SLICES)
     check_slices(counts, spec.pool.slices)

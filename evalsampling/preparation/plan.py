@@ -4,6 +4,8 @@ The first pass sums up scores, from which strata are cut. The second finds the c
 sums up the cells, and keeps the first rows of each.
 """
 
+import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.columns import required_columns
+from evalsampling.pool.columns import read_clusters, required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.one_order import orders_of
 from evalsampling.pool.splits import WorkItem
@@ -28,6 +30,7 @@ from evalsampling.preparation.ids import (
 from evalsampling.preparation.payload import with_payload
 from evalsampling.preparation.reserve import PARTS, Reserve, split_reserve, sum_reserves
 from evalsampling.preparation.reserve_builder import ReserveBuilder
+from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stages import Engine, Keyed, Reading, Step, Total
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import (
@@ -36,6 +39,8 @@ from evalsampling.preparation.summary import (
 )
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
+from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.orders import OrderCounts
 
 # --- what is read
@@ -210,3 +215,61 @@ def _compare(counts: Any, held: HeldRows, pool: Catalog, source: PoolSpec) -> bo
         pool.check_unchanged(source)  # Its error names the file.
         raise
     return True
+
+
+# --- passes in this process, for callers that need no engine of their own
+
+
+def pool_rows(spec: EvaluationSpec) -> Rows:
+    """Return the rows of the pool's files, scored if the spec names a scorer.
+
+    Columns are those of a second pass unless others are asked for. With a scorer all are read, for
+    it may want any.
+    """
+    items = list(Catalog.read(spec).items)
+    if spec.pool.scorer is None:
+        return Rows(items, read_items, required_columns(spec, payload=False))
+    scorer = Scorer(spec.pool.scorer, spec.pool.directory)
+    return Rows(items, read_items, steps=(Step("ScoreBatch", scorer.score),))
+
+
+def read_items(items: Iterable[WorkItem], columns: Sequence[str] | None) -> Iterator[PoolBatch]:
+    """Yield the rows of work items: see `pool.formats.registry.read_batches`."""
+    return itertools.chain.from_iterable(read_batches(item, columns) for item in items)
+
+
+def stratify_rows(batches: Sequence[PoolBatch], spec: EvaluationSpec) -> Stratification:
+    """Return how rows in memory are cut: as the spec says, or by a first pass over them."""
+    return stratify(LOCAL, Rows(batches), spec)
+
+
+def stratify_pool(spec: EvaluationSpec) -> Stratification:
+    """Return how the pool of a spec is cut, by a first pass over its files if one is needed."""
+    return stratify(LOCAL, pool_rows(spec), spec)
+
+
+def read_cells(spec: EvaluationSpec, stratification: Stratification) -> Iterator[CellBatch]:
+    """Yield the rows of the pool of a spec with their cells, by a second pass over its files."""
+    return LOCAL.map(pool_rows(spec), assign(spec, stratification)).batches()
+
+
+def read_sums(spec: EvaluationSpec, stratification: Stratification) -> CellSums | None:
+    """Return the sums over the cells of the pool of a spec, None if there is no batch."""
+    cells = LOCAL.map(pool_rows(spec), assign(spec, stratification))
+    return LOCAL.run(cells, SUM_CELLS)[0]
+
+
+def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
+    """Return the cells of the pool of a spec, by a second pass over its files."""
+    return stratification.table(read_sums(spec, stratification))
+
+
+def read_shared_clusters(spec: EvaluationSpec) -> SharedClusters | None:
+    """Return how the rows of a pool are spread over clusters, None if the spec names none."""
+    if spec.pool.cluster is None:
+        return None
+    rows = pool_rows(spec)
+    columns = None if spec.pool.scorer else [spec.pool.cluster]
+    batches = dataclasses.replace(rows, columns=columns).batches()
+    numbers = (read_clusters(batch, spec) for batch in batches)
+    return SharedClusters.of_numbers(number for number in numbers if number is not None)

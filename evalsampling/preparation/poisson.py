@@ -23,8 +23,7 @@ from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.assignment import CellBatch
-from evalsampling.preparation.local import pool_rows
-from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
+from evalsampling.preparation.plan import SUM_CELLS, assign, pool_rows, stratify
 from evalsampling.preparation.shares import LOCAL
 from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
@@ -64,14 +63,8 @@ class PoissonFilter:
     ) -> "PoissonFilter":
         """Return the filter that keeps the expected number of rows, by the cells' own sizes.
 
-        Args:
-            deviation: see the attribute.
-            table: the cells.
-            expected: number of rows wanted, above 0. The expected number differs from it by what
-                h varies within cells, and is the sum of the probabilities over the pool.
-            delta: share of the pool's own distribution, in [0, 1].
-            seed: of the permanent random numbers.
-            by_cell: see the attribute; the expected number is then the one wanted.
+        The expected number of rows, above 0, differs from the one wanted by what h varies within
+        cells, unless cells decide; ``delta`` is the share of the pool's own distribution.
         """
         h = sizes_of_cells(deviation, table)
         size = mix_evenly(h, table.count, delta)
@@ -161,12 +154,7 @@ def keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
 def keep_rows(engine: Engine, rows: Any, spec: EvaluationSpec, by_cell: bool) -> Any:
     """Return the rows of a Poisson sample, on any engine: tables as `PoissonFilter.keep` has them.
 
-    Args:
-        engine: to run on.
-        rows: of the pool, which is gone over three times: for the strata, for the cells, and to
-            filter it.
-        spec: of the evaluation.
-        by_cell: see `PoissonFilter`.
+    The pool is gone over three times: for the strata, for the cells, and to filter its rows.
     """
     stratification = stratify(engine, rows, spec)
     cells = engine.map(rows, assign(spec, stratification))

@@ -18,7 +18,7 @@ from evalsampling.label_spaces.sets import Sets, probabilities_of_sets
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import LabelColumns, read_outputs, read_predictions, read_slices
 from evalsampling.pool.splits import WorkItem
-from evalsampling.preparation.local import pool_rows
+from evalsampling.preparation.plan import pool_rows
 from evalsampling.spec import EvaluationSpec, SystemSpec
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace

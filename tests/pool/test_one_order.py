@@ -12,7 +12,7 @@ from evalsampling import Evaluation, InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.one_order import orders_of
-from evalsampling.preparation.local import read_items
+from evalsampling.preparation.plan import read_items
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
 from tests.spec.specs import parse
