@@ -1,5 +1,6 @@
 """The files of a pool, wherever they are: on this machine or in an object store."""
 
+import contextlib
 import dataclasses
 import datetime
 import fnmatch
@@ -15,7 +16,14 @@ import pyarrow.fs
 
 from evalsampling.errors import InputError
 from evalsampling.storage import open_store
-from evalsampling.storage.filesystems import is_url, locate, one_line, open_file, readable
+from evalsampling.storage.filesystems import (
+    is_url,
+    locate,
+    one_line,
+    open_file,
+    readable,
+    unreadable,
+)
 
 _FLAT = "s3://"
 """Scheme of a store without folders: all objects with a common prefix are listed."""
@@ -107,6 +115,19 @@ def error_of_reading(file: StoredFile | None, error: InputError) -> InputError:
     if file is None or not has_changed(file, if_gone=False):  # That it is gone the error says.
         return error
     return changed_while_read(file.path)
+
+
+@contextlib.contextmanager
+def decodable(path: str) -> Iterator[None]:
+    """Turn whatever another package raises over a file into an `InputError` that names it."""
+    try:
+        yield
+    except InputError:
+        raise
+    except EOFError as error:
+        raise InputError(f"{path}: is cut short") from error
+    except Exception as error:
+        raise unreadable(path, error) from error
 
 
 def changed_while_read(path: str) -> InputError:

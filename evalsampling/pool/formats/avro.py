@@ -1,6 +1,5 @@
 """Avro files, read block by block."""
 
-import contextlib
 import io
 import itertools
 import operator
@@ -13,10 +12,10 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import first_unreadable, path_of, schema_of, value_in
-from evalsampling.pool.files import StoredFile
+from evalsampling.pool.files import StoredFile, decodable
 from evalsampling.pool.rendering import as_text
 from evalsampling.pool.splits import Contents
-from evalsampling.storage.filesystems import open_file, unreadable
+from evalsampling.storage.filesystems import open_file
 
 BATCH_ROWS = 1 << 16
 """Most rows of a batch."""
@@ -69,7 +68,7 @@ class Avro:
     def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Yield columns of all records, in batches that are no longer than a block."""
         row = 0
-        with open_file(file.path) as source, _readable(file.path):
+        with open_file(file.path) as source, decodable(file.path):
             stream = io.BufferedReader(source, _BUFFER_BYTES)
             blocks, _ = _opened(file.path, stream)
             _check_end(stream)
@@ -83,7 +82,7 @@ class Avro:
 
 def _opened(path: str, stream: Any) -> tuple[Any, list[Any]]:
     """Return the blocks of a stream, and the fields that their records have."""
-    with _readable(path):
+    with decodable(path):
         blocks: Any = fastavro.block_reader(stream)
     written = blocks.writer_schema
     if not isinstance(written, dict) or written["type"] != "record":
@@ -119,19 +118,6 @@ def _check_end(stream: io.BufferedReader) -> None:
     if stream.read(_MARKER_BYTES) != marker:
         raise EOFError
     stream.seek(begin)
-
-
-@contextlib.contextmanager
-def _readable(path: str) -> Iterator[None]:
-    """Turn a decoder's exception about broken bytes into an `InputError`."""
-    try:
-        yield
-    except InputError:
-        raise
-    except EOFError as error:
-        raise InputError(f"{path}: is cut short") from error
-    except Exception as error:
-        raise unreadable(path, error) from error
 
 
 def _type(written: Any) -> pa.DataType:

@@ -1,6 +1,5 @@
 """Tables of Apache Iceberg, planned and read by pyiceberg; their rows are imported once."""
 
-import contextlib
 import dataclasses
 import functools
 import re
@@ -10,16 +9,23 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
-from evalsampling.pool.arrow import column_of, nested_fields, plain, plain_type, with_fields
+from evalsampling.pool.arrow import (
+    beginnings,
+    column_of,
+    nested_fields,
+    plain,
+    plain_type,
+    with_fields,
+)
 from evalsampling.pool.conditions import CONTRARY, Filter, held
-from evalsampling.pool.files import StoredFile
+from evalsampling.pool.files import StoredFile, decodable
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.splits import Contents
 from evalsampling.pool.tables.base import location, stored_files
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
 from evalsampling.spec.where import ColumnName, Condition, IsNull, OneOf, Relation
-from evalsampling.storage.filesystems import one_line, unreadable
+from evalsampling.storage.filesystems import one_line
 
 _CATALOG = "default"
 """Name of a catalog whose properties stand in the spec without one; it is pyiceberg's own."""
@@ -119,28 +125,15 @@ class DataFile:
         from pyiceberg.io.pyarrow import ArrowScan
 
         table = _table_at(self.metadata)
-        columns, named = table.schemas()[self.schema], dict.fromkeys(schema.names)
-        heads = [
-            field.name for field in columns.fields
-            if any(name == field.name or name.startswith(f"{field.name}.") for name in named)
-        ]  # fmt: skip
+        columns = table.schemas()[self.schema]
+        named = {head for name in schema.names for head in (name, *beginnings(name))}
+        heads = [field.name for field in columns.fields if field.name in named]
         scan = ArrowScan(table.metadata, table.io, columns.select(*heads), AlwaysTrue())
         task = _tasks_by_path(self.metadata, self.snapshot)[self.path]
-        with _readable(file.path):
+        with decodable(file.path):
             for batch in scan.to_record_batches([task]):
                 made = [plain(column_of(batch, field.name)).cast(field.type) for field in schema]
                 yield pa.record_batch(made, schema.names)
-
-
-@contextlib.contextmanager
-def _readable(path: str) -> Iterator[None]:
-    """Turn whatever pyiceberg raises into an `InputError` that names a file."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:  # It has many of its own.
-        raise unreadable(path, error) from error
 
 
 @functools.lru_cache(maxsize=4)
@@ -148,7 +141,7 @@ def _table_at(metadata: str) -> Any:
     """Return a table as it is described somewhere, which no catalog has to be asked for."""
     from pyiceberg.table import StaticTable
 
-    with _readable(metadata):
+    with decodable(metadata):
         return StaticTable.from_metadata(metadata)
 
 
@@ -208,7 +201,7 @@ def _tasks(scan: Any, what: str) -> list[Any]:
     """Return what there is to read of a snapshot."""
     try:
         return list(scan.plan_files())
-    except Exception as error:  # As in `_readable`.
+    except Exception as error:  # It has many of its own.
         raise InputError(
             f"{what}: cannot be planned by pyiceberg: {one_line(error)}; where rows are deleted by "
             "their values, run CALL system.rewrite_data_files(table => ..., options => "
