@@ -45,7 +45,7 @@ def main() -> None:
 
 def _cut(pool: Path) -> Callable[[], list[float]]:
     """Return what cuts the edges of the scores in the pool's first file."""
-    from evalsampling.preparation.local import stratify_pool
+    from evalsampling.preparation.plan import stratify_pool
 
     first = min(pool.iterdir())
     return lambda: stratify_pool(_spec(first)).edges.tolist()

@@ -22,7 +22,7 @@ import tables
 from evalsampling import EvaluationSpec
 from evalsampling.measures import FBeta, Measure, Precision, Recall
 from evalsampling.measures.deviation import Deviation
-from evalsampling.preparation.local import read_cells, read_table, stratify_pool
+from evalsampling.preparation.plan import read_cells, read_table, stratify_pool
 from evalsampling.stats.inclusion import mix_evenly, water_fill
 from evalsampling.stats.outputs import Outputs
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from evalsampling import EvaluationSpec
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
-from evalsampling.preparation.local import stratify_pool
+from evalsampling.preparation.plan import stratify_pool
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler

@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.commands.prepare import Preparation
-from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.pool_file import PoolFile
+from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.preparation import plan
 from evalsampling.preparation.stratification import Stratification
 from tests.jobs import Job, Result, files_below, make_pool

@@ -18,6 +18,7 @@ from evalsampling.pipelines.running import parse_options
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.poisson import keep_rows, poisson_sample
 from evalsampling.preparation.shares import (
+    LOCAL,
     Merge,
     Piece,
     Rows,
@@ -26,7 +27,6 @@ from evalsampling.preparation.shares import (
     deal,
     groups_of,
 )
-from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import ExecutionContext
 from tests.contracts import sent

@@ -15,24 +15,21 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.labels.controls import Gold
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.columns import (
     missing_column,
     read_features,
     read_slices,
     required_columns,
 )
-from evalsampling.pool.pool_file import PoolFile
-from evalsampling.pool.scorer import Scorer
+from evalsampling.pool.one_order import orders_of
 from evalsampling.pool.source import pinned, planned_files
+from evalsampling.pool.stored_rows import Scorer
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
-from evalsampling.preparation.local import read_items, stratify
-from evalsampling.preparation.orders import count_orders
-from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign
-from evalsampling.preparation.shares import Rows
+from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign, read_items, stratify_rows
+from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stratification import what_scores_say
-from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.sections import nearest, unknown_keys
@@ -167,7 +164,7 @@ def _prepared(
     spec: EvaluationSpec, batches: Sequence[PoolBatch], catalog: Catalog | None
 ) -> tuple[list[str], str | None]:
     """Return what `prepare` would warn of, and say of the scores, were these the whole pool."""
-    stratification = stratify(batches, spec)
+    stratification = stratify_rows(batches, spec)
     cells = LOCAL.map(Rows(batches), assign(spec, stratification))
     sums, counts = LOCAL.run(cells, SUM_CELLS, COUNT_SLICES)
     check_slices(counts, spec.pool.slices)
@@ -176,7 +173,7 @@ def _prepared(
     table = stratification.table(sums)
     about = stratification.about_scores(spec, table) + stratification.about_features(spec)
     if sides_of(spec.pool.id) is not None:
-        pairs = (count_orders(batch, spec, 0) for batch in batches)
+        pairs = (orders_of(batch, spec, 0) for batch in batches)
         about += about_orders(functools.reduce(operator.add, pairs))
     return about, what_scores_say(spec, stratification, table)
 

@@ -13,7 +13,7 @@ from evalsampling.inference.label_likelihood import doubts, expected_likelihood
 from evalsampling.measures.build import Range, assumed_ranges, build_measures
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.source import pinned, unchanged
-from evalsampling.preparation.local import read_table_and_clusters, stratify_pool
+from evalsampling.preparation.plan import read_table_and_clusters, stratify_pool
 from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler

@@ -13,13 +13,12 @@ from evalsampling.commands.options import SpecOptions, flag, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import Gold
-from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.fingerprint import changes_of
-from evalsampling.pool.pool_file import PoolFile
-from evalsampling.pool.scorer import scored_item
+from evalsampling.pool.catalog import Catalog, PoolFile
+from evalsampling.pool.files import changes_of
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, GIVEN, HASH
+from evalsampling.pool.stored_rows import scored_item
 from evalsampling.pool.tables.spark import stored_in
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values

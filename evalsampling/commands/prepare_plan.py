@@ -9,16 +9,14 @@ import pyarrow as pa
 
 from evalsampling.commands.labels_at_hand import take_labels_at_hand
 from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
-from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.pool_file import PoolSource
+from evalsampling.pool.catalog import Catalog, PoolSource
 from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve
-from evalsampling.preparation.shares import Shares
+from evalsampling.preparation.shares import Shares, by_threads
 from evalsampling.preparation.stages import Engine, Stage, Step
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summary_columns
-from evalsampling.preparation.threads import by_threads
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.stats.cells import CellSums

@@ -11,7 +11,7 @@ from evalsampling.commands.result import Result
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.measures.build import build_measures
 from evalsampling.pool.source import pinned, unchanged
-from evalsampling.preparation.local import stratify_pool
+from evalsampling.preparation.plan import stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.simulate import simulate as repeat_evaluations

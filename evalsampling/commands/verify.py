@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.pool.fingerprint import changes_of
+from evalsampling.pool.files import changes_of
 from evalsampling.storage import Store, checksums_of
 from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.commits import unfinished

@@ -30,7 +30,7 @@ from evalsampling.pool.stored_columns import (
     outputs_of_columns,
 )
 from evalsampling.preparation.assignment import assign_cells
-from evalsampling.preparation.local import stratify
+from evalsampling.preparation.plan import stratify_rows
 from evalsampling.preparation.reserve import Reserve, check_unique, labelled
 from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.slices import Slices
@@ -178,7 +178,7 @@ class MemoryPool:
     @classmethod
     def prepare(cls, spec: EvaluationSpec, batch: PoolBatch) -> "MemoryPool":
         """Return the pool of one batch of rows, both passes made."""
-        stratification = stratify([batch], spec)
+        stratification = stratify_rows([batch], spec)
         cells = assign_cells(batch, spec, stratification)
         sums, counts = cells.sums(), cells.slice_counts()
         table = stratification.table(sums)

@@ -20,8 +20,8 @@ from evalsampling.labels.sinks import task_file, write_tasks
 from evalsampling.labels.tasks import ID, TASK, blind, make_batch, mask_key, task_name
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import Reject, check_votes
+from evalsampling.pool.batch import batches_of
 from evalsampling.pool.columns import hash_ids
-from evalsampling.pool.row_batches import batches_of
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import (
     CELL,

@@ -17,7 +17,7 @@ from evalsampling.evaluation.round_rows import LabelJoin
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
 from evalsampling.labels.vote import field_text, in_unicode, vote_of
 from evalsampling.labels.votes import Reject
-from evalsampling.pool.row_batches import mapping_of
+from evalsampling.pool.batch import mapping_of
 from evalsampling.pool.row_ids import as_text
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.labelled_counts import LabelledCounts

@@ -18,7 +18,7 @@ from evalsampling.measures.build import (
     check_measures,
 )
 from evalsampling.measures.comparisons import Comparison, MeanDifference
-from evalsampling.pool.verdicts import without_missing_score
+from evalsampling.pool.catalog import without_missing_score
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.spec import EvaluationSpec
@@ -31,7 +31,7 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 def load_spec(path: str | Path) -> EvaluationSpec:
     """Return the spec of a YAML file, checked together with the parts that it names.
 
-    If it names no score, its pool is looked into: see `pool.verdicts`.
+    If it names no score, its pool is looked into: see `pool.catalog`.
     """
     spec = without_missing_score(EvaluationSpec.load(path))
     try:

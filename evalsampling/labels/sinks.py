@@ -12,7 +12,7 @@ from evalsampling.errors import InputError
 from evalsampling.labels import label_studio, splink, vendor, workbook
 from evalsampling.labels.tasks import LINKED
 from evalsampling.labels.vote import Vote
-from evalsampling.pool.json_text import json_text
+from evalsampling.pool.rendering import json_text
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.sink import SINKS
 from evalsampling.storage.filesystems import naming

@@ -2,8 +2,10 @@
 
 import contextlib
 import dataclasses
+import functools
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +14,19 @@ import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import (
+    column_of,
     first_unreadable,
     is_bytes,
     is_number,
     is_text,
+    nested_fields,
+    path_field,
     plain,
+    there_are,
+    value_in,
     without_views,
 )
 from evalsampling.pool.files import error_of_reading
-from evalsampling.pool.nested import column_of, nested_fields, there_are
 from evalsampling.pool.numbers import NO_THRESHOLDS, finite, placed
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.row_ids import joined
@@ -71,6 +77,11 @@ class PoolBatch:
         """Return the numbers in the file of rows of this batch."""
         return self.first_row + rows if self.kept is None else self.kept[rows]
 
+    def take(self, places: IntArray) -> "PoolBatch":
+        """Return some rows of this batch, ascending, with their numbers in the file."""
+        rows = self.rows.take(pa.array(places))
+        return dataclasses.replace(self, rows=rows, kept=self.row_numbers(places))
+
     def refuse(self, column: str, wrong: BoolArray, problem: Callable[[int], str]) -> None:
         """Raise the error of the first wrong value of a column, if one is."""
         if wrong.any():
@@ -97,14 +108,23 @@ class PoolBatch:
         if is_bytes(column.type):
             with contextlib.suppress(pa.ArrowInvalid):  # Others are no text.
                 column = column.cast(pa.large_string())
-        if not _is_utf8(column):
-            raise self._not_utf8(name, column, np.arange(len(column)))
-        return column
+        return self._made(name, column, _checked, lambda *_: "text that is not UTF-8")
 
-    def _not_utf8(self, name: str, column: pa.Array, rows: IntArray) -> InputError:
-        """Return the error of the first value that is not UTF-8; values are of these rows."""
-        first = first_unreadable(lambda end: column.slice(0, end).validate(full=True), len(column))
-        return self.error(name, int(rows[first]), "text that is not UTF-8")
+    def _made(
+        self,
+        name: str,
+        column: pa.Array,
+        make: Callable[[pa.Array], pa.Array],
+        problem: Callable[[pa.Scalar, Exception], str],
+        rows: IntArray | None = None,
+    ) -> pa.Array:
+        """Return what Arrow makes of a column, or of values of some rows, or the first error."""
+        try:
+            return make(column)
+        except pa.ArrowInvalid as error:
+            first = first_unreadable(lambda end: make(column.slice(0, end)), len(column))
+            row = first if rows is None else int(rows[first])
+            raise self.error(name, row, problem(column[first], error)) from error
 
     def _stored(self, name: str) -> pa.Array:
         column = column_of(self.rows, name)
@@ -120,14 +140,10 @@ class PoolBatch:
         Only these values are decoded; nulls stay.
         """
         values = self._of_pool(name, plain(self._stored(name).take(pa.array(rows))))
-        if not _is_utf8(values):
-            raise self._not_utf8(name, values, rows)
-        try:
-            return rendered(values)
-        except pa.ArrowInvalid as error:
-            first = first_unreadable(lambda end: rendered(values.slice(0, end)), len(values))
-            problem = f"cannot be shown: {one_line(error)}"
-            raise self.error(name, int(rows[first]), problem) from error
+        self._made(name, values, _checked, lambda *_: "text that is not UTF-8", rows)
+        return self._made(
+            name, values, rendered, lambda _, error: f"cannot be shown: {one_line(error)}", rows
+        )
 
     def _of_pool(self, name: str, values: pa.Array) -> pa.Array:
         """Return numbers of a file with the type that they have in all files of the pool."""
@@ -180,23 +196,16 @@ class PoolBatch:
 
     def as_floats(self, name: str, whole: pa.Array) -> pa.Array:
         """Return whole numbers, or floats, as float64, each exactly."""
-        try:
-            return whole.cast(pa.float64())
-        except pa.ArrowInvalid as error:
-            exact = 1 << np.finfo(np.float64).nmant + 1
-            large = [not -exact <= (value or 0) <= exact for value in whole.to_pylist()]
-            row = large.index(True)
-            problem = f"has no float64 of its own, got {whole[row].as_py()}"
-            raise self.error(name, row, f"a whole number beyond {exact:,} {problem}") from error
+        exact = 1 << np.finfo(np.float64).nmant + 1
+        problem = f"a whole number beyond {exact:,} has no float64 of its own, got "
+        as_float = functools.partial(pc.cast, target_type=pa.float64())
+        return self._made(name, whole, as_float, lambda value, _: f"{problem}{value.as_py()}")
 
     def parsed(self, name: str, text: pa.Array, kind: pa.DataType, what: str) -> pa.Array:
         """Return what text stands for."""
-        try:
-            return text.cast(kind)
-        except pa.ArrowInvalid as error:
-            row = first_unreadable(lambda end: text.slice(0, end).cast(kind), len(text))
-            shown = reprlib.repr(text[row].as_py())
-            raise self.error(name, row, f"must be {what}, got {shown}") from error
+        parse = functools.partial(pc.cast, target_type=kind)
+        problem = f"must be {what}, got "
+        return self._made(name, text, parse, lambda value, _: problem + reprlib.repr(value.as_py()))
 
     def ids(self, name: IdColumns) -> pa.Array:
         """Return the ids, checked to be integers or strings without nulls."""
@@ -209,12 +218,9 @@ class PoolBatch:
         if not is_number(kind):
             way_out = "; write them as text" * is_bytes(kind)
             raise self.error(name, 0, f"ids must be integers or strings, got type {kind}{way_out}")
-        try:
-            return column.cast(pa.int64())
-        except pa.ArrowInvalid as error:
-            row = first_unreadable(lambda end: column.slice(0, end).cast(pa.int64()), len(column))
-            problem = f"ids must be integers or strings, got {column[row].as_py()}"
-            raise self.error(name, row, f"{problem}; write them as text") from error
+        whole = functools.partial(pc.cast, target_type=pa.int64())
+        problem = "ids must be integers or strings, got {}; write them as text"
+        return self._made(name, column, whole, lambda value, _: problem.format(value.as_py()))
 
     def id_texts(self, names: Sequence[str]) -> pa.Array:
         """Return ids of several columns as if all were text, as a file without types has."""
@@ -232,12 +238,81 @@ def whole_number_texts(column: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(lower, "false"), "0", held)
 
 
-def _is_utf8(column: pa.Array) -> bool:
-    """Tell whether a column, if it is text, is UTF-8 throughout: Parquet does not make sure."""
-    if not is_text(column.type):
-        return True
-    try:
+def _checked(column: pa.Array) -> pa.Array:
+    """Return a column, if it is text checked to be UTF-8: Parquet does not make sure."""
+    if is_text(column.type):
         column.validate(full=True)
-    except pa.ArrowInvalid:
-        return False
-    return True
+    return column
+
+
+BATCHES = (PoolBatch, pa.RecordBatch, pa.Table)
+"""Types of rows that are batches already."""
+
+
+def mapping_of(row: Any) -> Mapping[str, Any]:
+    """Return a row as a mapping from names of columns to values."""
+    if isinstance(row, Mapping):
+        return row
+    named = getattr(row, "as_dict", None) or getattr(row, "_asdict", None)
+    if named is None:
+        raise InputError(f"a row is a mapping or a named tuple, got {type(row).__name__}")
+    return dict(named())
+
+
+def batches_of(rows: Sequence[Any], columns: Sequence[str], source: str) -> Iterator[PoolBatch]:
+    """Yield batches of the given rows, in order."""
+    single: list[Mapping[str, Any]] = []
+    for row in rows:
+        if isinstance(row, BATCHES):
+            yield from _whole(row, source)
+        else:
+            single.append(mapping_of(row))
+    if single:
+        yield PoolBatch(_record_batch(single, columns, source), source)
+
+
+def halves(rows: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return rows, given one by one or in batches, in two parts; none if there is only one row."""
+    if len(rows) > 1:
+        return [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
+    row, middle = rows[0], len(rows[0]) // 2 if isinstance(rows[0], BATCHES) else 0
+    if not middle:
+        return []
+    if isinstance(row, PoolBatch):
+        row = row.rows
+    return [[row.slice(0, middle)], [row.slice(middle)]]
+
+
+def _whole(batch: Any, source: str) -> Iterator[PoolBatch]:
+    if isinstance(batch, PoolBatch):
+        yield batch
+    elif isinstance(batch, pa.RecordBatch):
+        yield PoolBatch(batch, source)
+    else:
+        for part in batch.combine_chunks().to_batches():
+            yield PoolBatch(part, source)
+
+
+def _record_batch(
+    rows: Sequence[Mapping[str, Any]], columns: Sequence[str], source: str
+) -> pa.RecordBatch:
+    arrays, of = {}, f"{source}: " if source else ""
+    for name in columns:
+        field, head = path_field(name.split("."), pa.null()), name.partition(".")[0]
+        for place, row in enumerate(rows):
+            if name not in row and head not in row:
+                raise InputError(
+                    f"{of}column {name!r} is missing in row {place}; there are: "
+                    f"{', '.join(map(str, row)) or 'none'}"
+                )
+        arrays[name] = _column([value_in(row, field) for row in rows], f"{of}column {name!r}")
+    return pa.record_batch(arrays)
+
+
+def _column(values: Sequence[Any], name: str) -> pa.Array:
+    errors = pa.ArrowException, OverflowError
+    try:
+        return pa.array(values)
+    except errors as error:
+        row = first_unreadable(lambda end: pa.array(values[:end]), len(values), errors)
+        raise InputError(f"{name}, row {row}: {one_line(error)}") from error

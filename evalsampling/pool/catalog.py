@@ -1,40 +1,242 @@
-"""The files of a pool, checked against each other and cut into work items."""
+"""The files of a pool, checked against each other and cut into work items.
+
+Files that are not Parquet are imported into Parquet once.
+"""
 
 import dataclasses
 import functools
-from collections.abc import Collection, Iterator
+import hashlib
+import itertools
+import json
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.pool.arrow import are_alike, is_text, there_are, unified
+from evalsampling.pool.columns import missing_column, number_columns, required_columns
 from evalsampling.pool.conditions import Filter
-from evalsampling.pool.files import at_once, changed_while_read
-from evalsampling.pool.fingerprint import fingerprint_of, hash_of_blocks
-from evalsampling.pool.formats.registry import format_of
+from evalsampling.pool.files import (
+    StoredFile,
+    at_once,
+    changed_while_read,
+    error_of_reading,
+    fingerprint_of,
+    hash_of_blocks,
+)
+from evalsampling.pool.formats.parquet import Parquet
+from evalsampling.pool.formats.registry import PARQUET, format_of, inspect, kind_of
+from evalsampling.pool.layout import Import, Layout, PlannedFile
 from evalsampling.pool.one_order import LeftOut
-from evalsampling.pool.pool_file import PoolFile, PoolSource, common_schema, scratch_directory
-from evalsampling.pool.source import check_same, keeps_nothing
-from evalsampling.pool.splits import Split, WorkItem
+from evalsampling.pool.source import check_same, keeps_nothing, planned_files
+from evalsampling.pool.splits import Contents, WorkItem
+from evalsampling.pool.stored_rows import as_row_groups, store_batches
+from evalsampling.pool.tables.spark import is_stored
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.pool import PoolSpec
+from evalsampling.spec.where import columns_of
+from evalsampling.storage import open_store
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolFile:
+    """One file of a pool and its contents."""
+
+    stored: StoredFile  # path and size
+    contents: Contents  # what it holds, with the columns of the pool
+    blocks: str  # see `files.hash_of_blocks`; empty of a file that nobody reads
+    path: str  # of the Parquet file that its rows are read from: its own, unless it was imported
+    # what becomes of the columns of the file; None if they are those of the pool
+    layout: Layout | None = None
+    called: str | None = None  # what messages call it; None for its path
+
+    @classmethod
+    def head(cls, file: PlannedFile) -> "PoolFile":
+        """Return a file with its columns, without reading its rows."""
+        contents, layout = inspect(file)
+        return cls(file.stored, contents, "", file.stored.path, layout, file.called)
+
+    @classmethod
+    def inspect(cls, file: PlannedFile) -> "PoolFile":
+        """Return a file with its columns and splits; its rows are imported if it is not Parquet."""
+        blocks = hash_of_blocks(file.stored)
+        if file.to_import is None:
+            return dataclasses.replace(cls.head(file), blocks=blocks)
+        path = _imported(file, blocks)
+        copy = dataclasses.replace(
+            file, stored=dataclasses.replace(file.stored, path=path), kind=None
+        )
+        contents, layout = inspect(copy)
+        contents = dataclasses.replace(contents, warning=file.to_import.warning)
+        return cls(file.stored, contents, blocks, path, layout, file.called)
+
+    def read(self, schema: pa.Schema) -> pa.Schema:
+        """Return those of some columns that are read of the file: its path has the others."""
+        in_path = () if self.layout is None else self.layout.fixed
+        return pa.schema([field for field in schema if field.name not in in_path])
+
+
+def _imported(file: PlannedFile, blocks: str) -> str:
+    """Return the Parquet file with the rows of another file; it is written unless it is there.
+
+    Its name is a hash of all that is known of the file and of its columns. It comes in as a whole,
+    so whoever finds it reads what he would have written.
+    """
+    kind = kind_of(file)
+    assert file.to_import is not None
+    assert not isinstance(kind, Parquet)
+    directory, schema = file.to_import.directory, file.to_import.schema
+    facts = json.dumps([dataclasses.asdict(file.stored), blocks, str(schema), str(file.kind)])
+    name = f"{hashlib.sha256(facts.encode()).hexdigest()}.parquet"
+    store = open_store(directory)
+    if not store.exists(name):
+        store.make()
+        batches = as_row_groups(kind.read(file.stored, schema))
+        empty = pa.schema([(field.name, field.type) for field in schema])
+        try:
+            for _ in store_batches(batches, directory, name, empty=empty):
+                pass
+        except InputError as error:
+            raise error_of_reading(file.stored, error) from error
+    return store.url(name)
+
+
+def check_one_format(files: Sequence[PlannedFile]) -> bool:
+    """Check that files have one format; return whether it is Parquet."""
+    if files[0].kind is not None:
+        return False
+    first = files[0].stored.path
+    for file in files:
+        if format_of(file.stored.path) is not format_of(first):
+            raise InputError(
+                f"{file.stored.path}: another format than {first}; "
+                "a pool has files of one format; name them by a pattern, as folder/*.parquet"
+            )
+    return format_of(first) is PARQUET
+
+
+def common_schema(files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Schema:
+    """Return the columns that a spec names, with types that hold in every file.
+
+    With a scorer all columns that the files have are read, for it may want any of them.
+    """
+    inferred = format_of(files[0].path).inferred
+    names = [*required_columns(spec), *columns_of(spec.pool.condition)]
+    if spec.pool.scorer:
+        wide = files if inferred else files[:1]
+        names = [name for file in wide for name in file.contents.schema.names]
+    fields = []
+    for name in dict.fromkeys(names):
+        nested = (file.contents.with_field(name) for file in files if "." in name)
+        # What column it is a field of, if it is one.
+        own = next((schema.field(name) for schema in nested if name in schema.names), None)
+        kind = _common_type(name, files, spec, inferred)
+        fields.append(pa.field(name, kind, metadata=own and own.metadata))
+    return pa.schema(fields)
+
+
+def _common_type(
+    name: str, files: Sequence[PoolFile], spec: EvaluationSpec, inferred: bool
+) -> pa.DataType:
+    """Return the type that a column has in all files; some may lack it if columns are inferred."""
+    common, first = pa.null(), files[0].stored.path
+    anywhere = any(name in file.contents.with_field(name).names for file in files)
+    for file in files:
+        schema, path = file.contents.with_field(name), file.stored.path
+        if name not in schema.names:
+            if inferred and anywhere:
+                continue
+            names = there_are(name, schema.names, file.contents.fields.names)
+            hint = missing_column(name, spec)
+            raise InputError(f"{path}: column {name!r} is missing; {names}{hint}")
+        if schema.names.count(name) > 1:
+            raise InputError(f"{path}: column {name!r} is there twice")
+        own = schema.field(name).type
+        alike = inferred or file is files[0] or are_alike(own, common)
+        both = unified(own, common) if alike else None
+        if both is None:
+            raise InputError(
+                f"{path}: column {name!r} has type {own}, but {common} in {first}; "
+                "write it with one type in all files"
+            )
+        common = both
+    if not inferred:
+        return common
+    # What was seen may be whole by chance, or null. BigQuery writes whole numbers as text.
+    if name in number_columns(spec) and not is_text(common):
+        return pa.float64()
+    return pa.string() if common == pa.null() else common
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolSource:
+    """The files of the pool of a spec, and where those are imported to that are not Parquet."""
+
+    spec: EvaluationSpec
+    directory: str
+
+    def files(self) -> list[PlannedFile]:
+        """Return the files to read, with the types that columns have in all of them."""
+        planned = planned_files(self.spec.pool)
+        if check_one_format(planned):
+            return planned
+        heads = at_once(PoolFile.head, planned)
+        # A file without rows may have no columns.
+        seen = [head for head in heads if head.contents.schema.names]
+        schema = common_schema(seen, self.spec) if seen else pa.schema([])
+        return [
+            dataclasses.replace(
+                file, to_import=Import(self.directory, head.read(schema), head.contents.warning)
+            )
+            for file, head in zip(planned, heads, strict=True)
+        ]
+
+
+@functools.cache
+def _scratch() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder that is there until this process ends."""
+    return tempfile.TemporaryDirectory(prefix="evalsampling-")
+
+
+def scratch_directory() -> str:
+    """Return where files are imported to by commands that have no workspace."""
+    return _scratch().name
+
+
+def without_missing_score(spec: EvaluationSpec) -> EvaluationSpec:
+    """Return a spec that names no score, with what is predicted for strata if its pool has none.
+
+    Any other spec is returned as it is, and so is one whose pool cannot be looked into yet.
+    """
+    pool = spec.pool
+    if not pool.assumes_score or is_stored(pool):
+        return spec
+    try:
+        has_score = any(pool.score in names for names in _columns(spec))
+    except InputError:
+        return spec  # What reads the pool tells of that.
+    return spec if has_score else spec.of_verdicts
+
+
+def _columns(spec: EvaluationSpec) -> Iterator[list[str]]:
+    """Yield the columns of files; of one alone where a format writes down which there are."""
+    files = planned_files(spec.pool)
+    every = format_of(files[0].stored.path).inferred
+    for file in itertools.islice(files, None if every else 1):
+        yield PoolFile.head(file).contents.schema.names
 
 
 @dataclasses.dataclass(frozen=True)
 class Catalog:
-    """The files of a pool, all of one format, and the types of their columns.
+    """The files of a pool, all of one format, and the types of their columns."""
 
-    Attributes:
-        files: ordered by path; none of a pool that was in memory.
-        schema: columns that are read, and the types they have in every file.
-        where: which of the rows there are; None for all.
-        left_out: rows of pairs that are there in the other order, where orders say nothing.
-    """
-
-    files: tuple[PoolFile, ...]
-    schema: pa.Schema
-    where: Filter | None = None
+    files: tuple[PoolFile, ...]  # ordered by path; none of a pool that was in memory
+    schema: pa.Schema  # columns that are read, and the types they have in every file
+    where: Filter | None = None  # which of the rows there are; None for all
+    # rows of pairs that are there in the other order, where orders say nothing
     left_out: LeftOut = LeftOut()
 
     @classmethod
@@ -84,29 +286,25 @@ class Catalog:
     def items(self) -> Iterator[WorkItem]:
         """Work items: one for each split of each file that may have a row that is wanted."""
         for number, file in enumerate(self.files):
-            first_row = 0
+            first_row, path = 0, file.stored.path
             for split in file.contents.splits:
                 if split.wanted:
-                    item = self._item(number, file, split, first_row)
+                    item = WorkItem(
+                        path=file.path,
+                        begin=split.begin,
+                        end=split.end,
+                        rows=split.rows,
+                        schema=self.schema,
+                        untyped=format_of(path).untyped,
+                        file=number,
+                        origin=file.called or path,
+                        first_row=first_row,
+                        stored=file.stored,
+                        layout=file.layout,
+                        where=self.where,
+                    )
                     yield dataclasses.replace(item, where=self.left_out.selection(item))
                 first_row += split.rows
-
-    def _item(self, number: int, file: PoolFile, split: Split, first_row: int) -> WorkItem:
-        path = file.stored.path
-        return WorkItem(
-            path=file.path,
-            begin=split.begin,
-            end=split.end,
-            rows=split.rows,
-            schema=self.schema,
-            untyped=format_of(path).untyped,
-            file=number,
-            origin=file.called or path,
-            first_row=first_row,
-            stored=file.stored,
-            layout=file.layout,
-            where=self.where,
-        )
 
     @property
     def fingerprint(self) -> list[dict[str, Any]]:

@@ -6,7 +6,6 @@ import decimal
 import fractions
 import functools
 import math
-import operator as operators
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -38,11 +37,6 @@ from evalsampling.spec.where import (
 _COMPARE: Mapping[str, Callable[..., pa.Array]] = {
     "=": pc.equal, "!=": pc.not_equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater,
     ">=": pc.greater_equal,
-}  # fmt: skip
-
-_EXACTLY: Mapping[str, Callable[[Any, Any], bool]] = {
-    "=": operators.eq, "!=": operators.ne, "<": operators.lt, "<=": operators.le,
-    ">": operators.gt, ">=": operators.ge,
 }  # fmt: skip
 
 CONTRARY = {"=": "!=", "!=": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -104,9 +98,7 @@ class Filter:
         mask = pc.fill_null(held(self.condition, functools.partial(_mask, batch)), False)
         if pc.all(mask).as_py():
             return batch
-        places = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
-        numbers = batch.row_numbers(places)
-        return dataclasses.replace(batch, rows=batch.rows.filter(mask), kept=numbers)
+        return batch.take(np.flatnonzero(mask.to_numpy(zero_copy_only=False)))
 
 
 Leaf = Callable[[Relation | OneOf | IsNull, bool], Any]
@@ -142,11 +134,9 @@ def _mask(batch: PoolBatch, part: Relation | OneOf | IsNull, negated: bool) -> p
         mask = _of_columns(batch, part.column, part.operator, part.value.name)
     else:
         column = batch.any_column(part.column)
-        if is_text(column.type) and type(part.value) in (int, decimal.Decimal):
-            mask = _texts_compared(batch, part.column, column, part.operator, part.value)
+        if is_text(column.type) and not isinstance(part.value, str):
+            mask = _parsed(batch, part.column, column, part.operator, part.value)
         else:
-            if is_text(column.type) and not isinstance(part.value, str):
-                column = _parsed(batch, part.column, column, part.value)
             mask = _compared(column, column.type, part.operator, part.value)
     return pc.invert(mask) if negated else mask
 
@@ -269,20 +259,19 @@ def _beyond(column: Any, operator: str, above: bool) -> Any:
 
 def _of_columns(batch: PoolBatch, left: str, operator: str, right: str) -> pa.Array:
     """Return how a column compares with another, exactly."""
-    sides = {name: batch.any_column(name) for name in (left, right)}
-    kinds = [side.type for side in sides.values()]
+    names = left, right
+    sides = [batch.any_column(name) for name in names]
+    kinds = [side.type for side in sides]
     if any(map(pa.types.is_null, kinds)):
         return pa.nulls(len(batch), pa.bool_())
     if any(map(pa.types.is_floating, kinds)):
-        sides = {name: batch.as_floats(name, side) for name, side in sides.items()}
-    elif all(map(is_text, kinds)):
-        sides = {name: side.cast(pa.large_string()) for name, side in sides.items()}
-    elif all(map(pa.types.is_date, kinds)):
-        sides = {name: side.cast(pa.date32()) for name, side in sides.items()}
-    elif any(kind != kinds[0] for kind in kinds):
-        common = _common_decimal(*kinds)
-        sides = {name: _decimals(side).cast(common) for name, side in sides.items()}
-    return _COMPARE[operator](sides[left], sides[right])
+        sides = [batch.as_floats(name, side) for name, side in zip(names, sides, strict=True)]
+    elif all(map(is_text, kinds)) or all(map(pa.types.is_date, kinds)):
+        common = pa.large_string() if is_text(kinds[0]) else pa.date32()
+        sides = [side.cast(common) for side in sides]
+    elif kinds[0] != kinds[1]:
+        sides = [_decimals(side).cast(_common_decimal(*kinds)) for side in sides]
+    return _COMPARE[operator](*sides)
 
 
 def _decimals(column: pa.Array) -> pa.Array:
@@ -300,27 +289,27 @@ def _as_decimal(kind: pa.DataType) -> pa.DataType:
     return _NANOSECONDS if pa.types.is_timestamp(kind) else _WHOLE
 
 
-def _common_decimal(first: pa.DataType, second: pa.DataType) -> pa.DataType | None:
+def _common_decimal(*kinds: pa.DataType) -> pa.DataType | None:
     """Return the type of decimals that holds the values of two types; None if there is none."""
-    kinds = _as_decimal(first), _as_decimal(second)
-    scale = max(kind.scale for kind in kinds)
-    digits = scale + max(kind.precision - kind.scale for kind in kinds)
+    made = [_as_decimal(kind) for kind in kinds]
+    scale = max(kind.scale for kind in made)
+    digits = scale + max(kind.precision - kind.scale for kind in made)
     return pa.decimal256(digits, scale) if digits <= _MOST_DIGITS else None
 
 
-def _are_exact(first: pa.DataType, second: pa.DataType) -> bool:
+def _are_exact(*kinds: pa.DataType) -> bool:
     """Tell whether values of two types that mean the same can be compared without rounding."""
-    kinds = first, second
     if any(map(pa.types.is_decimal, kinds)) and any(map(pa.types.is_floating, kinds)):
         return False
     is_stepwise = all(any(belongs(kind) for belongs in _STEPWISE) for kind in kinds)
-    return first == second or not is_stepwise or _common_decimal(first, second) is not None
+    return not is_stepwise or kinds[0] == kinds[1] or _common_decimal(*kinds) is not None
 
 
-def _texts_compared(
-    batch: PoolBatch, name: str, column: pa.Array, operator: str, value: Any
-) -> pa.Array:
-    """Return how numbers written as text compare with one: whole ones exactly, others as floats."""
+def _parsed(batch: PoolBatch, name: str, column: pa.Array, operator: str, value: Any) -> pa.Array:
+    """Return how what texts stand for compares with a literal: whole numbers among them exactly."""
+    if type(value) not in (int, decimal.Decimal):
+        kind, what = _meant(value)
+        return _compared(batch.parsed(name, column, kind, what), kind, operator, value)
     try:
         return _compared(column.cast(pa.int64()), pa.int64(), operator, value)
     except pa.ArrowInvalid:
@@ -328,20 +317,20 @@ def _texts_compared(
     mask = _compared(floats, pa.float64(), operator, value)
     is_whole = pc.match_substring_regex(column, "^[+-]?[0-9]+$")
     close = pc.fill_null(pc.and_(is_whole, pc.equal(floats, float(value))), False)
-    texts = column.filter(close).to_pylist()
-    exact = [_EXACTLY[operator](decimal.Decimal(text), value) for text in texts]
-    return pc.replace_with_mask(mask, close, pa.array(exact, pa.bool_()))
+    signs = [decimal.Decimal(text).compare(value) for text in column.filter(close).to_pylist()]
+    exact = _COMPARE[operator](pa.array(map(int, signs), pa.int8()), pa.scalar(0, pa.int8()))
+    return pc.replace_with_mask(mask, close, exact)
 
 
-def _parsed(batch: PoolBatch, name: str, column: pa.Array, value: Value) -> pa.Array:
-    """Return what texts stand for, where they are compared with a truth value, date or time."""
+def _meant(value: Value) -> tuple[pa.DataType, str]:
+    """Return what texts are read as that are compared with a truth value, date or time."""
     if isinstance(value, bool):
-        return batch.parsed(name, column, pa.bool_(), "true or false")
-    if isinstance(value, datetime.datetime):
-        if value.tzinfo is not None:
-            return batch.parsed(name, column, pa.timestamp("us", "UTC"), "a time with its zone")
-        return batch.parsed(name, column, pa.timestamp("us"), "a time without a zone")
-    return batch.parsed(name, column, pa.date32(), "a date")
+        return pa.bool_(), "true or false"
+    if not isinstance(value, datetime.datetime):
+        return pa.date32(), "a date"
+    if value.tzinfo is None:
+        return pa.timestamp("us"), "a time without a zone"
+    return pa.timestamp("us", "UTC"), "a time with its zone"
 
 
 def _settled(condition: Condition, types: Mapping[str, pa.DataType], untyped: bool) -> Condition:
@@ -351,10 +340,8 @@ def _settled(condition: Condition, types: Mapping[str, pa.DataType], untyped: bo
         return _literal(types[name], name, operator, value, untyped)
 
     match condition:
-        case AllOf(parts):
-            return AllOf(tuple(_settled(part, types, untyped) for part in parts))
-        case AnyOf(parts):
-            return AnyOf(tuple(_settled(part, types, untyped) for part in parts))
+        case AllOf(parts) | AnyOf(parts):
+            return type(condition)(tuple(_settled(part, types, untyped) for part in parts))
         case Not(part):
             return Not(_settled(part, types, untyped))
         case OneOf(column, values):
@@ -402,16 +389,11 @@ def _literal(
         value, given = datetime.datetime(value.year, value.month, value.day), "time"
     if given != wanted or (wanted == "truth" and operator not in ("=", "!=")):
         raise InputError(f"{KEY}: {name} {operator} {_shown(value)}: the column has type {kind}")
-    return _in_zone(name, kind, value) if wanted == "time" else value
-
-
-def _in_zone(name: str, kind: pa.DataType, value: datetime.datetime) -> datetime.datetime:
-    """Return a point of time as a column has them: in UTC, or without a zone."""
-    if kind.tz is None and value.tzinfo is not None:
+    if isinstance(value, datetime.datetime) and kind.tz is None and value.tzinfo is not None:
         raise InputError(f"{KEY}: column {name!r} has no time zone, {value} has")
-    if kind.tz is None:
-        return value
-    return value if value.tzinfo is not None else value.replace(tzinfo=datetime.UTC)
+    if isinstance(value, datetime.datetime) and kind.tz is not None and value.tzinfo is None:
+        return value.replace(tzinfo=datetime.UTC)
+    return value
 
 
 def _kind(kind: pa.DataType) -> str:

@@ -1,11 +1,13 @@
 """The files of a pool, wherever they are: on this machine or in an object store."""
 
+import contextlib
 import dataclasses
 import datetime
 import fnmatch
+import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -14,7 +16,14 @@ import pyarrow.fs
 
 from evalsampling.errors import InputError
 from evalsampling.storage import open_store
-from evalsampling.storage.filesystems import is_url, locate, one_line, readable
+from evalsampling.storage.filesystems import (
+    is_url,
+    locate,
+    one_line,
+    open_file,
+    readable,
+    unreadable,
+)
 
 _FLAT = "s3://"
 """Scheme of a store without folders: all objects with a common prefix are listed."""
@@ -30,23 +39,17 @@ _Seen = TypeVar("_Seen")
 
 @dataclasses.dataclass(frozen=True)
 class StoredFile:
-    """Path, size and version of a file, as a listing shows them.
+    """Path, size and version of a file, as a listing shows them."""
 
-    Attributes:
-        path: absolute, or with the scheme of its store: ``gs://bucket/object``.
-        size: bytes.
-        modified: when an object of a store was last written, in UTC; None for files of this
-            machine, whose times change when they are copied.
-        generation: of an object in Google Cloud Storage, instead: another one if it is written
-            again.
-        written: when a file of this machine was last written, in nanoseconds since 1970. It tells
-            whether a file changes while a command reads it, and nothing beyond that.
-    """
-
-    path: str
-    size: int
+    path: str  # absolute, or with the scheme of its store: ``gs://bucket/object``
+    size: int  # bytes
+    # when an object of a store was last written, in UTC; None for files of this machine, whose
+    # times change when they are copied
     modified: str | None = None
+    # of an object in Google Cloud Storage, instead: another one if it is written again
     generation: int | None = None
+    # when a file of this machine was last written, in nanoseconds since 1970. It tells whether a
+    # file changes while a command reads it, and nothing beyond that.
     written: int | None = None
 
 
@@ -99,13 +102,32 @@ def at_once(look: Callable[[_File], _Seen], files: Iterable[_File]) -> list[_See
         return list(requests.map(look, files))
 
 
+def has_changed(file: StoredFile, if_gone: bool = True) -> bool:
+    """Tell whether a file is not as it was, or, unless told otherwise, cannot be looked at."""
+    try:
+        return find_file(file.path) != file
+    except InputError:
+        return if_gone
+
+
 def error_of_reading(file: StoredFile | None, error: InputError) -> InputError:
     """Return the error of reading a file: that it has changed, if it has, else a given one."""
+    if file is None or not has_changed(file, if_gone=False):  # That it is gone the error says.
+        return error
+    return changed_while_read(file.path)
+
+
+@contextlib.contextmanager
+def decodable(path: str) -> Iterator[None]:
+    """Turn whatever another package raises over a file into an `InputError` that names it."""
     try:
-        changed = file is not None and find_file(file.path) != file
-    except InputError:  # It is gone, which the error says, or cannot be looked at.
-        changed = False
-    return changed_while_read(file.path) if file is not None and changed else error
+        yield
+    except InputError:
+        raise
+    except EOFError as error:
+        raise InputError(f"{path}: is cut short") from error
+    except Exception as error:
+        raise unreadable(path, error) from error
 
 
 def changed_while_read(path: str) -> InputError:
@@ -196,3 +218,49 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
             stands_for and _matches(names[1:], patterns)
         )
     return stands_for and fnmatch.fnmatchcase(name, pattern) and _matches(names[1:], patterns[1:])
+
+
+_BLOCKS, _BLOCK_BYTES = 4, 1 << 16
+
+
+def fingerprint_of(file: StoredFile, blocks: str) -> dict[str, Any]:
+    """Return path, size, hash of blocks and, in a store, version of a file, as they are known."""
+    facts = dataclasses.asdict(file) | {"blocks": blocks}
+    del facts["written"]  # A copy has another.
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def hash_of_blocks(file: StoredFile) -> str:
+    """Return the SHA-256 of four blocks of a file, of 64 KiB each, from its begin to its end.
+
+    A smaller file is hashed as a whole. It tells files apart that have the same size.
+    """
+    digest, last = hashlib.sha256(), max(file.size - _BLOCK_BYTES, 0)
+    with readable(file.path), open_file(file.path) as source:
+        for place in range(_BLOCKS):
+            source.seek(last * place // (_BLOCKS - 1))
+            digest.update(source.read(_BLOCK_BYTES))
+    return digest.hexdigest()
+
+
+def what_became_of(then: Mapping[str, Any]) -> str | None:
+    """Return how a file of a pool differs from its fingerprint, None if it does not."""
+    stored = find_file(then["path"])
+    if stored.size != then["size"]:
+        return f"has {stored.size} bytes in place of {then['size']}"
+    now = fingerprint_of(stored, hash_of_blocks(stored))
+    return "has changed" if now != then else None
+
+
+def changes_of(pool: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, ...]]:
+    """Return a line for each file of a pool that has changed, and for each that cannot be read."""
+    changed, absent = [], []
+    for file in pool:
+        try:
+            wrong = what_became_of(file)
+        except InputError as error:
+            absent.append(" ".join(str(error).split()))
+        else:
+            if wrong is not None:
+                changed.append(f"{file['path']}: the pool's file {wrong} since it was prepared")
+    return changed, tuple(absent)

@@ -15,8 +15,14 @@ import pyarrow as pa
 import pyarrow.interchange
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import plain, without_views
-from evalsampling.pool.nested import beginnings, column_of, nested_fields, there_are
+from evalsampling.pool.arrow import (
+    beginnings,
+    column_of,
+    nested_fields,
+    plain,
+    there_are,
+    without_views,
+)
 from evalsampling.storage.filesystems import one_line
 
 
@@ -86,32 +92,23 @@ def _dimensions(values: Any) -> int:
 def _as_arrow(values: Any) -> Any:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
-    if has_index(values):
-        return pa.array(values, from_pandas=True)
-    if hasattr(values, "__arrow_c_stream__"):
+    if hasattr(values, "__arrow_c_stream__") and not has_index(values):
         return pa.chunked_array(values)
-    if hasattr(values, "__arrow_c_array__"):
-        return pa.array(values)
-    if isinstance(values, np.ndarray):
-        return pa.array(values, from_pandas=values.dtype == object)  # its NaN beside text is none
-    return pa.array(values if isinstance(values, Sequence) else list(values))
+    if has_index(values) or isinstance(values, np.ndarray):
+        # NaN beside text is no value; that of NumPy's numbers is one.
+        return pa.array(values, from_pandas=has_index(values) or values.dtype == object)
+    is_known = hasattr(values, "__arrow_c_array__") or isinstance(values, Sequence)
+    return pa.array(values if is_known else list(values))
 
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A table in memory; a column is converted when it is asked for.
+    """A table in memory; a column is converted when it is asked for."""
 
-    Attributes:
-        source: what holds the columns: anything with ``[name]``.
-        names: of the columns, in order.
-        rows: how many there are, None if no column is there to tell.
-        ordered: whether rows keep their places: those of a query may come in any order.
-    """
-
-    source: Any
-    names: tuple[str, ...]
-    rows: int | None
-    ordered: bool = True
+    source: Any  # what holds the columns: anything with ``[name]``
+    names: tuple[str, ...]  # of the columns, in order
+    rows: int | None  # how many there are, None if no column is there to tell
+    ordered: bool = True  # whether rows keep their places: those of a query may come in any order
 
     @classmethod
     def of(cls, frame: Any, name: str = "the table") -> "Table":
@@ -135,17 +132,15 @@ class Table:
         """Return a column as the table holds it."""
         if name in self.names:
             return self.source[name]
-        head = self._column_with(name)
+        head, fields = self._column_with(name), list[str]()
         column = None if head is None else to_array(self.source[head], head)
         if column is not None and pa.types.is_struct(column.type):
             table = pa.table({head: column})
             inner = column_of(table, name)
             if inner is not None:
                 return inner.combine_chunks()
-            names = there_are(name, self.names, nested_fields(table.schema).names)
-        else:
-            names = there_are(name, self.names, [])
-        raise InputError(f"column {name!r} is missing; {names}")
+            fields = nested_fields(table.schema).names
+        raise InputError(f"column {name!r} is missing; {there_are(name, self.names, fields)}")
 
     def has(self, name: str) -> bool:
         """Tell whether there is a column of a name, or one that a field of that name may be of."""

@@ -11,15 +11,14 @@ import pyarrow.compute as pc
 from evalsampling.label_spaces.spellings import yes_and_no
 from evalsampling.pool.arrow import is_number, is_text
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.catalog import Catalog
+from evalsampling.pool.catalog import Catalog, PoolFile
+from evalsampling.pool.columns import whole_numbers
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.registry import format_of, read_batches
-from evalsampling.pool.label_columns import whole_numbers
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.numbers import float64_of
-from evalsampling.pool.pool_file import PoolFile
-from evalsampling.pool.tables.hive import partitioned
+from evalsampling.pool.source import partitioned
 from evalsampling.spec.sink import is_taken
 
 MOST_ROWS = 10_000
@@ -43,34 +42,27 @@ _PREDICTIONS = (
 NUMBER_TEXT = "number as text"
 """Kind of columns of numbers that no program reads as such: ``0,93`` or ``93 %``."""
 
+_KINDS = (
+    (pa.types.is_boolean, "truth"), (pa.types.is_integer, "whole"),
+    (pa.types.is_floating, "number"), (is_text, "text"),
+)  # fmt: skip
+
 _NUMBER_TEXT = r"^\s*[-+]?\d+([.,]\d+)?\s*%?\s*$"
 
 
 @dataclasses.dataclass(frozen=True)
 class SampledColumn:
-    """A column with the first of its values.
+    """A column with the first of its values."""
 
-    Attributes:
-        name: of the column.
-        kind: ``number``, ``whole``, ``text``, ``truth``, `NUMBER_TEXT` or ``other``.
-        distinct: values that differ, of those looked at.
-        rows: how many were looked at.
-        nulls: of them.
-        examples: a few values as text.
-        low: least value of numbers, else None.
-        high: greatest.
-        values: all values that differ, as text, if they are few.
-    """
-
-    name: str
-    kind: str
-    distinct: int
-    rows: int
-    nulls: int
-    examples: tuple[str, ...]
-    low: float | None = None
-    high: float | None = None
-    values: tuple[str, ...] = ()
+    name: str  # of the column
+    kind: str  # ``number``, ``whole``, ``text``, ``truth``, `NUMBER_TEXT` or ``other``
+    distinct: int  # values that differ, of those looked at
+    rows: int  # how many were looked at
+    nulls: int  # of them
+    examples: tuple[str, ...]  # a few values as text
+    low: float | None = None  # least value of numbers, else None
+    high: float | None = None  # greatest
+    values: tuple[str, ...] = ()  # all values that differ, as text, if they are few
 
     @classmethod
     def of(cls, batch: PoolBatch, name: str) -> "SampledColumn":
@@ -81,22 +73,22 @@ class SampledColumn:
         if is_number(column.type) and not {*_SCORES} & {*name.lower().split("_")}:
             column = whole_numbers(column)  # Floats, of a column that had nulls once.
         column = float64_of(column) if pa.types.is_decimal(column.type) else column
-        kind = _kind(column.type)
+        kind = next((kind for belongs, kind in _KINDS if belongs(column.type)), "other")
         values = column.drop_null()
-        if kind == "text" and _looks_like_numbers(values):
-            kind = NUMBER_TEXT
+        if kind == "text" and len(values):
+            number, other = (pc.match_substring_regex(values, p) for p in (_NUMBER_TEXT, "[,%]"))
+            kind = NUMBER_TEXT if pc.all(number).as_py() and pc.any(other).as_py() else kind
         if kind == "other":
             return cls(name, kind, 0, len(column), column.null_count, ())
-        counts = pc.value_counts(values).field("values").to_pylist() if len(values) else []
-        few = len(counts) <= _MOST_CLASSES
-        low = high = None
+        counts = pc.unique(values).to_pylist()
+        ends: tuple[float | None, float | None] = (None, None)
         if kind in ("number", "whole") and len(values):
-            ends = pc.min_max(values)
-            low, high = float(ends["min"].as_py()), float(ends["max"].as_py())
+            low, high = (end.as_py() for end in pc.min_max(values).values())
+            ends = float(low), float(high)
         return cls(
             name, kind, len(counts), len(column), column.null_count,
-            tuple(str(value)[:40] for value in counts[:3]), low, high,
-            tuple(sorted(map(str, counts))) if few else (),
+            tuple(str(value)[:40] for value in counts[:3]), *ends,
+            tuple(sorted(map(str, counts))) if len(counts) <= _MOST_CLASSES else (),
         )  # fmt: skip
 
     @property
@@ -112,32 +104,22 @@ class SampledColumn:
 
 @dataclasses.dataclass(frozen=True)
 class Guess:
-    """Which columns may have which role in a spec; None where no column looks like it.
+    """Which columns may have which role in a spec; None where no column looks like it."""
 
-    Attributes:
-        id: names the rows; several columns where they do so together, none if nothing does.
-        score: higher for positives.
-        probability: in [0, 1], of the positive class of two, beside the score.
-        prediction: the classes predicted.
-        classes: of predictions, as they stand in a spec.
-        slices: columns with few values.
-        payload: columns that annotators may want to see.
-        rivals: other columns that may be the scores of further systems.
-        systems: score and prediction of each, by name, where there are several: ``gbm_score`` and
-            ``gbm_pred``, ``rf_score`` and ``rf_pred``.
-        unread_score: whether a column is called or written as a score is, and cannot be one as it
-            stands.
-    """
-
+    # names the rows; several columns where they do so together, none if nothing does
     id: tuple[SampledColumn, ...]
-    score: SampledColumn | None
-    probability: SampledColumn | None
-    prediction: SampledColumn | None
-    classes: tuple[int | str, ...]
-    slices: tuple[SampledColumn, ...]
-    payload: tuple[SampledColumn, ...]
+    score: SampledColumn | None  # higher for positives
+    probability: SampledColumn | None  # in [0, 1], of the positive class of two, beside the score
+    prediction: SampledColumn | None  # the classes predicted
+    classes: tuple[int | str, ...]  # of predictions, as they stand in a spec
+    slices: tuple[SampledColumn, ...]  # columns with few values
+    payload: tuple[SampledColumn, ...]  # columns that annotators may want to see
+    # other columns that may be the scores of further systems
     rivals: tuple[SampledColumn, ...] = ()
+    # whether a column is called or written as a score is, and cannot be one as it stands
     unread_score: bool = False
+    # score and prediction of each, by name, where there are several: ``gbm_score`` and
+    # ``gbm_pred``, ``rf_score`` and ``rf_pred``
     systems: Mapping[str, tuple[SampledColumn, SampledColumn]] = dataclasses.field(
         default_factory=dict
     )
@@ -177,7 +159,12 @@ class Guess:
         ]  # fmt: skip
         alike = [column for column in coded if labels and labels <= {*column.values}]
         prediction = _best(alike, _PREDICTIONS) or next(iter(alike), None)
-        prediction = prediction or _best(coded, _PREDICTIONS) or _only_yes_or_no(coded)
+        prediction = prediction or _best(coded, _PREDICTIONS)
+        if prediction is None:  # the only column that says yes or no
+            says = [
+                column for column in coded if column.kind == "truth" or yes_and_no(column.values)
+            ]
+            prediction = says[0] if len(says) == 1 else None
         classes = _classes(prediction)
         others = [column for column in shares if column is not score]
         probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None
@@ -212,12 +199,12 @@ def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
     if batch is None:
         return len(files), []
     rows = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))
-    values = _in_paths(files)
-    columns = [
-        SampledColumn.of(values if name in values.rows.schema.names else rows, name)
-        for name in batch.rows.schema.names
-    ]
-    return len(files), columns
+    # Columns that the paths of files have, with a row for each file.
+    named = dict.fromkeys(name for file in files for name in file.constants)
+    values = {name: pa.array([file.constants.get(name) for file in files]) for name in named}
+    in_paths = PoolBatch(pa.record_batch(values))
+    names = batch.rows.schema.names
+    return len(files), [SampledColumn.of(in_paths if n in named else rows, n) for n in names]
 
 
 def _first_batch(file: PlannedFile) -> PoolBatch | None:
@@ -231,15 +218,6 @@ def _first_batch(file: PlannedFile) -> PoolBatch | None:
         made = rows if head.layout is None else head.layout.applied(rows, None)
         return PoolBatch(made, file.stored.path)
     return None
-
-
-def _in_paths(files: Sequence[PlannedFile]) -> PoolBatch:
-    """Return the values that columns have in the paths of files, a row for each file."""
-    rows = [pa.Table.from_batches([file.constants]) for file in files if file.constants is not None]
-    if len(rows) < len(files):
-        return PoolBatch(pa.record_batch({}))
-    together = pa.concat_tables(rows, promote_options="default").combine_chunks()
-    return PoolBatch(next(iter(together.to_batches())))
 
 
 def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
@@ -276,31 +254,6 @@ def _without(words: Sequence[str], name: str) -> str:
     parts = name.split("_")
     others = [part for part in parts if part.lower() not in words]
     return "_".join(others) if len(others) == len(parts) - 1 else ""
-
-
-def _looks_like_numbers(texts: pa.Array) -> bool:
-    """Tell whether texts are numbers with a comma or a percent sign; not if there is none."""
-    if not len(texts):
-        return False
-    return bool(pc.all(pc.match_substring_regex(texts, _NUMBER_TEXT)).as_py()) and bool(
-        pc.any(pc.match_substring_regex(texts, "[,%]")).as_py()
-    )
-
-
-def _only_yes_or_no(columns: Sequence[SampledColumn]) -> SampledColumn | None:
-    """Return the column that says yes or no, None if there is none or several."""
-    guesses = [column for column in columns if column.kind == "truth" or yes_and_no(column.values)]
-    return guesses[0] if len(guesses) == 1 else None
-
-
-def _kind(kind: pa.DataType) -> str:
-    if pa.types.is_boolean(kind):
-        return "truth"
-    if pa.types.is_integer(kind):
-        return "whole"
-    if pa.types.is_floating(kind):
-        return "number"
-    return "text" if is_text(kind) else "other"
 
 
 def _typed(text: pa.Array) -> pa.Array:

@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import are_alike, is_text, plain, plain_type
+from evalsampling.pool.arrow import are_alike, beginnings, is_text, plain, plain_type
 from evalsampling.pool.conditions import outline
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.nested import beginnings
 from evalsampling.spec.where import Condition
 
 if TYPE_CHECKING:
@@ -20,84 +19,64 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Import:
-    """What is imported of a file that is not Parquet, and where to.
+    """What is imported of a file that is not Parquet, and where to."""
 
-    Attributes:
-        directory: or URL, of the Parquet file.
-        schema: columns and their types; those that the path of the file has are not imported.
-        warning: of the file, None if there is none.
-    """
-
-    directory: str
+    directory: str  # or URL, of the Parquet file
+    # columns and their types; those that the path of the file has are not imported
     schema: pa.Schema
-    warning: str | None = None
+    warning: str | None = None  # of the file, None if there is none
+
+
+Constants = Mapping[str, pa.Scalar]
+"""Columns that have one value in the whole file, by name."""
 
 
 @dataclasses.dataclass(frozen=True)
 class PlannedFile:
-    """A file to read, and what is known of it before it is opened.
+    """A file to read, and what is known of it before it is opened."""
 
-    Attributes:
-        stored: path, size and version.
-        constants: one row: columns that have one value in the whole file, and need not be read from
-            it; None if there are none.
-        columns: of the table, which the file may lack or have with a narrower type; None if the
-            file has the columns as they are.
-        where: the rows that are wanted; None for all.
-        called: what messages call it; None for its path.
-        kind: what reads it; None if the end of its name says so.
-        to_import: what is imported of it; None if it is Parquet.
-    """
-
-    stored: StoredFile
-    constants: pa.RecordBatch | None = None
+    stored: StoredFile  # path, size and version
+    # columns that need not be read from the file
+    constants: Constants = dataclasses.field(default_factory=dict)
+    # of the table, which the file may lack or have with a narrower type; None if the file has the
+    # columns as they are
     columns: pa.Schema | None = None
-    where: Condition | None = None
-    called: str | None = None
-    kind: "Format | None" = None
-    to_import: Import | None = None
+    where: Condition | None = None  # the rows that are wanted; None for all
+    called: str | None = None  # what messages call it; None for its path
+    kind: "Format | None" = None  # what reads it; None if the end of its name says so
+    to_import: Import | None = None  # what is imported of it; None if it is Parquet
 
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """What is read of a file, and what becomes of it.
+    """What is read of a file, and what becomes of it."""
 
-    Attributes:
-        constants: one row: columns that are not read, as they have one value; nulls where a file
-            lacks a column of its table.
-        expected: one row: columns that are read, and must have this value in every row.
-        columns: of the table that are read, with its types; None if all are, as the file has them.
-    """
-
-    constants: pa.RecordBatch | None = None
-    expected: pa.RecordBatch | None = None
+    # columns that are not read; nulls where a file lacks a column of its table
+    fixed: Constants = dataclasses.field(default_factory=dict)
+    # columns that are read, and must have this value in every row
+    expected: Constants = dataclasses.field(default_factory=dict)
+    # of the table that are read, with its types; None if all are, as the file has them
     columns: pa.Schema | None = None
 
     @classmethod
     def of(cls, file: PlannedFile, schema: pa.Schema) -> "Layout | None":
         """Return the layout of a file with a schema; None if its columns are those of the pool."""
-        constants = {} if file.constants is None else _columns(file.constants)
+        constants = dict(file.constants)
         if file.columns is not None:
             columns = [field.with_type(plain_type(field.type)) for field in file.columns]
             columns = [field for field in columns if field.name not in constants]
-            read = pa.schema([field for field in columns if _has(schema, field.name)])
-            lacked = {f.name: pa.nulls(1, f.type) for f in columns if f.name not in read.names}
+            filled = [field.name for field in schema if not pa.types.is_null(field.type)]
+            read = pa.schema([field for field in columns if field.name in filled])
+            lacked = {f.name: pa.scalar(None, f.type) for f in columns if f.name not in read.names}
             for field in read:
                 _check_made(file.stored.path, schema.field(field.name).type, field)
-            return cls(row_of(constants | lacked), None, read)
-        if file.constants is None:
-            return None
+            return cls(constants | lacked, {}, read)
         both = {name: constants.pop(name) for name in [*constants] if name in schema.names}
-        return cls(row_of(constants), row_of(both))
-
-    @property
-    def fixed(self) -> Mapping[str, pa.Array]:
-        """The columns that are not read, by name, with their one value."""
-        return {} if self.constants is None else _columns(self.constants)
+        return cls(constants, both) if constants or both else None
 
     def schema(self, stored: pa.Schema) -> pa.Schema:
         """Return the columns of the pool that a file with a schema has."""
-        fixed = [(name, column.type) for name, column in self.fixed.items()]
+        fixed = [(name, value.type) for name, value in self.fixed.items()]
         return pa.schema([*(stored if self.columns is None else self.columns), *fixed])
 
     def stored(self, columns: Sequence[str] | None) -> list[str] | None:
@@ -128,7 +107,7 @@ class Layout:
         named = None if columns is None else {self._column_with(name) for name in columns}
         for name, value in self.fixed.items():
             if named is None or name in named:
-                made[name] = pa.repeat(value[0], len(rows))
+                made[name] = pa.repeat(value, len(rows))
         return pa.RecordBatch.from_pydict(made) if made else rows
 
     def expressions(self, stored: pa.Schema) -> dict[str, tuple[pc.Expression, pa.DataType]]:
@@ -142,12 +121,7 @@ class Layout:
             for field in stored
             if field.name in wanted.names and _is_kept(field.type, wanted.field(field.name).type)
         }
-        return read | constant_expressions(self.constants)
-
-
-def _has(schema: pa.Schema, name: str) -> bool:
-    """Tell whether a file has a column, and values in it."""
-    return name in schema.names and not pa.types.is_null(schema.field(name).type)
+        return read | _as_expressions(self.fixed)
 
 
 def _is_kept(stored: pa.DataType, wanted: pa.DataType) -> bool:
@@ -170,26 +144,13 @@ def _check_made(path: str, stored: pa.DataType, wanted: pa.Field) -> None:
         )
 
 
-def constant_expressions(
-    constants: pa.RecordBatch | None,
-) -> dict[str, tuple[pc.Expression, pa.DataType]]:
-    """Return columns that have one value each, as expressions with their types, by name."""
-    columns = {} if constants is None else _columns(constants)
-    return {name: (pc.scalar(column[0]), column.type) for name, column in columns.items()}
+def _as_expressions(constants: Constants) -> dict[str, tuple[pc.Expression, pa.DataType]]:
+    return {name: (pc.scalar(value), value.type) for name, value in constants.items()}
 
 
-def may_hold(where: Condition, constants: pa.RecordBatch | None) -> bool:
+def may_hold(where: Condition | None, constants: Constants) -> bool:
     """Tell whether rows may satisfy a condition, by the columns that have one value in all."""
-    if constants is None:
+    if where is None or not constants:
         return True
-    wanted = outline(where, constant_expressions(constants))
+    wanted = outline(where, _as_expressions(constants))
     return bool(len(pa.table({"row": [0]}).filter(wanted)))
-
-
-def _columns(row: pa.RecordBatch) -> dict[str, pa.Array]:
-    return dict(zip(row.schema.names, row.columns, strict=True))
-
-
-def row_of(columns: Mapping[str, pa.Array]) -> pa.RecordBatch | None:
-    """Return one row of columns that have one value each; None if there are none."""
-    return pa.RecordBatch.from_pydict(dict(columns)) if columns else None

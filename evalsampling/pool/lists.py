@@ -28,19 +28,13 @@ _NO_ARRAY = (pa.ArrowException, TypeError, OverflowError)
 
 @dataclasses.dataclass(frozen=True)
 class QueryBatch:
-    """Queries of a batch: the items that some system has among its first ranks, and the ranks.
+    """Queries of a batch: the items that some system has among its first ranks, and the ranks."""
 
-    Attributes:
-        length: shape (n,): how many items each query has that are to be graded.
-        item: ids of the items, one query after the other, in the order of the pool.
-        rank: shape (items, systems): its rank in each list, from 1; 0 where a list has not got it.
-        lists: the same as arrays of equal length, with what is expected of the grades.
-    """
-
-    length: IntArray
-    item: pa.Array
+    length: IntArray  # shape (n,): how many items each query has that are to be graded
+    item: pa.Array  # ids of the items, one query after the other, in the order of the pool
+    # shape (items, systems): its rank in each list, from 1; 0 where a list has not got it
     rank: IntArray
-    lists: ExpectedLists
+    lists: ExpectedLists  # the same as arrays of equal length, with what is expected of the grades
 
     @property
     def differs(self) -> IntArray:
@@ -93,7 +87,8 @@ def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBat
     rows, grades = len(batch.rows), len(spec.labels.classes)
     counts = np.bincount(query, minlength=rows)
     place = within_runs(counts)
-    scores = [_numbers(batch, str(ranker.score), name, counts) for ranker in spec.pool.systems]
+    names = [str(ranker.score) for ranker in spec.pool.systems]
+    scores = [_floats(batch, each, *_flat(batch, each, name, counts)) for each in names]
     rank = np.stack([_ranks(query, place, score, counts, depth) for score in scores], axis=1)
     with_models = [ranker for ranker in spec.pool.systems if ranker.probability is not None]
     probability = np.full((len(items), grades), 1 / grades)
@@ -129,22 +124,16 @@ def list_column(batch: PoolBatch, name: str) -> pa.Array:
     return column
 
 
-def _spelt(batch: PoolBatch, name: str, texts: pa.Array) -> list[list[Any]]:
+def _parsed(batch: PoolBatch, name: str, texts: pa.Array) -> pa.Array:
+    """Return the lists that texts spell as JSON, as Arrow has them."""
     values = []
     for row, text in enumerate(texts.to_pylist()):
         try:
-            value = json.loads(text)
+            values.append(json.loads(text))
         except (ValueError, RecursionError) as error:
             raise batch.error(name, row, f"is no list in JSON: {error}") from error
-        if not isinstance(value, list):
+        if not isinstance(values[-1], list):
             raise batch.error(name, row, f"is no list: {text[:40]}")
-        values.append(value)
-    return values
-
-
-def _parsed(batch: PoolBatch, name: str, texts: pa.Array) -> pa.Array:
-    """Return the lists that texts spell as JSON, as Arrow has them."""
-    values = _spelt(batch, name, texts)
     try:
         return pa.array(values) if any(values) else pa.array(values, pa.list_(pa.string()))
     except _NO_ARRAY as error:
@@ -152,10 +141,21 @@ def _parsed(batch: PoolBatch, name: str, texts: pa.Array) -> pa.Array:
         raise batch.error(name, row, f"its values do not go together: {one_line(error)}") from error
 
 
-def _flat(batch: PoolBatch, name: str) -> tuple[IntArray, pa.Array]:
-    """Return the row, and the value, of each element of a column of lists."""
+def _flat(
+    batch: PoolBatch, name: str, items: str = "", counts: IntArray | None = None
+) -> tuple[IntArray, pa.Array]:
+    """Return the row, and the value, of each element of a column of lists.
+
+    If there are counts, of another column's items, there is a value for each of these.
+    """
     column = list_column(batch, name)
     lengths = pc.list_value_length(column).to_numpy()
+    if counts is not None:
+        batch.refuse(
+            name,
+            lengths != counts,
+            lambda row: f"{lengths[row]} values for the {counts[row]} items of column {items!r}",
+        )
     return np.repeat(np.arange(len(column)), lengths), plain(pc.list_flatten(column))
 
 
@@ -175,27 +175,11 @@ def _check_items(batch: PoolBatch, name: str, query: IntArray, items: pa.Array) 
         raise batch.error(name, int(query[at]), f"item {items[at].as_py()!r} is there twice")
 
 
-def _numbers(batch: PoolBatch, name: str, items: str, counts: IntArray) -> FloatArray:
-    """Return the numbers of a column with one for every item, NaN for a null."""
-    query, values = _flat(batch, name)
-    _check_lengths(batch, name, items, np.bincount(query, minlength=len(counts)), counts)
-    return _floats(batch, name, query, values)
-
-
 def _floats(batch: PoolBatch, name: str, query: IntArray, values: pa.Array) -> FloatArray:
+    """Return values of queries as numbers, NaN for a null."""
     if len(values) and not (pa.types.is_floating(values.type) or pa.types.is_integer(values.type)):
         raise batch.error(name, int(query[0]), f"must hold numbers, got type {values.type}")
     return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-
-
-def _check_lengths(
-    batch: PoolBatch, name: str, items: str, lengths: IntArray, counts: IntArray
-) -> None:
-    batch.refuse(
-        name,
-        lengths != counts,
-        lambda row: f"{lengths[row]} values for the {counts[row]} items of column {items!r}",
-    )
 
 
 def _ranks(
@@ -215,28 +199,21 @@ def _grade_model(
 ) -> FloatArray:
     """Return the probabilities of the grades of each item, by one system: (items, grades)."""
     name = str(system.probability)
-    query, inner = _flat(batch, name)
-    _check_lengths(batch, name, items, np.bincount(query, minlength=len(counts)), counts)
+    query, inner = _flat(batch, name, items, counts)
     if len(inner) and not is_list(inner.type):
         raise batch.error(name, 0, f"must be a list of lists, got a list of {inner.type}")
     if not len(inner):
         return np.zeros((0, grades))
-    sizes = pc.fill_null(pc.list_value_length(inner), -1).to_numpy(zero_copy_only=False)
-    wrong = np.flatnonzero(sizes != grades)
-    if len(wrong):
-        at = int(wrong[0])
-        raise batch.error(
-            name, int(query[at]), f"{max(int(sizes[at]), 0)} probabilities for {grades} grades"
-        )
+    sizes = pc.fill_null(pc.list_value_length(inner), 0).to_numpy(zero_copy_only=False)
+    if np.any(sizes != grades):
+        at = int(np.argmax(sizes != grades))
+        raise batch.error(name, int(query[at]), f"{sizes[at]} probabilities for {grades} grades")
     matrix = _floats(batch, name, query, pc.list_flatten(inner)).reshape(-1, grades)
     with np.errstate(invalid="ignore"):
         bad = ~(np.all((matrix >= 0) & (matrix <= 1), axis=1))
         bad |= np.abs(matrix.sum(axis=1) - 1) > _FAR
     if bad.any():
         at = int(np.argmax(bad))
-        raise batch.error(
-            name,
-            int(query[at]),
-            f"probabilities of grades lie in [0, 1] and sum to 1, got {matrix[at].tolist()}",
-        )
+        problem = "probabilities of grades lie in [0, 1] and sum to 1, got "
+        raise batch.error(name, int(query[at]), f"{problem}{matrix[at].tolist()}")
     return matrix / matrix.sum(axis=1, keepdims=True)

@@ -14,15 +14,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.pool.arrow import plain, without_views
+from evalsampling.pool.arrow import characters, column_of, plain, without_views
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.formats.registry import read_batches
-from evalsampling.pool.nested import column_of
 from evalsampling.pool.row_ids import joined
 from evalsampling.pool.splits import RowSelection, WorkItem
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import sides_of
 from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
-from evalsampling.stats.orders import order_keys, turned
+from evalsampling.stats.orders import MOST_KEPT, OrderCounts, order_keys, sampled, turned
 
 Sides = tuple[Sequence[str], Sequence[str]]
 """Columns of the left record, and of the right one."""
@@ -32,17 +33,11 @@ _SHARE_BITS = 8
 
 @dataclasses.dataclass(frozen=True)
 class OneOrder:
-    """Which rows of a work item are of the pool, where one of two orders is left out.
+    """Which rows of a work item are of the pool, where one of two orders is left out."""
 
-    Attributes:
-        where: which rows there are otherwise; None for all.
-        first_row: of the item, within its file.
-        left_out: a bit for each row of the item, packed: whether it is left out.
-    """
-
-    where: RowSelection | None
-    first_row: int
-    left_out: bytes
+    where: RowSelection | None  # which rows there are otherwise; None for all
+    first_row: int  # of the item, within its file
+    left_out: bytes  # a bit for each row of the item, packed: whether it is left out
 
     @property
     def types(self) -> Mapping[str, pa.DataType]:
@@ -55,24 +50,15 @@ class OneOrder:
         bits = np.frombuffer(self.left_out, np.uint8)
         place = batch.row_numbers(np.arange(len(batch))) - self.first_row
         stays = (bits[place >> 3] >> (7 - (place & 7)).astype(np.uint8)) & 1 == 0
-        return batch if stays.all() else _taken(batch, np.flatnonzero(stays))
-
-
-def _taken(batch: PoolBatch, places: IntArray) -> PoolBatch:
-    rows = batch.rows.take(pa.array(places))
-    return dataclasses.replace(batch, rows=rows, kept=batch.row_numbers(places))
+        return batch if stays.all() else batch.take(np.flatnonzero(stays))
 
 
 @dataclasses.dataclass(frozen=True)
 class LeftOut:
-    """Rows of a pool that are left out since their pair is there in the other order.
+    """Rows of a pool that are left out since their pair is there in the other order."""
 
-    Attributes:
-        pairs: number of these.
-        bits: by file and begin of each work item with any: see `OneOrder.left_out`.
-    """
-
-    pairs: int = 0
+    pairs: int = 0  # number of these
+    # by file and begin of each work item with any: see `OneOrder.left_out`
     bits: Mapping[tuple[int, int], bytes] = dataclasses.field(default_factory=dict)
 
     def selection(self, item: WorkItem) -> RowSelection | None:
@@ -160,3 +146,37 @@ def _record(batch: PoolBatch, names: Sequence[str]) -> pa.Array:
     if pa.types.is_integer(ids.type):
         return ids if ids.type == pa.uint64() else ids.cast(pa.int64())
     return ids.cast(pa.large_string())
+
+
+_BYTES = 8
+"""Last bytes of an id by which pairs are sampled, before any is hashed."""
+
+
+def orders_of(batch: PoolBatch, spec: EvaluationSpec, rows: int) -> OrderCounts:
+    """Return which pairs of a batch there are in which order; nothing if rows are no pairs."""
+    sides = sides_of(spec.pool.id)
+    kept = np.zeros(0, dtype=np.uint64)
+    if sides is not None:
+        left, right = records_of(batch, sides)
+        if left.type == right.type:
+            some = None
+            if rows > MOST_KEPT:
+                some = np.flatnonzero(sampled(_ends(left), _ends(right), rows))
+            kept = keys_of(batch, sides, spec.seed, some=some)
+    return OrderCounts.of_keys(len(batch), kept)
+
+
+def _ends(ids: pa.Array) -> IntArray:
+    """Return a number for each id: its last bytes, or itself if it is a number."""
+    if pa.types.is_integer(ids.type):
+        return ids.to_numpy().view(np.int64)
+    bounds, text = characters(ids)
+    text = np.append(np.zeros(_BYTES, np.uint8), text)
+    windows = np.lib.stride_tricks.as_strided(
+        text[:_BYTES].view(np.int64), shape=(len(text) - _BYTES + 1,), strides=(1,)
+    )
+    missing = np.maximum(_BYTES - np.diff(bounds), 0)
+    last = windows[bounds[1:]].view(np.uint64)
+    last >>= (8 * np.minimum(missing, _BYTES - 1)).astype(np.uint64)
+    last[missing == _BYTES] = 0
+    return last.view(np.int64)

@@ -7,15 +7,16 @@ same: ``2024-05-01 12:00:00.500000+02:00``.
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.pool.json_text import json_text
 from evalsampling.stats.arrays import BoolArray
 
 _FIRST, _LAST = np.datetime64("0001-01-02"), np.datetime64("9999-12-30")
@@ -43,7 +44,8 @@ def rendered(values: pa.Array) -> pa.Array:
     """
     kind = values.type
     if pa.types.is_nested(kind):
-        return pc.if_else(values.is_valid(), _json(values), pa.scalar(None, pa.string()))
+        texts = (None if value is None else json_text(value) for value in _nested(values))
+        return pa.array(texts, pa.string())
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _days_or_instants(values)
     if pa.types.is_time(kind):
@@ -111,50 +113,56 @@ def _duration(ticks: int, per_second: int) -> str:
     return f"{days} day{'s' * (abs(days) != 1)}, {text}" if days else text
 
 
-def _json(values: pa.Array) -> pa.Array:
-    """Return values as JSON, a null as ``null``; the text of equal values is equal."""
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    kind = values.type
+def _nested(values: pa.Array) -> list[Any]:
+    """Return values as lists and objects of what `rendered` makes of those in them."""
+    values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    kind, made = values.type, list[Any]()
     if pa.types.is_map(kind):
-        values = values.cast(pa.list_(pa.struct([("k", kind.key_type), ("v", kind.item_type)])))
-        return _lists(values, _pairs)
-    if pa.types.is_struct(kind):
-        names = [json.dumps(field.name, ensure_ascii=False) for field in kind]
-        parts = [
-            pc.binary_join_element_wise(f"{name}: ", _json(field), "")
-            for name, field in zip(names, values.flatten(), strict=True)
-        ]
-        return _or_null(values, _enclosed("{", parts, "}", len(values)))
-    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+        pair = pa.struct([("key", kind.key_type), ("value", kind.item_type)])
+        values = values.cast(pa.list_(pair))
+    elif pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
         values = values.cast(pa.large_list(kind.value_type))
-    if pa.types.is_nested(values.type):
-        return _lists(values, _json)
-    plain = rendered(values)
-    if not (pa.types.is_integer(plain.type) or pa.types.is_boolean(plain.type)):
-        plain.validate(full=True)
-    return pa.array(map(json_text, plain.to_pylist()), pa.string())
+    if pa.types.is_struct(kind):
+        rows = (
+            zip(*map(_nested, values.flatten()), strict=True) if len(kind) else [()] * len(values)
+        )
+        made = [dict(zip(kind.names, row, strict=True)) for row in rows]
+    elif pa.types.is_nested(kind):
+        items = _nested(values.flatten())
+        items = [[*pair.values()] for pair in items] if pa.types.is_map(kind) else items
+        rest = iter(items)
+        lengths = values.value_lengths().fill_null(0).to_pylist()
+        made = [list(itertools.islice(rest, length)) for length in lengths]
+    else:
+        shown = rendered(values)
+        if not (pa.types.is_integer(shown.type) or pa.types.is_boolean(shown.type)):
+            shown.validate(full=True)
+        return shown.to_pylist()
+    known = values.is_valid().to_pylist()
+    return [value if is_known else None for value, is_known in zip(made, known, strict=True)]
 
 
-def _pairs(items: pa.Array) -> pa.Array:
-    """Return keys and values of a map, each as a list of two."""
-    return _enclosed("[", [_json(part) for part in items.flatten()], "]", len(items))
+def json_text(value: Any, default: Callable[[Any], Any] = str) -> str:
+    """Return a value as JSON: null for a float that JSON does not have."""
+    return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False, default=default)
 
 
-def _lists(values: pa.Array, element: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    length = values.value_lengths().fill_null(0).cast(pa.int64()).to_numpy()
-    offsets = pa.array(np.append(0, np.cumsum(length)))
-    elements = pa.LargeListArray.from_arrays(offsets, element(values.flatten()))
-    joined = pc.binary_join(elements, ", ").cast(pa.string())
-    return _or_null(values, pc.binary_join_element_wise("[", joined, "]", ""))
+def as_text(value: Any) -> str | None:
+    """Return a value as text: text as it is, null as null, numbers and nested values as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    if isinstance(value, list | dict):
+        return json_text(value, as_text)
+    if isinstance(value, int | float):
+        return json.dumps(value)
+    return str(value)
 
 
-def _enclosed(begin: str, parts: list[pa.Array], end: str, rows: int) -> pa.Array:
-    if not parts:
-        return pa.array(itertools.repeat(begin + end, rows), pa.string())
-    joined = pc.binary_join_element_wise(*parts, ", ")
-    return pc.binary_join_element_wise(begin, joined, end, "")
-
-
-def _or_null(values: pa.Array, text: pa.Array) -> pa.Array:
-    return pc.if_else(values.is_valid(), text, "null")
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

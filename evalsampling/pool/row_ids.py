@@ -9,11 +9,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.pool.arrow import plain
+from evalsampling.pool.arrow import characters, plain
 from evalsampling.spec.id_columns import IdColumns, sides_of
 
 _ESCAPED = r'["\\\x00-\x1f]'
@@ -37,19 +36,15 @@ def joined(parts: Sequence[pa.Array]) -> pa.Array:
 def _inside(part: pa.Array) -> pa.Array:
     """Return values as they stand in JSON, texts without the quotes around them."""
     texts = part.cast(_TEXT)
-    if pa.types.is_integer(part.type) or not _has_escapes(texts):
+    if pa.types.is_integer(part.type):
+        return texts
+    bounds, text = characters(texts)
+    text = text[bounds[0] : bounds[-1]]
+    if not ((text < 0x20) | (text == 0x22) | (text == 0x5C)).any():  # as most have none
         return texts
     escaped = pc.match_substring_regex(texts, _ESCAPED)
     values = [_dumped(text)[1:-1] for text in texts.filter(escaped).to_pylist()]
     return pc.replace_with_mask(texts, escaped, pa.array(values, _TEXT))
-
-
-def _has_escapes(texts: pa.Array) -> bool:
-    """Tell whether any text may have a character that JSON writes as something else."""
-    _, offsets, data = texts.buffers()
-    ends = np.frombuffer(offsets, np.int64)[[texts.offset, texts.offset + len(texts)]]
-    characters = np.frombuffer(data or b"", np.uint8)[slice(*ends)]
-    return bool(((characters < 0x20) | (characters == 0x22) | (characters == 0x5C)).any())
 
 
 _dumped = functools.partial(json.dumps, ensure_ascii=False, separators=(",", ":"))

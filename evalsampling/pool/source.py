@@ -2,21 +2,24 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.files import (
     StoredFile,
     at_once,
     changed_while_read,
-    find_file,
     find_files,
+    has_changed,
 )
-from evalsampling.pool.layout import PlannedFile
-from evalsampling.pool.tables.hive import partitioned
+from evalsampling.pool.layout import PlannedFile, may_hold
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.spec.where import KEY
+from evalsampling.spec.where import KEY, Condition
+from evalsampling.storage.filesystems import one_line
 
 
 def pinned(spec: EvaluationSpec) -> EvaluationSpec:
@@ -53,8 +56,8 @@ def keeps_nothing(pool: PoolSpec) -> InputError:
 def check_same(before: Sequence[StoredFile], pool: PoolSpec) -> None:
     """Check that a pool has the files that it had before, as they were then."""
     if pool.table is not None:
-        for file, now in zip(before, at_once(_as_it_is, before), strict=True):
-            if now != file:
+        for file, changed in zip(before, at_once(has_changed, before), strict=True):
+            if changed:
                 raise changed_while_read(file.path)
         return
     files = {file.stored.path: file.stored for file in planned_files(pool)}
@@ -65,16 +68,50 @@ def check_same(before: Sequence[StoredFile], pool: PoolSpec) -> None:
         raise InputError(f"{next(iter(files))}: has come while the pool was read")
 
 
-def _as_it_is(file: StoredFile) -> StoredFile | None:
-    try:
-        return find_file(file.path)
-    except InputError:
-        return None
-
-
 @contextlib.contextmanager
 def unchanged(pool: PoolSpec) -> Iterator[None]:
     """Let a block read the files of a pool, however often, and fail if they changed meanwhile."""
     before = [file.stored for file in planned_files(pool)]
     yield
     check_same(before, pool)
+
+
+def partitioned(files: Sequence[StoredFile], where: Condition | None) -> list[PlannedFile]:
+    """Return files with the columns that their paths have, but for those without a wanted row.
+
+    A column has the type that Arrow infers over all files: whole numbers of 32 bits, else text.
+    """
+    values = _values([file.path for file in files])
+    names = dict.fromkeys(name for texts in values for name in texts)
+    columns = {name: _typed([texts.get(name) for texts in values]) for name in names}
+    planned = [
+        PlannedFile(file, {name: columns[name][row] for name in texts}, where=where)
+        for row, (file, texts) in enumerate(zip(files, values, strict=True))
+    ]
+    return [file for file in planned if may_hold(where, file.constants)]
+
+
+def _values(paths: Sequence[str]) -> list[Mapping[str, str | None]]:
+    """Return the values in paths as text, by name; the first of a name counts."""
+    parts = (part.partition("=") for path in paths for part in path.split("/")[:-1])
+    names = dict.fromkeys(urllib.parse.unquote(name) for name, mark, _ in parts if mark and name)
+    if not names:
+        return [{}] * len(paths)
+    from pyarrow import dataset  # Few pools are in such folders.
+
+    arrow = dataset.HivePartitioning(pa.schema(dict.fromkeys(names, pa.string())))
+    values = []
+    for path in paths:
+        try:
+            values.append(dataset.get_partition_keys(arrow.parse(path)))
+        except pa.ArrowInvalid as error:
+            raise InputError(f"{path}: {one_line(error)}") from error
+    return values
+
+
+def _typed(texts: Sequence[str | None]) -> pa.Array:
+    column = pa.array(texts, pa.string())
+    try:
+        return column if column.null_count == len(column) else column.cast(pa.int32())
+    except pa.ArrowInvalid:
+        return column

@@ -14,35 +14,23 @@ PLACE = "evalsampling.row"
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """A part of one file that can be read by itself.
+    """A part of one file that can be read by itself."""
 
-    Attributes:
-        begin: number of its first row group.
-        end: number behind its last.
-        rows: its rows.
-        wanted: whether it may have a row that satisfies the condition of the pool.
-    """
-
-    begin: int
-    end: int
-    rows: int
-    wanted: bool = True
+    begin: int  # number of its first row group
+    end: int  # number behind its last
+    rows: int  # its rows
+    wanted: bool = True  # whether it may have a row that satisfies the condition of the pool
 
 
 @dataclasses.dataclass(frozen=True)
 class Contents:
-    """Columns of a file and the splits it is read in.
+    """Columns of a file and the splits it is read in."""
 
-    Attributes:
-        schema: all its columns; dictionaries count as their values.
-        splits: in their order; none before the file is imported, if it is not Parquet.
-        warning: what is wrong with the way it was written, if anything is.
-        fields: fields of columns that are structs, or objects, see `nested`.
-    """
-
-    schema: pa.Schema
+    schema: pa.Schema  # all its columns; dictionaries count as their values
+    # in their order; none before the file is imported, if it is not Parquet
     splits: tuple[Split, ...] = ()
-    warning: str | None = None
+    warning: str | None = None  # what is wrong with the way it was written, if anything is
+    # fields of columns that are structs, or objects, see `arrow`
     fields: pa.Schema = dataclasses.field(default_factory=lambda: pa.schema([]))
 
     def with_field(self, name: str) -> pa.Schema:
@@ -67,8 +55,8 @@ class ColumnLayout(Protocol):
     """What becomes of the columns of a file: a `pool.layout.Layout`."""
 
     @property
-    def expected(self) -> pa.RecordBatch | None:
-        """One row: columns that must have this value in every row."""
+    def expected(self) -> Mapping[str, pa.Scalar]:
+        """Columns that must have this value in every row."""
 
     def stored(self, columns: Sequence[str] | None) -> list[str] | None:
         """Return what is read of a file for some columns of the pool, or for all: None for all."""
@@ -79,37 +67,24 @@ class ColumnLayout(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class WorkItem:
-    """One split of a pool's file, with all that a worker needs to read it.
+    """One split of a pool's file, with all that a worker needs to read it."""
 
-    Attributes:
-        path: of the Parquet file to read.
-        begin: number of the split's first row group.
-        end: number behind its last.
-        rows: its rows.
-        schema: columns and their types, of the whole pool.
-        untyped: whether the pool's file has text alone, so that numbers are read from text.
-        file: number of the file in the pool.
-        origin: path of the pool's file the rows come from; `path` unless they were imported or
-            scored.
-        first_row: of the split within the pool's file, from 0.
-        stored: the pool's file as it was when it was found, None if nobody looked.
-        layout: what becomes of the columns of the file; None if they are those of the pool.
-        where: which of its rows there are; None for all.
-        has_places: whether `PLACE` in the file has the numbers of its rows in the pool's file.
-    """
-
-    path: str
-    begin: int
-    end: int
-    rows: int
-    schema: pa.Schema
-    untyped: bool
-    file: int
+    path: str  # of the Parquet file to read
+    begin: int  # number of the split's first row group
+    end: int  # number behind its last
+    rows: int  # its rows
+    schema: pa.Schema  # columns and their types, of the whole pool
+    untyped: bool  # whether the pool's file has text alone, so that numbers are read from text
+    file: int  # number of the file in the pool
+    # path of the pool's file the rows come from; `path` unless they were imported or scored
     origin: str
-    first_row: int
+    first_row: int  # of the split within the pool's file, from 0
+    # the pool's file as it was when it was found, None if nobody looked
     stored: StoredFile | None = None
+    # what becomes of the columns of the file; None if they are those of the pool
     layout: ColumnLayout | None = None
-    where: RowSelection | None = None
+    where: RowSelection | None = None  # which of its rows there are; None for all
+    # whether `PLACE` in the file has the numbers of its rows in the pool's file
     has_places: bool = False
 
     def stored_columns(self, columns: Sequence[str] | None) -> Sequence[str] | None:

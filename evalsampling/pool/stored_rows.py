@@ -1,15 +1,26 @@
 """Rows of a pool in files below the workspace: those that a scorer scored, or that no file has."""
 
 import contextlib
+import dataclasses
+import functools
 import glob
 import operator
 from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evalsampling.errors import InputError
+from evalsampling.parts.references import load_object
+from evalsampling.pool.arrow import column_of
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.parquet import BATCH_BYTES, BATCH_ROWS
+from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.splits import PLACE, WorkItem
+from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import open_store
 
 
@@ -64,3 +75,92 @@ def as_row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[PoolBatch]:
 def _joined(batches: list[pa.RecordBatch]) -> PoolBatch:
     (rows,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
     return PoolBatch(rows)
+
+
+_ALL_GROUPS = 1 << 31
+"""End of a work item that has all row groups of its file."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Scorer:
+    """The user's function that adds columns to Arrow record batches."""
+
+    reference: str  # ``module:function``
+    directory: str | None  # looked in first for the module, so that it may stand beside the spec
+
+    @functools.cached_property
+    def function(self) -> Callable[[pa.RecordBatch], pa.RecordBatch]:
+        """The function itself."""
+        function = load_object("pool.scorer", self.reference, self.directory)
+        if not callable(function):
+            raise InputError(f"pool.scorer: {self.reference} is not a function")
+        return function
+
+    def score(self, batch: PoolBatch) -> PoolBatch:
+        """Return a batch with the columns that the function adds, checked to have its rows."""
+        first, last = batch.row_number(0), batch.row_number(len(batch) - 1)
+        where = f"{batch.path}: rows {first} to {last}: scorer {self.reference}"
+        try:
+            rows: Any = self.function(batch.rows)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"{where} failed: {type(error).__name__}: {error}") from error
+        if not isinstance(rows, pa.RecordBatch):
+            raise InputError(f"{where} returned {type(rows).__name__}, not a RecordBatch")
+        if len(rows) != len(batch.rows):
+            raise InputError(f"{where} returned {len(rows)} rows for {len(batch.rows)}")
+        return dataclasses.replace(batch, rows=rows)
+
+
+def score_item(
+    item: WorkItem, scorer: Scorer, spec: EvaluationSpec, directory: str
+) -> Iterator[PoolBatch]:
+    """Yield the scored rows of a work item, and store them in a file below a directory or URL.
+
+    The file is there when the last batch has been taken.
+    """
+
+    def written(batch: PoolBatch) -> pa.RecordBatch:
+        if item.where is None:
+            return batch.rows
+        places = batch.row_numbers(np.arange(len(batch)))  # Some rows are left out.
+        return batch.rows.append_column(PLACE, pa.array(places))
+
+    scored = _scored(item, scorer, spec)
+    return store_batches(scored, directory, _scored_name(item), written, pa.schema([]))
+
+
+def _scored(item: WorkItem, scorer: Scorer, spec: EvaluationSpec) -> Iterator[PoolBatch]:
+    columns, first = required_columns(spec), None
+    for batch in read_batches(item, columns=None):
+        if not len(batch):
+            continue
+        result = scorer.score(batch)
+        for name in columns:
+            if not result.has(name):
+                names = ", ".join(result.rows.schema.names)
+                raise InputError(
+                    f"{batch.path}: column {name!r} is missing after scoring; there are: {names}"
+                )
+        rows = pa.record_batch([column_of(result.rows, name) for name in columns], columns)
+        first = rows.schema if first is None else first
+        for field, kept in zip(rows.schema, first, strict=True):
+            if field.type != kept.type:
+                raise batch.error(
+                    field.name, 0, f"scored as {field.type}, but as {kept.type} before"
+                )
+        yield dataclasses.replace(result, rows=rows)
+
+
+def scored_item(item: WorkItem, directory: str) -> WorkItem:
+    """Return the work item that reads the scored rows of another."""
+    path = open_store(directory).url(_scored_name(item))
+    return dataclasses.replace(
+        item, path=path, begin=0, end=_ALL_GROUPS, layout=None, where=None,
+        has_places=item.where is not None,
+    )  # fmt: skip
+
+
+def _scored_name(item: WorkItem) -> str:
+    return f"{item.file:05d}-{item.begin:012d}.parquet"

@@ -11,8 +11,14 @@ import pyarrow.compute as pc
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LOG_ODDS, SCORE
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import hash_ids, read_outputs, read_scores, read_slices, with_slices
-from evalsampling.pool.label_columns import LabelColumns
+from evalsampling.pool.columns import (
+    LabelColumns,
+    hash_ids,
+    read_outputs,
+    read_scores,
+    read_slices,
+    with_slices,
+)
 from evalsampling.pool.labels_at_hand import read_given
 from evalsampling.pool.lists import QueryBatch
 from evalsampling.pool.stored_columns import GIVEN, output_columns, query_columns
@@ -33,30 +39,19 @@ MOST_SLICE_VALUES = 1000
 
 @dataclasses.dataclass(frozen=True)
 class CellBatch:
-    """A batch of rows with the cell, prior, outputs and slices of each.
+    """A batch of rows with the cell, prior, outputs and slices of each."""
 
-    Attributes:
-        batch: the rows as read.
-        ids: their ids.
-        cell: shape (n,): cell codes.
-        prior: shape (n, classes): prior probabilities.
-        outputs: what the systems say of them.
-        slices: their values in the slice columns, as text.
-        stratification: whose cells they are.
-        queries: the lists, if rows are queries.
-        workspace: identity of the workspace whose strata they are cut by; None for none.
-        given: columns of the labels that rows have already (`pool.labels_at_hand`).
-    """
-
-    batch: PoolBatch
-    ids: pa.Array
-    cell: IntArray
-    prior: FloatArray
-    outputs: Outputs
-    slices: Mapping[str, pa.Array]
-    stratification: Stratification
-    queries: QueryBatch | None = None
+    batch: PoolBatch  # the rows as read
+    ids: pa.Array  # their ids
+    cell: IntArray  # shape (n,): cell codes
+    prior: FloatArray  # shape (n, classes): prior probabilities
+    outputs: Outputs  # what the systems say of them
+    slices: Mapping[str, pa.Array]  # their values in the slice columns, as text
+    stratification: Stratification  # whose cells they are
+    queries: QueryBatch | None = None  # the lists, if rows are queries
+    # identity of the workspace whose strata they are cut by; None for none
     workspace: str | None = None
+    # columns of the labels that rows have already (`pool.labels_at_hand`)
     given: Mapping[str, pa.Array] = dataclasses.field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ from evalsampling.measures.comparisons import Difference, pairs_of
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.regression import MeanAbsoluteError
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.label_columns import LabelColumns
+from evalsampling.pool.columns import LabelColumns
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellGrid, CellTable
@@ -26,17 +26,12 @@ OF_VALUES = "active_risk"
 
 @dataclasses.dataclass(frozen=True)
 class ComparedSystems:
-    """What is made of the predictions and variances of several systems.
+    """What is made of the predictions and variances of several systems."""
 
-    Attributes:
-        space: what labels there are.
-        disagreement: of the pairs of systems that the first measure is about.
-        by: what strata are cut from, the mean over the pairs of sqrt(E d^2) or |f_i - f_j|, or the
-            mean of the systems' variances: `ROOT`, `DISTANCE` or `VARIANCE`.
-    """
-
-    space: ComparedNumbers
-    disagreement: Disagreement
+    space: ComparedNumbers  # what labels there are
+    disagreement: Disagreement  # of the pairs of systems that the first measure is about
+    # what strata are cut from, the mean over the pairs of sqrt(E d^2) or |f_i - f_j|, or the mean
+    # of the systems' variances: `ROOT`, `DISTANCE` or `VARIANCE`
     by: str = ROOT
 
     @classmethod

@@ -4,6 +4,7 @@ The first pass sums up scores, from which strata are cut. The second finds the c
 sums up the cells, and keeps the first rows of each.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
-from evalsampling.pool.scorer import Scorer, score_item, scored_item
+from evalsampling.pool.one_order import orders_of
 from evalsampling.pool.splits import WorkItem
+from evalsampling.pool.stored_rows import Scorer, score_item, scored_item
 from evalsampling.preparation.assignment import CellBatch, assign_cells
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.ids import (
@@ -24,31 +26,28 @@ from evalsampling.preparation.ids import (
     spilled,
     split_hashes,
 )
-from evalsampling.preparation.orders import count_orders_of
 from evalsampling.preparation.payload import with_payload
 from evalsampling.preparation.reserve import PARTS, Reserve, split_reserve, sum_reserves
 from evalsampling.preparation.reserve_builder import ReserveBuilder
+from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stages import Engine, Keyed, Reading, Step, Total
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import (
-    PoolSummary,
     summarize,
     summary_columns,
 )
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.stats.cells import CellSums
+from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.clusters import SharedClusters
+from evalsampling.stats.orders import OrderCounts
 
 # --- what is read
 
 
 def fetch_rows(name: str, columns: Sequence[str] | None) -> Reading:
     """Return how rows are read as they are: see `pool.formats.registry.read_batches`."""
-    return Reading(name, Step("ReadBatches", _read_rows, (columns,), PoolBatch))
-
-
-def _read_rows(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBatch]:
-    return read_batches(item, columns)
+    return Reading(name, Step("ReadBatches", read_batches, (columns,), PoolBatch))
 
 
 def fetch_cells(spec: EvaluationSpec, stratification: Any) -> Reading:
@@ -86,11 +85,7 @@ def summarize_pool(spec: EvaluationSpec) -> Total:
 
 def cut_strata(spec: EvaluationSpec) -> Step:
     """Return the step that cuts a `Stratification` from the summary of a pool."""
-    return Step("CutStrata/CutEdges", _cut, (spec,))
-
-
-def _cut(summary: PoolSummary | None, spec: EvaluationSpec) -> Stratification:
-    return Stratification.from_summary(summary, spec)
+    return Step("CutStrata/CutEdges", Stratification.from_summary, (spec,))
 
 
 def stratify(engine: Engine, rows: Any, spec: EvaluationSpec) -> Any:
@@ -110,11 +105,7 @@ def assign(spec: EvaluationSpec, stratification: Any) -> Step:
     return Step("AssignCells/FindCells", assign_cells, (spec, stratification), CellBatch)
 
 
-def _sums(cells: CellBatch) -> CellSums:
-    return cells.sums()
-
-
-SUM_CELLS = Total("SumCells", Step("SumBatches", _sums), "AddSums")
+SUM_CELLS = Total("SumCells", Step("SumBatches", CellBatch.sums), "AddSums")
 """The stage that makes the `CellSums` of rows with cells."""
 
 COUNT_SLICES = Total("CountSlices", Step("CountValues", CellBatch.slice_counts), "AddCounts")
@@ -199,7 +190,11 @@ def _check_share(
 
 def count_orders(spec: EvaluationSpec, rows: Any) -> Total:
     """Return the stage that makes the `OrderCounts` of pairs, given the rows of the pool."""
-    return Total("CountOrders", Step("CountPairs", count_orders_of, (spec, rows)), "AddOrders")
+    return Total("CountOrders", Step("CountPairs", _count_orders, (spec, rows)), "AddOrders")
+
+
+def _count_orders(cells: CellBatch, spec: EvaluationSpec, rows: int) -> OrderCounts:
+    return orders_of(cells.batch, spec, rows)
 
 
 def recount(spec: EvaluationSpec, held: HeldRows) -> Total:
@@ -223,3 +218,61 @@ def _compare(counts: Any, held: HeldRows, pool: Catalog, source: PoolSpec) -> bo
         pool.check_unchanged(source)  # Its error names the file.
         raise
     return True
+
+
+# --- passes in this process, for callers that need no engine of their own
+
+
+def pool_rows(spec: EvaluationSpec) -> Rows:
+    """Return the rows of the pool's files, scored if the spec names a scorer.
+
+    Columns are those of a second pass unless others are asked for. With a scorer all are read, for
+    it may want any.
+    """
+    items = list(Catalog.read(spec).items)
+    if spec.pool.scorer is None:
+        return Rows(items, read_items, required_columns(spec, payload=False))
+    scorer = Scorer(spec.pool.scorer, spec.pool.directory)
+    return Rows(items, read_items, steps=(Step("ScoreBatch", scorer.score),))
+
+
+def read_items(items: Iterable[WorkItem], columns: Sequence[str] | None) -> Iterator[PoolBatch]:
+    """Yield the rows of work items: see `pool.formats.registry.read_batches`."""
+    return itertools.chain.from_iterable(read_batches(item, columns) for item in items)
+
+
+def stratify_rows(batches: Sequence[PoolBatch], spec: EvaluationSpec) -> Stratification:
+    """Return how rows in memory are cut: as the spec says, or by a first pass over them."""
+    return stratify(LOCAL, Rows(batches), spec)
+
+
+def stratify_pool(spec: EvaluationSpec) -> Stratification:
+    """Return how the pool of a spec is cut, by a first pass over its files if one is needed."""
+    return stratify(LOCAL, pool_rows(spec), spec)
+
+
+def read_cells(spec: EvaluationSpec, stratification: Stratification) -> Iterator[CellBatch]:
+    """Yield the rows of the pool of a spec with their cells, by a second pass over its files."""
+    return LOCAL.map(pool_rows(spec), assign(spec, stratification)).batches()
+
+
+def read_sums(spec: EvaluationSpec, stratification: Stratification) -> CellSums | None:
+    """Return the sums over the cells of the pool of a spec, None if there is no batch."""
+    cells = LOCAL.map(pool_rows(spec), assign(spec, stratification))
+    return LOCAL.run(cells, SUM_CELLS)[0]
+
+
+def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
+    """Return the cells of the pool of a spec, by a second pass over its files."""
+    return read_table_and_clusters(spec, stratification)[0]
+
+
+def read_table_and_clusters(
+    spec: EvaluationSpec, stratification: Stratification
+) -> tuple[CellTable, SharedClusters | None]:
+    """Return the cells of a pool, and how its rows are spread over clusters if the spec has any."""
+    stages = [SUM_CELLS] if spec.pool.cluster is None else [SUM_CELLS, SUM_CLUSTERS]
+    cells = LOCAL.map(pool_rows(spec), assign(spec, stratification))
+    sums, *sketches = LOCAL.run(cells, *stages)
+    shared = [each.shared() for each in sketches if each is not None]
+    return stratification.table(sums), next(iter(shared), None)

@@ -23,11 +23,10 @@ from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.assignment import CellBatch
-from evalsampling.preparation.local import pool_rows
-from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
+from evalsampling.preparation.plan import SUM_CELLS, assign, pool_rows, stratify
+from evalsampling.preparation.shares import LOCAL
 from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -42,25 +41,15 @@ INCLUSION = "inclusion_probability"
 
 @dataclasses.dataclass(frozen=True)
 class PoissonFilter:
-    """What decides whether a row is in the sample.
+    """What decides whether a row is in the sample."""
 
-    Attributes:
-        deviation: of a row: h is that over the root of its cost.
-        factor: kappa (1 - delta) / sum h: what that is multiplied with.
-        least: kappa delta / M: what is added to it.
-        seed: of the permanent random numbers.
-        code: shape (cells,), ascending: codes of the cells.
-        chance: shape (cells,): inclusion probability of the rows of each cell.
-        by_cell: whether that is what decides: then the rows are those of a workspace.
-    """
-
-    deviation: Deviation
-    factor: float
-    least: float
-    seed: int
-    code: IntArray
-    chance: FloatArray
-    by_cell: bool = False
+    deviation: Deviation  # of a row: h is that over the root of its cost
+    factor: float  # kappa (1 - delta) / sum h: what that is multiplied with
+    least: float  # kappa delta / M: what is added to it
+    seed: int  # of the permanent random numbers
+    code: IntArray  # shape (cells,), ascending: codes of the cells
+    chance: FloatArray  # shape (cells,): inclusion probability of the rows of each cell
+    by_cell: bool = False  # whether that is what decides: then the rows are those of a workspace
 
     @classmethod
     def from_cells(
@@ -74,14 +63,8 @@ class PoissonFilter:
     ) -> "PoissonFilter":
         """Return the filter that keeps the expected number of rows, by the cells' own sizes.
 
-        Args:
-            deviation: see the attribute.
-            table: the cells.
-            expected: number of rows wanted, above 0. The expected number differs from it by what
-                h varies within cells, and is the sum of the probabilities over the pool.
-            delta: share of the pool's own distribution, in [0, 1].
-            seed: of the permanent random numbers.
-            by_cell: see the attribute; the expected number is then the one wanted.
+        The expected number of rows, above 0, differs from the one wanted by what h varies within
+        cells, unless cells decide; ``delta`` is the share of the pool's own distribution.
         """
         h = sizes_of_cells(deviation, table)
         size = mix_evenly(h, table.count, delta)
@@ -171,12 +154,7 @@ def keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
 def keep_rows(engine: Engine, rows: Any, spec: EvaluationSpec, by_cell: bool) -> Any:
     """Return the rows of a Poisson sample, on any engine: tables as `PoissonFilter.keep` has them.
 
-    Args:
-        engine: to run on.
-        rows: of the pool, which is gone over three times: for the strata, for the cells, and to
-            filter it.
-        spec: of the evaluation.
-        by_cell: see `PoissonFilter`.
+    The pool is gone over three times: for the strata, for the cells, and to filter its rows.
     """
     stratification = stratify(engine, rows, spec)
     cells = engine.map(rows, assign(spec, stratification))

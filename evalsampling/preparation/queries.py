@@ -22,20 +22,14 @@ _DIGITS = 9
 
 @dataclasses.dataclass(frozen=True)
 class ExpectedQueries:
-    """A batch of queries, and the moments of their gains.
+    """A batch of queries, and the moments of their gains."""
 
-    Attributes:
-        queries: the lists.
-        gains: all that the spec names.
-        moments: of them.
-        drivers: the measures that drive the sampling: gains, or differences of two.
-        magnitudes: shape (n,): the cost of grading each query, unless all cost the same.
-    """
-
-    queries: QueryBatch
-    gains: tuple[Gain, ...]
-    moments: GainMoments
+    queries: QueryBatch  # the lists
+    gains: tuple[Gain, ...]  # all that the spec names
+    moments: GainMoments  # of them
+    # the measures that drive the sampling: gains, or differences of two
     drivers: tuple[Measure, ...]
+    # shape (n,): the cost of grading each query, unless all cost the same
     magnitudes: Mapping[str, FloatArray]
 
     @classmethod

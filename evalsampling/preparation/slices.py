@@ -14,41 +14,28 @@ from evalsampling.stats.slices import SliceCounts
 
 @dataclasses.dataclass(frozen=True)
 class Slices:
-    """The values of each slice column and their rows in every cell of the table.
+    """The values of each slice column and their rows in every cell of the table."""
 
-    Attributes:
-        names: of the columns.
-        values: of each column, in order; the code of a value is its place.
-        counts: of each column, shape (values, cells of the table).
-    """
-
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of the columns
+    # of each column, in order; the code of a value is its place
     values: tuple[tuple[str, ...], ...] = ()
-    counts: tuple[IntArray, ...] = ()
+    counts: tuple[IntArray, ...] = ()  # of each column, shape (values, cells of the table)
 
     @classmethod
     def from_counts(cls, names: tuple[str, ...], counts: SliceCounts, table: CellTable) -> "Slices":
         """Return the slices of a pool from the counts over all cells there could be."""
         values = tuple(tuple(sorted(column)) for column in counts.columns)
-        return cls(
-            names,
-            values,
-            tuple(
-                np.stack([column[v][table.code] for v in texts]).reshape(len(texts), len(table))
-                for texts, column in zip(values, counts.columns, strict=True)
-            ),
-        )
+        return cls(names, values).of_rows(counts, table)
 
     def of_rows(self, counts: SliceCounts, table: CellTable) -> "Slices":
         """Return the same values of other rows."""
         none = np.zeros(counts.cells, dtype=np.int64)
-        return dataclasses.replace(
-            self,
-            counts=tuple(
-                np.stack([column.get(text, none)[table.code] for text in texts])
-                for texts, column in zip(self.values, counts.columns, strict=True)
-            ),
+        of_columns = (
+            [column.get(text, none)[table.code] for text in texts]
+            for texts, column in zip(self.values, counts.columns, strict=True)
         )
+        rows = (np.array(each, np.int64).reshape(len(each), len(table)) for each in of_columns)
+        return dataclasses.replace(self, counts=tuple(rows))
 
     def outside(self, table: CellTable) -> dict[str, int]:
         """Return, for each column, how many rows of the pool have none of its values."""

@@ -15,20 +15,13 @@ from typing import Any, ClassVar, Protocol
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """A plain function and its name.
+    """A plain function and its name."""
 
-    Attributes:
-        name: of the step.
-        function: of an element and the arguments.
-        arguments: further arguments; a value that the plan works out stands here as its engine
-            holds it.
-        result: type of what is returned, or yielded by a step that yields.
-    """
-
-    name: str
-    function: Callable[..., Any]
+    name: str  # of the step
+    function: Callable[..., Any]  # of an element and the arguments
+    # further arguments; a value that the plan works out stands here as its engine holds it
     arguments: tuple[Any, ...] = ()
-    result: type = object
+    result: type = object  # type of what is returned, or yielded by a step that yields
 
     def __call__(self, element: Any) -> Any:
         """Return what the function makes of an element, where arguments are values."""
@@ -37,17 +30,12 @@ class Step:
 
 @dataclasses.dataclass(frozen=True)
 class Reading:
-    """How batches come from work items.
+    """How batches come from work items."""
 
-    Attributes:
-        name: of the stage.
-        step: yields the batches of one item.
-        stored: takes an item and returns the one that reads what the step has stored of it; None
-            if it stores nothing.
-    """
-
-    name: str
-    step: Step
+    name: str  # of the stage
+    step: Step  # yields the batches of one item
+    # takes an item and returns the one that reads what the step has stored of it; None if it stores
+    # nothing
     stored: Step | None = None
 
 
@@ -111,27 +99,19 @@ class RunningTotal:
 
 @dataclasses.dataclass(frozen=True)
 class Keyed:
-    """A stage that merges what it makes of batches under each of some whole numbers.
+    """A stage that merges what it makes of batches under each of some whole numbers."""
 
-    Attributes:
-        name: of the stage.
-        steps: each yields elements from one; the first takes a batch, or what is gathered, and the
-            last yields keys with states.
-        group: name of the step that brings the states of a key together.
-        merge: returns what is made of a key and its states.
-        gather: returns the `Gatherer` of the batches of a share, given the first of them; None to
-            take each batch by itself.
-        finish: returns what remains of what was merged; None for all of it.
-        keys: how many there may be, if they are to be merged apart.
-    """
-
-    name: str
+    name: str  # of the stage
+    # each yields elements from one; the first takes a batch, or what is gathered, and the last
+    # yields keys with states
     steps: tuple[Step, ...]
-    group: str
-    merge: Step
+    group: str  # name of the step that brings the states of a key together
+    merge: Step  # returns what is made of a key and its states
+    # returns the `Gatherer` of the batches of a share, given the first of them; None to take each
+    # batch by itself
     gather: Step | None = None
-    finish: Step | None = None
-    keys: int = 1
+    finish: Step | None = None  # returns what remains of what was merged; None for all of it
+    keys: int = 1  # how many there may be, if they are to be merged apart
 
     def pieces(self, element: Any, _: int) -> Iterable[tuple[int, Any]]:
         """Return keys and states of a batch, or of what was gathered."""

@@ -65,53 +65,40 @@ round."""
 
 @dataclasses.dataclass(frozen=True)
 class Stratification:
-    """How a pool is cut into leaves, bins and cells, and where prior probabilities come from.
+    """How a pool is cut into leaves, bins and cells, and where prior probabilities come from."""
 
-    Attributes:
-        edges: interior edges of the leaves, strictly increasing; none for leaves of features.
-        bin_edges: interior edges of the score bins, a superset of `edges`: leaves are groups of
-            adjacent bins.
-        grouped: leaves that are no intervals of one score: of features, those that columns name,
-            or by the greatest rank of several scores; else None.
-        parting: hierarchy of the leaves of their own: see `CellTable`; None for none.
-        prior: where prior probabilities come from: "column", "score", "expit(score)",
-            "ranks(score)", "even" or "normal".
-        rules: where the probabilities of each system come from: these, or "none".
-        scores: ends and sums of the scores of each system, then of the one that drives the strata.
-        signatures: slots of the cells.
-        binned_by_score: whether bins are bins of the first system's score.
-        has_system_probabilities: whether systems have probabilities that are not the prior's.
-        min_rows: shape (cells,): rows that each cell has at least, as far as the first pass tells;
-            None if there was none.
-        magnitudes: classes of costs and of weights, by the names of those in which rows differ.
-        named: slices that are part of the signatures.
-        compared: what is made of several systems that predict numbers, None for all others.
-        labels: number of the labels of which a row may have many; 0 for classes.
-        ranks: the prior of scores that are an order, None for all others.
-        by_predictions: whether leaves are what the systems predict: then there is one bin.
-        remarks: sentences of `ScoreRemarks`.
-        infinite: whether some scores are infinite, so that `ranges` are of the others.
-    """
-
+    # interior edges of the leaves, strictly increasing; none for leaves of features
     edges: FloatArray
+    # interior edges of the score bins, a superset of `edges`: leaves are groups of adjacent bins
     bin_edges: FloatArray
+    # leaves that are no intervals of one score: of features, those that columns name, or by the
+    # greatest rank of several scores; else None
     grouped: KdTree | Partition | GreatestRank | None
+    # where prior probabilities come from: "column", "score", "expit(score)", "ranks(score)", "even"
+    # or "normal"
     prior: str
-    rules: tuple[str, ...]
+    rules: tuple[str, ...]  # where the probabilities of each system come from: these, or "none"
+    # ends and sums of the scores of each system, then of the one that drives the strata
     scores: tuple[ScoreSums, ...]
-    signatures: Signatures
-    binned_by_score: bool
-    has_system_probabilities: bool
+    signatures: Signatures  # slots of the cells
+    binned_by_score: bool  # whether bins are bins of the first system's score
+    has_system_probabilities: bool  # whether systems have probabilities that are not the prior's
+    # shape (cells,): rows that each cell has at least, as far as the first pass tells; None if
+    # there was none
     min_rows: IntArray | None = None
+    # classes of costs and of weights, by the names of those in which rows differ
     magnitudes: Mapping[str, MagnitudeClasses] = dataclasses.field(default_factory=dict)
+    # hierarchy of the leaves of their own: see `CellTable`; None for none
     parting: IntArray | None = None
-    named: Named = dataclasses.field(default_factory=dict)
+    named: Named = dataclasses.field(default_factory=dict)  # slices that are part of the signatures
+    # what is made of several systems that predict numbers, None for all others
     compared: ComparedSystems | None = None
-    labels: int = 0
-    ranks: RankPrior | None = None
+    labels: int = 0  # number of the labels of which a row may have many; 0 for classes
+    ranks: RankPrior | None = None  # the prior of scores that are an order, None for all others
+    # whether leaves are what the systems predict: then there is one bin
     by_predictions: bool = False
-    remarks: tuple[str, ...] = ()
-    infinite: bool = False
+    remarks: tuple[str, ...] = ()  # sentences of `ScoreRemarks`
+    infinite: bool = False  # whether some scores are infinite, so that `ranges` are of the others
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
@@ -272,48 +259,41 @@ class Stratification:
                 "Splink's column of probabilities, pool.probability: match_probability, or "
                 "multiply the weights by ln 2 = 0.6931"
             )
-        return warnings + self._contradictions(spec, table) + self._turned(spec, table)
+        return warnings + self._about_systems(spec, table)
 
-    def _turned(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Return a warning for each system that predicts positives where its score is low."""
-        positive, outputs, warnings = spec.labels.positive, table.outputs, []
-        for place, system in enumerate(spec.pool.systems):
-            column = system.probability if system.score is None else system.score
-            score = table.mean_by_cell(outputs.score[:, place])
-            share = table.mean_by_cell((outputs.prediction[:, place] == positive).astype(float))
-            if column is None or chance_of_order(score, table.count, share) >= _TURNED:
-                continue
-            whose = "pool" if system.name is None else f"pool.systems.{system.name}"
-            key = "probability" if system.score is None else "score"
-            warnings.append(
-                f"{whose}.{key}: {column!r} is lower where positives are predicted. A score is to "
-                "rise with the chance of a positive: is it that of the other class? Then turn it "
-                "round"
-            )
-        return warnings
+    def _about_systems(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
+        """Return warnings of systems whose scores expect far other positives than are predicted.
 
-    def _contradictions(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Return a warning for each system whose scores and predictions contradict each other."""
-        positive, outputs, warnings = spec.labels.positive, table.outputs, []
+        Then warnings of those that predict positives where their score is low.
+        """
+        positive, outputs = spec.labels.positive, table.outputs
+        contradictions, turned = [], []
         for place, (system, rule) in enumerate(zip(spec.pool.systems, self.rules, strict=True)):
-            own = np.nan_to_num(outputs.probability[:, place, positive])
-            predicted = (outputs.prediction[:, place] == positive).astype(np.float64)
-            sums = [float(table.count @ table.mean_by_cell(each)) for each in (own, predicted)]
-            if rule in (NO_PROBABILITY, RANKS) or not contradicts(*sums):
-                continue
+            predicted = table.mean_by_cell((outputs.prediction[:, place] == positive) * 1.0)
+            own = table.mean_by_cell(np.nan_to_num(outputs.probability[:, place, positive]))
+            sums = float(table.count @ own), float(table.count @ predicted)
+            columns = {"score": system.score, "probability": system.probability}
             whose = "pool" if system.name is None else f"pool.systems.{system.name}"
-            column = system.score if system.probability is None else system.probability
-            key = "score" if system.probability is None else "probability"
-            means = (
-                f"say {whose}.score_is: order if it is but an order"
-                if key == "score"
-                else "leave it out if it is none"
-            )
-            warnings.append(
-                f"{whose}.{key}: {column!r} expects {count_text(sums[0])} positives where "
-                f"{sums[1]:,.0f} are predicted, ten times apart or more: calibrate it, or {means}"
-            )
-        return warnings
+            if rule not in (NO_PROBABILITY, RANKS) and contradicts(*sums):
+                key = "score" if system.probability is None else "probability"
+                way_out = {
+                    "score": f"say {whose}.score_is: order if it is but an order",
+                    "probability": "leave it out if it is none",
+                }[key]
+                contradictions.append(
+                    f"{whose}.{key}: {columns[key]!r} expects {count_text(sums[0])} positives "
+                    f"where {sums[1]:,.0f} are predicted, ten times apart or more: calibrate it, "
+                    f"or {way_out}"
+                )
+            key = "probability" if system.score is None else "score"
+            score = table.mean_by_cell(outputs.score[:, place])
+            if columns[key] and chance_of_order(score, table.count, predicted) < _TURNED:
+                turned.append(
+                    f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "
+                    "score is to rise with the chance of a positive: is it that of the other "
+                    "class? Then turn it round"
+                )
+        return contradictions + turned
 
     def _about_magnitudes(self) -> list[str]:
         return [

@@ -33,8 +33,8 @@ from evalsampling.pool.columns import (
 from evalsampling.pool.lists import list_columns
 from evalsampling.pool.source import keeps_nothing
 from evalsampling.preparation.compared_numbers import ComparedSystems
+from evalsampling.preparation.kinds import ScoreRemarks
 from evalsampling.preparation.queries import ExpectedQueries
-from evalsampling.preparation.score_remarks import ScoreRemarks
 from evalsampling.spec import MAX_CELLS, EvaluationSpec
 from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.pool import PoolSpec
@@ -62,32 +62,26 @@ FEATURE_SAMPLE = 1 << 16
 
 @dataclasses.dataclass(frozen=True)
 class PoolSummary:
-    """Histograms, ranges and counts of a pool: a mergeable state.
+    """Histograms, ranges and counts of a pool: a mergeable state."""
 
-    Attributes:
-        rows: of the pool.
-        histograms: of the score that drives the strata, if there is one: of the rows of each
-            signature if these are few, so that rows can be counted by cell; else of all rows.
-        scores: ends and sums of the finite scores of each system, then of the score that drives
-            the strata; without rows where they are not looked at.
-        signatures: counted if there may be too many of them for the cells, else None.
-        features: of the rows of least hash, if the strata are cut from features, else None. Of
-            queries these are their expected gains.
-        magnitudes: least and greatest cost of a label, and weight of a row, by the names of those
-            in which rows differ.
-        paths: leaves that columns of the pool name, else None.
-        remarks: what is to be said of scores.
-        ranked: histogram of each score of `ranked_columns`; then there are no `histograms`.
-    """
-
-    rows: int
+    rows: int  # of the pool
+    # of the score that drives the strata, if there is one: of the rows of each signature if these
+    # are few, so that rows can be counted by cell; else of all rows
     histograms: tuple[ScoreCounts, ...]
+    # ends and sums of the finite scores of each system, then of the score that drives the strata;
+    # without rows where they are not looked at
     scores: tuple[ScoreSums, ...]
+    # counted if there may be too many of them for the cells, else None
     signatures: SignatureCounts | None
+    # of the rows of least hash, if the strata are cut from features, else None. Of queries these
+    # are their expected gains.
     features: FeatureSample | None
+    # least and greatest cost of a label, and weight of a row, by the names of those in which rows
+    # differ
     magnitudes: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
-    paths: Paths | None = None
-    remarks: ScoreRemarks = ScoreRemarks()
+    paths: Paths | None = None  # leaves that columns of the pool name, else None
+    remarks: ScoreRemarks = ScoreRemarks()  # what is to be said of scores
+    # histogram of each score of `ranked_columns`; then there are no `histograms`
     ranked: tuple[ScoreCounts, ...] = ()
 
     def __add__(self, other: "PoolSummary") -> "PoolSummary":
@@ -215,28 +209,20 @@ def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """Which statistics a spec needs of the first pass.
+    """Which statistics a spec needs of the first pass."""
 
-    Attributes:
-        histogram_bins: of the driving score, 0 for none.
-        ranges: whether scores' ranges are needed: for thresholds, or to tell what the scores are.
-        counted: of which scores the positives are counted that they expect and that are predicted:
-            those of each system, then the one that drives the strata.
-        by_signature: whether the histogram is made for each signature.
-        signatures: whether signatures must be counted.
-        features: whether features must be sampled.
-        of_all: whether all rows are looked at: rows differ in magnitudes, or columns name leaves.
-        ranked: see `ranked_columns`; the histogram is of each of them then.
-    """
-
-    histogram_bins: int
+    histogram_bins: int  # of the driving score, 0 for none
+    # whether scores' ranges are needed: for thresholds, or to tell what the scores are
     ranges: bool
+    # of which scores the positives are counted that they expect and that are predicted: those of
+    # each system, then the one that drives the strata
     counted: tuple[bool, ...]
-    by_signature: bool
-    signatures: bool
-    features: bool
+    by_signature: bool  # whether the histogram is made for each signature
+    signatures: bool  # whether signatures must be counted
+    features: bool  # whether features must be sampled
+    # whether all rows are looked at: rows differ in magnitudes, or columns name leaves
     of_all: bool
-    ranked: tuple[str, ...]
+    ranked: tuple[str, ...]  # see `ranked_columns`; the histogram is of each of them then
 
     @classmethod
     def from_spec(cls, spec: EvaluationSpec) -> "Wanted":

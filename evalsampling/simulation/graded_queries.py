@@ -15,8 +15,7 @@ from evalsampling.measures.build import build_gains
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.lists import list_column, list_names
 from evalsampling.pool.stored_columns import ID
-from evalsampling.preparation.local import read_cells
-from evalsampling.preparation.plan import SUM_CELLS
+from evalsampling.preparation.plan import SUM_CELLS, read_cells
 from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec

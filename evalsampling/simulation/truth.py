@@ -17,10 +17,9 @@ from evalsampling.label_spaces.base import FLAG, LABEL, LabelSpace
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures, thresholded_parts
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
-from evalsampling.pool.label_columns import LabelColumns
+from evalsampling.pool.columns import LabelColumns
 from evalsampling.preparation.ids import check_unique_ids
-from evalsampling.preparation.local import read_cells
-from evalsampling.preparation.plan import SUM_CELLS
+from evalsampling.preparation.plan import SUM_CELLS, read_cells
 from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.simulation.graded_queries import read_batch, read_graded

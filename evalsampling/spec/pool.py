@@ -84,7 +84,7 @@ class PoolSpec:
         pairs: `UNORDERED` if the order of two records says nothing, so that of a pair in both
             orders one row is of the pool; else None.
         assumes_score: whether nothing names the score, so that where the pool has no such column,
-            strata may be what the system predicts: see `pool.verdicts`.
+            strata may be what the system predicts: see `pool.catalog`.
     """
 
     path: str

@@ -10,9 +10,8 @@ from apache_beam import pvalue
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.round_rows import task_files
-from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.batch import PoolBatch, batches_of
 from evalsampling.pool.columns import required_columns
-from evalsampling.pool.row_batches import batches_of
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.stages import Step
 from evalsampling.stats.round_chances import RoundChances

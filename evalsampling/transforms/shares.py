@@ -8,7 +8,7 @@ import apache_beam as beam
 from apache_beam import pvalue
 from apache_beam.transforms import window
 
-from evalsampling.pool.row_batches import BATCHES
+from evalsampling.pool.batch import BATCHES
 
 _ENOUGH = 10_000
 """Rows that are handed on before their bundle ends."""

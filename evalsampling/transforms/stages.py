@@ -10,8 +10,8 @@ import apache_beam as beam
 from apache_beam import pvalue
 from apache_beam.transforms import window
 
+from evalsampling.pool.catalog import PoolFile, PoolSource
 from evalsampling.pool.layout import PlannedFile
-from evalsampling.pool.pool_file import PoolFile, PoolSource
 from evalsampling.preparation.stages import Gatherer, Keyed, Reading, Step, Total
 from evalsampling.telemetry import progress
 from evalsampling.transforms.coders import packed

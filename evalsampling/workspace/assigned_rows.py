@@ -9,9 +9,8 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivered_ids import DeliveredIds
-from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.batch import PoolBatch, batches_of, halves
 from evalsampling.pool.columns import required_columns
-from evalsampling.pool.row_batches import batches_of, halves
 from evalsampling.pool.row_ids import as_text
 from evalsampling.preparation.assignment import CellBatch, assign_cells
 from evalsampling.spec import EvaluationSpec

@@ -29,7 +29,7 @@ from evalsampling.labels.register import Register
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import check_votes
 from evalsampling.pool.catalog import Catalog
-from evalsampling.preparation.local import read_items, read_table, stratify_pool
+from evalsampling.preparation.plan import read_items, read_table, stratify_pool
 from evalsampling.preparation.stratification import scores_of_classes
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec

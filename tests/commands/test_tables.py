@@ -14,8 +14,7 @@ from evalsampling import EvaluationSpec, InputError
 from evalsampling.commands.prepare import Preparation
 from evalsampling.commands.prepare_plan import prepare_in_process
 from evalsampling.commands.top_up import read_unchanged
-from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.pool_file import PoolFile
+from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Pool, call, make_pool

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.pool.files import StoredFile
-from evalsampling.pool.fingerprint import hash_of_blocks
+from evalsampling.pool.files import StoredFile, hash_of_blocks
 from evalsampling.storage.checksums import sealed
 from evalsampling.workspace.snapshot import Snapshot
 from tests.jobs import files_below

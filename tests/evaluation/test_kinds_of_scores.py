@@ -16,7 +16,7 @@ import pytest
 
 from evalsampling import Evaluation, EvaluationSpec
 from evalsampling.errors import InputError
-from evalsampling.preparation.local import read_table, stratify_pool
+from evalsampling.preparation.plan import read_table, stratify_pool
 from evalsampling.preparation.stratification import Stratification, scores_of_classes
 from tests.jobs import Pool, call
 

@@ -15,7 +15,7 @@ from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.label_spaces.sets import Sets
 from evalsampling.label_spaces.tags import Tags
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.label_columns import LabelColumns
+from evalsampling.pool.columns import LabelColumns
 from evalsampling.spec import SystemSpec
 from evalsampling.spec.labels import labels_mapping, read_labels
 from evalsampling.spec.sections import Section

@@ -1,14 +1,22 @@
 """Finding files, against Python's own glob."""
 
 import glob
+import hashlib
 import os
 from pathlib import Path
 
+import numpy as np
 import pyarrow.fs
 import pytest
 
-from evalsampling import InputError
-from evalsampling.pool.files import find_files
+from evalsampling.errors import InputError
+from evalsampling.pool.files import (
+    StoredFile,
+    find_files,
+    fingerprint_of,
+    hash_of_blocks,
+    what_became_of,
+)
 from evalsampling.storage.filesystems import open_file
 
 TREE = [
@@ -118,3 +126,32 @@ def test_folders_that_a_pattern_does_not_reach_are_not_listed(
     monkeypatch.setattr(pyarrow.fs, "FileSelector", recording)
     assert len(find_files(f"{tree}/day=*/*.parquet")) == 3
     assert sorted(listed) == [(".", False), ("day=1", False), ("day=2", False)]
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def test_blocks_reach_from_begin_to_end(tmp_path: Path) -> None:
+    path, block = tmp_path / "large", 1 << 16
+    content = bytearray(np.random.default_rng(1).bytes(10 * block))
+    path.write_bytes(content)
+    places = [0, 3 * block, 6 * block, 9 * block]
+    stored = StoredFile(str(path), len(content))
+    expected = b"".join(content[place : place + block] for place in places)
+    assert hash_of_blocks(stored) == digest(expected)
+
+
+def test_what_became_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "pool.csv"
+    path.write_bytes(b"id,score\n1,0.5\n")
+    stored = StoredFile(str(path), path.stat().st_size)
+    there = fingerprint_of(stored, hash_of_blocks(stored))
+    assert what_became_of(there) is None
+    path.write_bytes(b"id,score\n1,0.6\n")
+    assert what_became_of(there) == "has changed"
+    path.write_bytes(b"id,score\n")
+    assert what_became_of(there) == "has 9 bytes in place of 15"
+    path.unlink()
+    with pytest.raises(InputError, match="no such file"):
+        what_became_of(there)

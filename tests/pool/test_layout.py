@@ -12,9 +12,8 @@ from evalsampling.pool.layout import Layout, PlannedFile
 FILE = StoredFile("f.parquet", 1)
 
 
-def layout(columns: dict[str, pa.DataType], schema: pa.Schema, **constants: pa.Array) -> Layout:
-    row = pa.RecordBatch.from_pydict(constants) if constants else None
-    made = Layout.of(PlannedFile(FILE, row, pa.schema(columns)), schema)
+def layout(columns: dict[str, pa.DataType], schema: pa.Schema, **constants: pa.Scalar) -> Layout:
+    made = Layout.of(PlannedFile(FILE, constants, pa.schema(columns)), schema)
     assert made is not None
     return made
 
@@ -28,7 +27,7 @@ def test_a_plain_file_has_none() -> None:
 
 def test_columns_of_a_table() -> None:
     columns = {"a": pa.int64(), "b": pa.large_string(), "new": pa.large_string(), "p": pa.date32()}
-    made = layout(columns, STORED.schema, p=pa.array([1], pa.date32()))
+    made = layout(columns, STORED.schema, p=pa.scalar(1, pa.date32()))
     assert made.schema(STORED.schema) == pa.schema(
         {"a": pa.int64(), "b": pa.large_string(), "p": pa.date32(), "new": pa.large_string()}
     )

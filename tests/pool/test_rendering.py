@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evalsampling.pool.rendering import rendered
+from evalsampling.pool.rendering import as_text, json_text, rendered
+from tests.jobs import strict_json
 
 RNG = np.random.default_rng(3)
 TICKS = [0, 1, -1, 500_000, 1_500, 10**6, 86_399_999_999, -(10**12)]
@@ -121,3 +122,24 @@ def test_zones_have_their_summer_time() -> None:
     moment = datetime.datetime(2024, 7, 1, 12, 0, 0, 5, zoneinfo.ZoneInfo("Europe/Zurich"))
     array = pa.array([moment], pa.timestamp("us", "Europe/Zurich"))
     assert rendered(array).to_pylist() == ["2024-07-01 12:00:00.000005+02:00"]
+
+
+NAN, INFINITY = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(NAN, None), ([0.5, [-INFINITY]], [0.5, [None]]), ({"a": {"b": INFINITY}}, {"a": {"b": None}}),
+     ("NaN", "NaN"), (1 << 70, 1 << 70), (b"x", "b'x'")],
+)  # fmt: skip
+def test_numbers_that_json_does_not_have_are_null_as_text(value: Any, expected: Any) -> None:
+    assert strict_json(json_text(value)) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, None), ("a", "a"), (b"a\xff", "a\\xff"), (True, "true"), (1.5, "1.5"),
+     (["é", NAN], '["é", null]')],
+)  # fmt: skip
+def test_values_as_text(value: Any, text: str | None) -> None:
+    assert as_text(value) == text

@@ -8,7 +8,7 @@ import pytest
 
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import assign_cells
-from evalsampling.preparation.local import stratify
+from evalsampling.preparation.plan import stratify_rows
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from tests.jobs import make_pool, make_rich_pool
@@ -52,7 +52,7 @@ def test_a_batch_without_rows_adds_nothing(job: Any) -> None:
     one = job(make_rich_pool(), pool={"systems": systems}, measure={"difference": "brier"})
     spec = EvaluationSpec.load(one.spec)
     rows = PoolBatch(one.pool.table.combine_chunks().to_batches()[0])
-    stratification = stratify([rows], spec)
+    stratification = stratify_rows([rows], spec)
     assert stratification.has_system_probabilities
     nothing = PoolBatch(rows.rows.slice(0, 0))
     assert assign_cells(nothing, spec, stratification).sums().count.sum() == 0

@@ -19,7 +19,7 @@ from evalsampling.preparation.ids import (
     spilled,
     split_hashes,
 )
-from evalsampling.preparation.local import read_cells, stratify_pool
+from evalsampling.preparation.plan import read_cells, stratify_pool
 from evalsampling.stats.hashing import hash_integers
 
 

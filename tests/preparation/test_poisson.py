@@ -11,7 +11,7 @@ import yaml
 from evalsampling import Evaluation, InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import assign_cells
-from evalsampling.preparation.local import read_cells, read_sums, stratify_pool
+from evalsampling.preparation.plan import read_cells, read_sums, stratify_pool
 from evalsampling.preparation.poisson import (
     INCLUSION,
     PoissonFilter,

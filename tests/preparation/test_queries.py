@@ -13,7 +13,7 @@ from evalsampling.measures.build import build_gains
 from evalsampling.measures.gains import GainMoments
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import CellBatch, assign_cells
-from evalsampling.preparation.local import stratify
+from evalsampling.preparation.plan import stratify_rows
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import summarize
@@ -34,7 +34,7 @@ def parts(size: int) -> list[PoolBatch]:
 
 def cells_of(batches: list[PoolBatch]) -> tuple[Stratification, list[CellBatch]]:
     """Make both passes over batches."""
-    stratification = stratify(batches, SPEC)
+    stratification = stratify_rows(batches, SPEC)
     return stratification, [assign_cells(batch, SPEC, stratification) for batch in batches]
 
 
@@ -62,7 +62,7 @@ def test_neither_strata_nor_cells_depend_on_how_the_pool_is_cut(size: int) -> No
 
 
 def test_a_batch_without_queries_adds_nothing() -> None:
-    cells = assign_cells(PoolBatch(BATCH.rows.slice(0, 0)), SPEC, stratify([BATCH], SPEC))
+    cells = assign_cells(PoolBatch(BATCH.rows.slice(0, 0)), SPEC, stratify_rows([BATCH], SPEC))
     assert cells.sums().count.sum() == 0
 
 

@@ -11,7 +11,7 @@ import pytest
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.measures.build import build_measures
-from evalsampling.preparation.local import stratify_pool
+from evalsampling.preparation.plan import stratify_pool
 from evalsampling.simulation.graded_queries import KnownGrades
 from evalsampling.simulation.truth import KnownPool
 from tests.queries import CUT, make_queries

@@ -13,7 +13,7 @@ import pytest
 from evalsampling import EvaluationSpec
 from evalsampling.cli.main import main
 from evalsampling.errors import InputError
-from evalsampling.preparation.local import read_table, read_table_and_clusters, stratify_pool
+from evalsampling.preparation.plan import read_table, read_table_and_clusters, stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.plan import WIDER, _needed, _Outcome, _spread, plan, usable_samplers
 from evalsampling.stats.cells import CellTable

@@ -11,7 +11,7 @@ import yaml
 
 from evalsampling.errors import InputError
 from evalsampling.measures.build import build_measures
-from evalsampling.preparation.local import read_table, stratify_pool
+from evalsampling.preparation.plan import read_table, stratify_pool
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.outputs import Outputs

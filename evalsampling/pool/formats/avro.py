@@ -1,6 +1,5 @@
 """Avro files, read block by block."""
 
-import contextlib
 import io
 import itertools
 import operator
@@ -12,12 +11,11 @@ import fastavro
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import first_unreadable
-from evalsampling.pool.files import StoredFile
-from evalsampling.pool.json_text import as_text
-from evalsampling.pool.nested import path_of, schema_of, value_in
+from evalsampling.pool.arrow import first_unreadable, path_of, schema_of, value_in
+from evalsampling.pool.files import StoredFile, decodable
+from evalsampling.pool.rendering import as_text
 from evalsampling.pool.splits import Contents
-from evalsampling.storage.filesystems import open_file, unreadable
+from evalsampling.storage.filesystems import open_file
 
 BATCH_ROWS = 1 << 16
 """Most rows of a batch."""
@@ -70,19 +68,21 @@ class Avro:
     def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Yield columns of all records, in batches that are no longer than a block."""
         row = 0
-        with open_file(file.path) as source:
+        with open_file(file.path) as source, decodable(file.path):
             stream = io.BufferedReader(source, _BUFFER_BYTES)
             blocks, _ = _opened(file.path, stream)
-            _check_end(file.path, stream)
-            for records in _batches(file.path, blocks):
-                arrays = [_array(file.path, field, records, row) for field in schema]
-                yield pa.record_batch(arrays, schema.names)
-                row += len(records)
+            _check_end(stream)
+            for block in blocks:
+                records = iter(block)
+                while some := list(itertools.islice(records, BATCH_ROWS)):
+                    arrays = [_array(file.path, field, some, row) for field in schema]
+                    yield pa.record_batch(arrays, schema.names)
+                    row += len(some)
 
 
 def _opened(path: str, stream: Any) -> tuple[Any, list[Any]]:
     """Return the blocks of a stream, and the fields that their records have."""
-    with _readable(path):
+    with decodable(path):
         blocks: Any = fastavro.block_reader(stream)
     written = blocks.writer_schema
     if not isinstance(written, dict) or written["type"] != "record":
@@ -109,36 +109,15 @@ def _is_recursive(written: Any, within: frozenset[str]) -> bool:
     return any(_is_recursive(part, within) for part in parts)
 
 
-def _check_end(path: str, stream: io.BufferedReader) -> None:
+def _check_end(stream: io.BufferedReader) -> None:
     """Check that a file ends with the marker that is at the end of its header and of each block."""
     begin = stream.tell()
-    with _readable(path):
-        stream.seek(begin - _MARKER_BYTES)
-        marker = stream.read(_MARKER_BYTES)
-        stream.seek(-_MARKER_BYTES, io.SEEK_END)
-        if stream.read(_MARKER_BYTES) != marker:
-            raise EOFError
-        stream.seek(begin)
-
-
-def _batches(path: str, blocks: Iterator[Any]) -> Iterator[list[Any]]:
-    """Yield the records of blocks, as lists."""
-    with _readable(path):
-        for block in blocks:
-            records = iter(block)
-            while some := list(itertools.islice(records, BATCH_ROWS)):
-                yield some
-
-
-@contextlib.contextmanager
-def _readable(path: str) -> Iterator[None]:
-    """Turn a decoder's exception about broken bytes into an `InputError`."""
-    try:
-        yield
-    except EOFError as error:
-        raise InputError(f"{path}: is cut short") from error
-    except Exception as error:
-        raise unreadable(path, error) from error
+    stream.seek(begin - _MARKER_BYTES)
+    marker = stream.read(_MARKER_BYTES)
+    stream.seek(-_MARKER_BYTES, io.SEEK_END)
+    if stream.read(_MARKER_BYTES) != marker:
+        raise EOFError
+    stream.seek(begin)
 
 
 def _type(written: Any) -> pa.DataType:

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,7 +13,6 @@ import pyarrow.csv
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats import text
-from evalsampling.pool.formats.delimiter import delimiter_of
 from evalsampling.pool.formats.text import BOM, Block, IntArray, Lines, read_blocks
 from evalsampling.pool.splits import Contents
 from evalsampling.storage.filesystems import unreadable
@@ -25,57 +25,56 @@ _HEADER_BYTES = 1 << 16
 
 @dataclasses.dataclass(frozen=True)
 class Csv:
-    """Rows of text: a cell is quoted if it begins with a quote, and may then hold line ends.
+    """Rows of text: a cell is quoted if it begins with a quote, and may then hold line ends."""
 
-    Attributes:
-        delimiter: between cells, unless the header of a file shows another: `delimiter_of`.
-    """
-
-    delimiter: str
+    delimiter: str  # between cells, unless the header of a file shows another: `delimiter_of`
 
     untyped = True
     inferred = False
 
     def inspect(self, file: StoredFile) -> Contents:
         """Return the columns in the header of a file, as text."""
-        own, header = self._header(file.path)
-        return Contents(pa.schema([(name, pa.string()) for name in own._names(header)]))
+        return Contents(pa.schema([(name, pa.string()) for name in self._opened(file.path)[1]]))
 
     def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Yield columns of all rows as text; an empty cell is null unless it is quoted."""
-        own, header = self._header(file.path)
-        names = own._names(header)
+        own, names = self._opened(file.path)
         for name in schema.names:
             if name not in names:
                 raise InputError(f"{file.path}: column {name!r} is missing")
         places = [names.index(name) for name in schema.names]
-        blocks = read_blocks(file.path, own._split, text.BLOCK_BYTES, first_row=-1)
-        for block in blocks:
-            if block.first_row < 0:
-                block = block.part(1, len(block.ends))
-            if len(block.ends):
-                for batch in own._parse(block, places, len(names)).to_batches():
+        for block in read_blocks(file.path, own._split, text.BLOCK_BYTES, first_row=-1):
+            rows = block.part(1, len(block.ends)) if block.first_row < 0 else block
+            if len(rows.ends):
+                for batch in own._parse(rows, places, len(names)).to_batches():
                     yield batch.rename_columns(schema.names)
 
-    def _header(self, path: str) -> tuple["Csv", Block]:
-        """Return how a file is written, and its header."""
-        own: list[Csv] = []
-
-        def split(text: bytes) -> Lines:
-            if not own:  # The first text begins with the header.
-                own.append(Csv(delimiter_of(text, self.delimiter)))
-            return own[0]._split(text)
-
-        with contextlib.closing(read_blocks(path, split, _HEADER_BYTES, first_row=-1)) as blocks:
+    def _opened(self, path: str) -> tuple["Csv", list[str]]:
+        """Return how a file is written, and the names in its header."""
+        with text.open_text(path) as source:
+            own = Csv(delimiter_of(source.read(_HEADER_BYTES), self.delimiter))
+        with contextlib.closing(read_blocks(path, own._split, _HEADER_BYTES, -1)) as blocks:
             block = next(blocks, None)
         if block is None:
             raise InputError(f"{path}: there is no header")
-        return own[0], block.part(0, 1)
+        return own, list(own._table(block.part(0, 1)).column_names)
 
-    def _names(self, header: Block) -> list[str]:
-        options = pyarrow.csv.ReadOptions(use_threads=False, block_size=2 * len(header.text))
-        source = pa.py_buffer(header.text)
-        return list(pyarrow.csv.read_csv(source, options, self._dialect(header)).column_names)
+    def _table(self, block: Block, names: Any = None, refuse: Any = None, cells: Any = None) -> Any:
+        """Return records as Arrow reads them, without names those after the first."""
+        # A parser drops a byte order mark, but not behind a line end.
+        content = b"\n" + block.text if block.text.startswith(BOM) else block.text
+        return pyarrow.csv.read_csv(
+            pa.py_buffer(content),
+            pyarrow.csv.ReadOptions(
+                use_threads=False, block_size=2 * len(content), column_names=names
+            ),
+            pyarrow.csv.ParseOptions(
+                delimiter=self.delimiter,
+                newlines_in_values=b'"' in content,
+                invalid_row_handler=refuse,
+            ),
+            cells,
+        )
 
     def _parse(self, block: Block, places: Sequence[int], width: int) -> pa.Table:
         """Return the columns at some places, or the first, of rows of equal width."""
@@ -84,43 +83,28 @@ class Csv:
             if stray:  # an error in an earlier record comes first
                 self._parse(block.part(0, stray), places, width)
             raise block.error(stray, "text follows a closing quote; is one before it not doubled?")
-        cells = [str(place) for place in range(width)]
+        names = [str(place) for place in range(width)]
+        cells = pyarrow.csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            include_columns=[names[place] for place in places],
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
         ragged: list[Any] = []
 
         def refuse(row: Any) -> str:
             ragged.append(row)
             return "error"
 
-        # A parser drops a byte order mark, but not behind a line end.
-        content = b"\n" + block.text if block.text.startswith(BOM) else block.text
         try:
-            return pyarrow.csv.read_csv(
-                pa.py_buffer(content),
-                pyarrow.csv.ReadOptions(
-                    use_threads=False, block_size=2 * len(block.text), column_names=cells
-                ),
-                self._dialect(block, refuse),
-                pyarrow.csv.ConvertOptions(
-                    column_types=dict.fromkeys(cells, pa.string()),
-                    include_columns=[cells[place] for place in places],
-                    null_values=[""],
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=False,
-                ),
-            )
+            return self._table(block, names, refuse, cells)
         except pa.ArrowInvalid as error:
             if not ragged:
                 raise unreadable(block.path, error) from error
             count = ragged[0].actual_columns
             problem = f"has {count} cell{'s' * (count != 1)}, not {width}"
             raise block.error(ragged[0].number - 1, problem) from error
-
-    def _dialect(self, block: Block, refuse: Any = None) -> Any:
-        return pyarrow.csv.ParseOptions(
-            delimiter=self.delimiter,
-            newlines_in_values=b'"' in block.text,
-            invalid_row_handler=refuse,
-        )
 
     def _split(self, text: bytes) -> Lines:
         """Find the lines of a text that are not within quotes."""
@@ -176,3 +160,22 @@ class Csv:
         if not stray.any():
             return None
         return int(np.searchsorted(block.ends, behind[np.argmax(stray)], side="right"))
+
+
+_OTHERS = (";", "\t")
+"""Delimiters that a header may show in place of the usual one."""
+
+_QUOTED = re.compile(rb'"[^"]*"?')
+_LINE_END = re.compile(rb"[\r\n]")
+
+
+def delimiter_of(text: bytes, usual: str = ",") -> str:
+    """Return what separates the cells of a text that begins with a header.
+
+    That is a semicolon or a tab, as spreadsheets of many countries write, if the header has that
+    and not the usual delimiter; what is within quotes does not count.
+    """
+    header = _LINE_END.split(_QUOTED.sub(b"", text.lstrip(b"\r\n")), maxsplit=1)[0]
+    if usual.encode() in header:
+        return usual
+    return next((mark for mark in _OTHERS if mark.encode() in header), usual)

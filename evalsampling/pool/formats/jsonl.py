@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
 
+from evalsampling.pool.arrow import path_field, path_of, value_in
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats import text
 from evalsampling.pool.formats.text import Block, Lines, read_blocks
-from evalsampling.pool.json_text import as_text
-from evalsampling.pool.nested import path_field, path_of, value_in
+from evalsampling.pool.rendering import as_text
 from evalsampling.pool.splits import Contents
 
 SEEN_BYTES = 1 << 20
@@ -124,16 +124,14 @@ def _parsed(block: Block, schema: pa.Schema) -> list[Any]:
     )
     if len(table) != len(block.ends):
         raise pa.ArrowInvalid("a line is more than an object")
-    return [_column_of(table, field) for field in schema]
-
-
-def _column_of(table: pa.Table, field: pa.Field) -> Any:
-    """Return a column that was read, or a field of one where it has no column of its own."""
-    head, *rest = path_of(field)
-    column = table[field.name].combine_chunks()
-    if not rest:
-        return column
-    return pc.coalesce(column, pc.struct_field(table[head].combine_chunks(), rest))
+    columns = []
+    for field in schema:
+        head, *rest = path_of(field)
+        column = table[field.name].combine_chunks()
+        if rest:  # of a field that has no column of its own in a record
+            column = pc.coalesce(column, pc.struct_field(table[head].combine_chunks(), rest))
+        columns.append(column)
+    return columns
 
 
 def _check_lines(block: Block) -> None:

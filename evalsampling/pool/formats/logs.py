@@ -10,11 +10,11 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats.jsonl import JsonLines
-from evalsampling.pool.formats.text import BOM, compression_of
-from evalsampling.pool.json_text import as_text
+from evalsampling.pool.formats.text import BOM, open_text
+from evalsampling.pool.rendering import as_text
 from evalsampling.pool.splits import Contents
 from evalsampling.spec.sink import is_taken
-from evalsampling.storage.filesystems import open_file, read_file, readable
+from evalsampling.storage.filesystems import unreadable
 
 Row = dict[str, Any]
 
@@ -64,9 +64,7 @@ class LinesOrLog:
 
 def _format_of(path: str) -> JsonLines | Logs:
     """Return the format of a text by its first line, which rows have less than a megabyte of."""
-    codec = compression_of(path)
-    with open_file(path) as source, readable(path):
-        text = source if codec is None else pa.CompressedInputStream(source, codec)
+    with open_text(path) as text:
         head = text.read(_FIRST_LINE).lstrip(BOM + b" \t\r\n")
     try:
         first = json.loads(head.split(b"\n", 1)[0])
@@ -80,27 +78,23 @@ def _format_of(path: str) -> JsonLines | Logs:
 
 def _read(path: str) -> tuple[pa.Table, int]:
     """Return the judged samples of a log as a table, and the number of the others."""
-    content = read_file(path)
+    with open_text(path) as source:
+        content = source.read(MOST_BYTES + 1)
     if content.startswith(b"PK"):
         hint = "`inspect log convert --to json` makes one that is read"
         raise InputError(f"{path}: a log of Inspect that is no JSON: {hint}")
+    if len(content) > MOST_BYTES:
+        raise InputError(f"{path}: has more than {MOST_BYTES:,} bytes: divide it")
     try:
-        codec = compression_of(path)
-        if codec is not None:
-            content = pa.CompressedInputStream(pa.BufferReader(content), codec).read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            raise InputError(f"{path}: has more than {MOST_BYTES:,} bytes: divide it")
         log = json.loads(content)
-    except (OSError, ValueError, RecursionError, pa.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
-    samples = log.get("samples") if isinstance(log, dict) else None
-    results = log.get("results") if isinstance(log, dict) else log
-    results = results.get("results") if isinstance(results, dict) else results
+    except (ValueError, RecursionError) as error:
+        raise unreadable(path, error) from error
+    samples = _object(log).get("samples")
+    results = _object(log).get("results", log)
+    results = _object(results).get("results", results)
     if isinstance(samples, list) and "eval" in log:
-        seen, rows = (
-            len(samples),
-            _of_inspect(samples, str(_object(log["eval"]).get("model") or "")),
-        )
+        seen, model = len(samples), str(_object(log["eval"]).get("model") or "")
+        rows = _of_inspect(samples, model)
     elif isinstance(results, list) and results and all(map(_is_result, results)):
         seen, rows = len(results), _of_promptfoo(results)
     else:
@@ -143,10 +137,11 @@ def _of_inspect(samples: list[Any], model: str) -> list[Row]:
             for row in rows:
                 if (value := row.pop(score, None)) is not None:
                     row[verdict] = "IC"[int(value)]
-    if len(scorers) == 1:
-        rows = [{(n.partition("_")[0] if _is_judged(n) else n): v for n, v in row.items()}
-                for row in rows]  # fmt: skip
-    return rows
+    if len(scorers) > 1:
+        return rows
+    return [
+        {n.partition("_")[0] if _is_judged(n) else n: v for n, v in row.items()} for row in rows
+    ]
 
 
 def _object(given: Any) -> Mapping[str, Any]:
@@ -180,28 +175,22 @@ def _of_promptfoo(results: list[Any]) -> list[Row]:
     for result in results:
         if result.get("failureReason") == 2 or (result.get("error") and not result.get("response")):
             continue
-        provider, said = result.get("provider"), result.get("response") or {}
-        prompt, given = (
-            result.get("prompt") or {},
-            f"{result.get('testIdx')}-{result.get('promptIdx')}",
+        provider, prompt, said = (
+            result[name].get(part) if isinstance(result.get(name), Mapping) else result.get(name)
+            for name, part in {"provider": "id", "prompt": "raw", "response": "output"}.items()
         )
+        place = f"{result.get('testIdx')}-{result.get('promptIdx')}"
+        is_number = type(result.get("score")) in (int, float)
         rows.append({
-            "id": str(result.get("id") or given), "test": result.get("testIdx"),
-            "model": provider.get("id") if isinstance(provider, Mapping) else provider,
-            "input": _text(prompt.get("raw") if isinstance(prompt, Mapping) else prompt),
-            "response": _text(said.get("output") if isinstance(said, Mapping) else said),
+            "id": str(result.get("id") or place), "test": result.get("testIdx"),
+            "model": provider, "input": _text(prompt), "response": _text(said),
             **_extra(result.get("vars"), "vars"),
             "verdict": "pass" if result["success"] else "fail",
-            "score": _number(result.get("score")),
+            "score": float(result["score"]) if is_number else None,
         })  # fmt: skip
     if all(row["score"] in (None, float(row["verdict"] == "pass")) for row in rows):
         rows = [{name: value for name, value in row.items() if name != "score"} for row in rows]
     return rows
-
-
-def _number(given: Any) -> float | None:
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    return float(given) if is_number else None
 
 
 def _name_apart(rows: list[Row]) -> None:

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from evalsampling.pool.arrow import plain_type
+from evalsampling.pool.arrow import column_of, nested_fields, plain_type
 from evalsampling.pool.files import StoredFile
-from evalsampling.pool.nested import column_of, nested_fields
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.storage.filesystems import open_file, readable
 

@@ -28,52 +28,35 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Lines(NamedTuple):
-    """The lines of a text that begins where a line begins, but for the text after the last.
+    """The lines of a text that begins where a line begins, but for the text after the last."""
 
-    Attributes:
-        ends: shape (n,): where each of them ends, after its line end.
-        filled: shape (n,): whether it holds a record: blank lines hold none.
-    """
-
-    ends: IntArray
-    filled: npt.NDArray[np.bool_]
+    ends: IntArray  # shape (n,): where each of them ends, after its line end
+    filled: npt.NDArray[np.bool_]  # shape (n,): whether it holds a record: blank lines hold none
 
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Whole records of a text file, as bytes.
+    """Whole records of a text file, as bytes."""
 
-    Attributes:
-        path: of the file.
-        text: the records, and blank lines between them.
-        ends: where each record ends in the text, shape (n,).
-        first_row: number of the first record in the file.
-    """
-
-    path: str
-    text: bytes
-    ends: IntArray
-    first_row: int
+    path: str  # of the file
+    text: bytes  # the records, and blank lines between them
+    ends: IntArray  # where each record ends in the text, shape (n,)
+    first_row: int  # number of the first record in the file
 
     def record(self, number: int) -> bytes:
         """Return a record, blank lines before it and line end included."""
-        return self.text[self._begin(number) : self.ends[number]]
+        return self.part(number, number + 1).text
 
     def part(self, first: int, last: int) -> "Block":
         """Return some of the records, the last one not among them."""
-        begin = self._begin(first)
-        text, ends = self.text[begin : self._begin(last)], self.ends[first:last] - begin
-        return Block(self.path, text, ends, self.first_row + first)
-
-    def _begin(self, number: int) -> int:
-        return int(self.ends[number - 1]) if number else 0
+        begin, end = (int(self.ends[number - 1]) if number else 0 for number in (first, last))
+        ends = self.ends[first:last] - begin
+        return Block(self.path, self.text[begin:end], ends, self.first_row + first)
 
     def error(self, record: int, problem: str, column: str | None = None) -> InputError:
         """Return the error of a record of this block, by its number."""
-        place = _place(self.first_row + record)
-        if column is not None:
-            place = f"column {column!r}, {place}"
-        return InputError(f"{self.path}: {place}: {problem}")
+        place = "" if column is None else f"column {column!r}, "
+        return InputError(f"{self.path}: {place}{_place(self.first_row + record)}: {problem}")
 
 
 def _place(row: int) -> str:
@@ -85,7 +68,7 @@ def read_blocks(
 ) -> Generator[Block]:
     """Yield the records of a file in blocks of about so many bytes, up to one that is not UTF-8."""
     rest, more, mark = b"", True, BOM
-    with _open_text(path) as source:
+    with open_text(path) as source:
         while more:
             chunk = source.read(max(size, len(BOM)))
             more = bool(chunk)
@@ -100,37 +83,28 @@ def read_blocks(
                 place = _place(first_row + rows)
                 raise InputError(f"{path}: {place} does not end{limit}; is a quote left open?")
             if rows:
-                yield from _decodable(Block(path, text[:length], ends[filled], first_row))
+                block = Block(path, text[:length], ends[filled], first_row)
+                try:
+                    if not text.isascii():
+                        block.text.decode()
+                except UnicodeDecodeError as error:
+                    bad = int(np.searchsorted(block.ends, error.start, side="right"))
+                    # An error in an earlier record comes first, wherever blocks end.
+                    if bad:
+                        yield block.part(0, bad)
+                    raise block.error(bad, "is not UTF-8") from error
+                yield block
                 first_row += rows
 
 
 @contextlib.contextmanager
-def _open_text(path: str) -> Iterator[Any]:
-    """Open a file, decompressed."""
-    compression = compression_of(path)
+def open_text(path: str) -> Iterator[Any]:
+    """Open a file, decompressed as the end of its name tells."""
+    ends = (kind for suffix, kind in COMPRESSIONS.items() if path.lower().endswith(suffix))
+    compression = next(ends, None)
     with open_file(path) as source, readable(path):
         if compression is None:
             yield source
             return
         with pa.CompressedInputStream(source, compression) as text:
             yield text
-
-
-def compression_of(path: str) -> str | None:
-    """Return the codec that the end of a file's name tells, None for plain text."""
-    ends = (kind for suffix, kind in COMPRESSIONS.items() if path.lower().endswith(suffix))
-    return next(ends, None)
-
-
-def _decodable(block: Block) -> Iterator[Block]:
-    """Yield a block, or its records before the first that is not UTF-8, which is an error."""
-    try:
-        if not block.text.isascii():
-            block.text.decode()
-    except UnicodeDecodeError as error:
-        bad = int(np.searchsorted(block.ends, error.start, side="right"))
-        # An error in an earlier record comes first, wherever blocks end.
-        if bad:
-            yield block.part(0, bad)
-        raise block.error(bad, "is not UTF-8") from error
-    yield block

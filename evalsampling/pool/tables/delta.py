@@ -8,10 +8,10 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
+from evalsampling.pool.arrow import with_fields
 from evalsampling.pool.conditions import Filter
-from evalsampling.pool.layout import PlannedFile, may_hold, row_of
-from evalsampling.pool.nested import with_fields
-from evalsampling.pool.tables.locations import location, stored_files
+from evalsampling.pool.layout import PlannedFile, may_hold
+from evalsampling.pool.tables.base import location, stored_files
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
 from evalsampling.spec.where import Condition
@@ -55,8 +55,11 @@ class Delta:
         deleted = _with_deleted_rows(log, paths, table, what)
         wanted, constants = [], []
         for row, named in enumerate(paths):
-            values = _partition(actions.slice(row, 1), partitions, schema)
-            if where is not None and not may_hold(where, values):
+            values = {
+                name: actions[f"partition.{name}"][row].cast(schema.field(name).type)
+                for name in partitions
+            }
+            if not may_hold(where, values):
                 continue
             if named in deleted:
                 raise _deleted(f"rows of {named}", table, what)
@@ -131,11 +134,3 @@ def _deleted(rows: str, table: TableSpec, what: str) -> InputError:
         f"{what}: {rows} are deleted by a deletion vector, which is not read; run REORG TABLE "
         f"delta.`{table.name}` APPLY (PURGE) first"
     )
-
-
-def _partition(
-    action: pa.Table, partitions: Sequence[str], schema: pa.Schema
-) -> pa.RecordBatch | None:
-    """Return the values of the partition columns of a file, with the types of the table."""
-    columns = {name: action[f"partition.{name}"].combine_chunks() for name in partitions}
-    return row_of({name: c.cast(schema.field(name).type) for name, c in columns.items()})

@@ -1,6 +1,5 @@
 """Tables of Apache Iceberg, planned and read by pyiceberg; their rows are imported once."""
 
-import contextlib
 import dataclasses
 import functools
 import re
@@ -10,17 +9,23 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
-from evalsampling.pool.arrow import plain, plain_type
-from evalsampling.pool.files import StoredFile
+from evalsampling.pool.arrow import (
+    beginnings,
+    column_of,
+    nested_fields,
+    plain,
+    plain_type,
+    with_fields,
+)
+from evalsampling.pool.conditions import CONTRARY, Filter, held
+from evalsampling.pool.files import StoredFile, decodable
 from evalsampling.pool.layout import PlannedFile
-from evalsampling.pool.nested import column_of, nested_fields
 from evalsampling.pool.splits import Contents
-from evalsampling.pool.tables.iceberg_filter import row_filter
-from evalsampling.pool.tables.locations import location, stored_files
+from evalsampling.pool.tables.base import location, stored_files
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
-from evalsampling.spec.where import Condition
-from evalsampling.storage.filesystems import one_line, unreadable
+from evalsampling.spec.where import ColumnName, Condition, IsNull, OneOf, Relation
+from evalsampling.storage.filesystems import one_line
 
 _CATALOG = "default"
 """Name of a catalog whose properties stand in the spec without one; it is pyiceberg's own."""
@@ -88,20 +93,14 @@ class Iceberg:
 
 @dataclasses.dataclass(frozen=True)
 class DataFile:
-    """A file of a table at a snapshot: a format of its own, which pyiceberg reads.
+    """A file of a table at a snapshot: a format of its own, which pyiceberg reads."""
 
-    Attributes:
-        metadata: where those of the table are; they change with every commit, so the name of the
-            copy of its rows does not go by it.
-        snapshot: its number.
-        schema: number of the columns.
-        path: of the file, as the table has it.
-    """
-
+    # where those of the table are; they change with every commit, so the name of the copy of its
+    # rows does not go by it
     metadata: str = dataclasses.field(repr=False)
-    snapshot: int
-    schema: int
-    path: str
+    snapshot: int  # its number
+    schema: int  # number of the columns
+    path: str  # of the file, as the table has it
 
     untyped = False
     inferred = False
@@ -126,28 +125,15 @@ class DataFile:
         from pyiceberg.io.pyarrow import ArrowScan
 
         table = _table_at(self.metadata)
-        columns, named = table.schemas()[self.schema], dict.fromkeys(schema.names)
-        heads = [
-            field.name for field in columns.fields
-            if any(name == field.name or name.startswith(f"{field.name}.") for name in named)
-        ]  # fmt: skip
+        columns = table.schemas()[self.schema]
+        named = {head for name in schema.names for head in (name, *beginnings(name))}
+        heads = [field.name for field in columns.fields if field.name in named]
         scan = ArrowScan(table.metadata, table.io, columns.select(*heads), AlwaysTrue())
         task = _tasks_by_path(self.metadata, self.snapshot)[self.path]
-        with _readable(file.path):
+        with decodable(file.path):
             for batch in scan.to_record_batches([task]):
                 made = [plain(column_of(batch, field.name)).cast(field.type) for field in schema]
                 yield pa.record_batch(made, schema.names)
-
-
-@contextlib.contextmanager
-def _readable(path: str) -> Iterator[None]:
-    """Turn whatever pyiceberg raises into an `InputError` that names a file."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:  # It has many of its own.
-        raise unreadable(path, error) from error
 
 
 @functools.lru_cache(maxsize=4)
@@ -155,7 +141,7 @@ def _table_at(metadata: str) -> Any:
     """Return a table as it is described somewhere, which no catalog has to be asked for."""
     from pyiceberg.table import StaticTable
 
-    with _readable(metadata):
+    with decodable(metadata):
         return StaticTable.from_metadata(metadata)
 
 
@@ -215,10 +201,80 @@ def _tasks(scan: Any, what: str) -> list[Any]:
     """Return what there is to read of a snapshot."""
     try:
         return list(scan.plan_files())
-    except Exception as error:  # As in `_readable`.
+    except Exception as error:  # It has many of its own.
         raise InputError(
             f"{what}: cannot be planned by pyiceberg: {one_line(error)}; where rows are deleted by "
             "their values, run CALL system.rewrite_data_files(table => ..., options => "
             "map('delete-file-threshold', '1', 'remove-dangling-deletes', 'true', "
             "'use-starting-sequence-number', 'false')) first"
         ) from error
+
+
+def row_filter(where: Condition | None, columns: Any, table: Any) -> Any:
+    """Return what a table of pyiceberg is scanned by; it holds wherever a condition does.
+
+    The columns are those of the snapshot's schema, as pyiceberg has it. What pyiceberg understands
+    otherwise is always true.
+    """
+    from pyiceberg import expressions as sql
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+    always = sql.AlwaysTrue()
+    if where is None:
+        return always
+    types = schema_to_pyarrow(columns, include_field_ids=False)
+    now = {field.field_id: field.name for field in table.schema().fields}
+    names = {field.name: now.get(field.field_id) for field in columns.fields}
+    parted = {field.source_id for spec in table.specs().values() for field in spec.fields}
+    maybe_null = {now.get(number) for number in parted}
+    made = {
+        "=": sql.EqualTo, "!=": sql.NotEqualTo, "<": sql.LessThan, "<=": sql.LessThanOrEqual,
+        ">": sql.GreaterThan, ">=": sql.GreaterThanOrEqual,
+    }  # fmt: skip
+
+    def orders_partitions(part: Any) -> bool:
+        """Tell whether a file with null for a partition ends pyiceberg with a `TypeError`.
+
+        A conjunction leaves such a file out before it compares.
+        """
+        if isinstance(part, sql.And | sql.Or):
+            return orders_partitions(part.left) or orders_partitions(part.right)
+        is_order = isinstance(part, tuple(made[each] for each in ("<", "<=", ">", ">=")))
+        return is_order and part.term.name in maybe_null
+
+    def either(left: Any, right: Any) -> Any:
+        is_ordered = orders_partitions(left) or orders_partitions(right)
+        return always if is_ordered else sql.Or(left, right)
+
+    def leaf(part: Relation | OneOf | IsNull, negated: bool) -> Any:
+        if isinstance(part, OneOf):
+            return held(part.spelt_out, leaf, sql.And, sql.Or, negated)
+        name = names.get(part.column)  # None of a field of a struct column.
+        if name is None or (isinstance(part, Relation) and isinstance(part.value, ColumnName)):
+            return always
+        if isinstance(part, IsNull):
+            return (sql.NotNull if negated else sql.IsNull)(name)
+        value = _literal(types.field(part.column).type, part.value, negated)
+        operator = CONTRARY[part.operator] if negated else part.operator
+        return always if value is None else made[operator](name, value)
+
+    return held(Filter.of(where, with_fields(types)).condition, leaf, sql.And, either)
+
+
+def _literal(kind: pa.DataType, value: Any, negated: bool) -> Any:
+    """Return a literal as pyiceberg takes it, None where it might leave out too much.
+
+    Of floats, NaN is neither below nor above a number, which pyiceberg's contraries forget; narrow
+    ones it rounds.
+    """
+    if pa.types.is_integer(kind):
+        return int(value) if value == int(value) and abs(value) < 1 << 63 else None
+    if pa.types.is_float64(kind):
+        return None if negated else float(value)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return value if isinstance(value, str) else None
+    if pa.types.is_boolean(kind):
+        return value
+    if pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.unit == "us"):
+        return value.isoformat()
+    return None

@@ -13,7 +13,7 @@ from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.guesses import look_at
-from evalsampling.pool.tables.hive import partitioned
+from evalsampling.pool.source import partitioned
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.where import read_where
 

@@ -3,7 +3,7 @@
 import pytest
 
 from evalsampling import InputError
-from evalsampling.pool.tables.locations import location
+from evalsampling.pool.tables.base import location
 
 
 @pytest.mark.parametrize(

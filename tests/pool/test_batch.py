@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.row_batches import batches_of, mapping_of
+from evalsampling.pool.batch import PoolBatch, batches_of, mapping_of
 
 
 class Row(NamedTuple):
