@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from evalsampling.evaluation.gates import Gates, all_reached
 from evalsampling.inference.results import Target
-from evalsampling.report.numbers import OUTCOMES, Number, label_of
-from evalsampling.report.table import flat
+from evalsampling.report.numbers import OUTCOMES, Number, flat, label_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry.redaction import without_passwords
 from evalsampling.version import __version__
