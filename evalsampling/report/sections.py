@@ -54,29 +54,6 @@ MOST_POINTS = 21
 MOST_MEASURES = 12
 """Most measures whose systems are drawn side by side."""
 
-_MEANINGS = {
-    "precision": "Of the rows called positive, the share that are.",
-    "recall": "Of the positives in the pool, the share that is found.",
-    "f1": "The harmonic mean of precision and recall.",
-    "accuracy": "The share of all rows that are called rightly.",
-    "specificity": "Of the negatives in the pool, the share that is called negative.",
-    "npv": "Of the rows called negative, the share that are.",
-    "false_positive_rate": "Of the negatives in the pool, the share that is called positive.",
-    "prevalence": "The share of all rows that are positives.",
-    "balanced_accuracy": "The mean of the shares of positives and of negatives called rightly.",
-    "kappa": "How much more often calls and labels agree than by chance; 1 is always, 0 by chance.",
-    "mcc": "The correlation of calls and labels; 1 is perfect, 0 by chance.",
-    "macro_f1": "The mean of the F1 of each class.",
-    "average_precision": "Precision averaged over all thresholds; 1 is perfect ranking.",
-    "roc_auc": "The chance that a positive scores above a negative.",
-    "brier": "Mean squared error of the probabilities; 0 is perfect.",
-    "log_loss": "Mean surprise at the labels given the probabilities; 0 is perfect.",
-    "mse": "The mean of the squared errors of the predicted numbers.",
-    "rmse": "The root of the mean squared error, in the unit of the labels.",
-    "mae": "How far the predicted numbers are off on average.",
-    "r2": "The share of the variance of the labels that the predictions explain.",
-    "mean_error": "How much too large the predicted numbers are on average.",
-}
 _NEEDS_ALL_POSITIVES = ("recall", "f1", "f_beta", "macro", "micro", "average_precision", "mcc",
                         "multiclass_mcc", "kappa", "roc_auc", "balanced_accuracy",
                         "fowlkes_mallows", "pr_curve", "roc_curve")  # fmt: skip
@@ -193,14 +170,14 @@ def summary(facts: Facts, short: bool = False) -> Section:
 
 
 def _sentence(number: Number) -> dict[str, str]:
-    """Return what a number says, its value and interval apart, and what its measure means.
+    """Return what a number says, its value and interval apart, and its measure.
 
     What it may be by the labels alone is said where positives that hide are: see `what_if`.
     """
     statement = number.statement
     if _may_hide(number):
         statement = statement.partition(f" {BY_LABELS_ALONE}")[0]
-    return {**_parted(statement), "meaning": _MEANINGS.get(number.measure.partition(BY)[0], "")}
+    return {**_parted(statement), "measure": number.measure.partition(BY)[0]}
 
 
 def _parted(statement: str) -> dict[str, str]:
