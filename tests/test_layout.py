@@ -61,7 +61,6 @@ ELSEWHERE = {
     "preparation/local.py": "simulation/test_truth.py",
     "preparation/plan.py": "commands/test_prepare_plan.py",
     "preparation/stages.py": "commands/test_prepare_plan.py",
-    "receivers/limits.py": "receivers/test_openlineage.py",
     "report/charts.py": "report/test_pictures.py",
     "report/facts.py": "report/test_page.py",
     "report/sections.py": "report/test_page.py",
