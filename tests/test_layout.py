@@ -46,7 +46,6 @@ ELSEWHERE = {
     "labels/vendor.py": "labels/test_sinks.py",
     "measures/base.py": "measures/test_all.py",
     "measures/joint.py": "measures/test_stacked.py",
-    "measures/loss_norms.py": "samplers/test_optimal.py",
     "notebook/saving.py": "notebook/test_evaluation.py",
     "pool/batch.py": "pool/test_scorer.py",
     "pool/tables/spark.py": "pipelines/test_spark_dataframe.py",
