@@ -310,8 +310,8 @@ class _Builder:
             maker, parameters, fixed = averaged(self.entry.name, parameters)
         names = {field.name for field in dataclasses.fields(maker)}
         is_own = ":" in self.entry.name
-        if space.refusal and space.kind not in maker.label_kinds and not is_own:
-            raise InputError(f"measure: {self.entry.name} {space.refusal}")
+        if space.in_spec.refusal and space.kind not in maker.label_kinds and not is_own:
+            raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
         of_class = parameters.pop("positive", None) if "positive" in names else None
         given = {**space.measure_fields(), "system": self.system, **fixed}
         if of_class is not None:
@@ -339,7 +339,7 @@ class _Builder:
         """Check that the system has one of the outputs that the measure looks at."""
         space = self.spec.labels.space
         if space.tagged and space.kind not in measure.label_kinds:
-            raise InputError(f"measure: {self.entry.name} {space.refusal}")
+            raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
         system = self.spec.pool.systems[self.system]
         available = {*space.outputs}
         if system.score is not None:
@@ -379,7 +379,7 @@ class _Builder:
 
     def _codes(self, over: Any) -> tuple[int, ...]:
         """Return the codes of classes listed by name."""
-        codes = {name: code for code, name in enumerate(self.spec.labels.space.offered)}
+        codes = {name: code for code, name in enumerate(self.spec.labels.space.field.choices)}
         if not isinstance(over, list) or not over:
             raise InputError(f"measure.over: must be a list of classes, got {over!r}")
         for value in over:

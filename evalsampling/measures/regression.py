@@ -35,7 +35,7 @@ class OfNumbers(Measure):
 
     An observed label is the code of a number. The labels that a model expects are codes of errors
     in units of the standard deviation (`label_spaces.numbers`): of each of several systems, from
-    which the errors of the others follow (`label_spaces.compared_numbers`).
+    which the errors of the others follow (`ComparedNumbers`).
     """
 
     numbers: Numbers | None = None
