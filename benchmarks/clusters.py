@@ -26,8 +26,7 @@ import trials
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.intervals import covers
 from evalsampling.inference.results import Estimate
-from evalsampling.simulation.truth import KnownPool
-from evalsampling.simulation.urns import Urns
+from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.stats.distinct import numbered_within
 from evalsampling.stats.history import History, Round
 

@@ -67,8 +67,6 @@ ELSEWHERE = {
     "samplers/wave.py": "samplers/test_adastrat.py",
     "preparation/held_rows.py": "commands/test_top_up.py",
     "preparation/reserve_builder.py": "preparation/test_reserve.py",
-    "simulation/summary.py": "simulation/test_simulate.py",
-    "simulation/urns.py": "simulation/test_simulate.py",
     "spec/id_columns.py": "commands/test_pairs.py",
     "spec/budget.py": "commands/test_budget.py",
     "spec/labels.py": "spec/test_evaluation.py",
