@@ -81,7 +81,6 @@ ELSEWHERE = {
     "storage/checksums.py": "storage/test_durability.py",
     "telemetry/records.py": "telemetry/test_logs.py",
     "transforms/engine.py": "commands/test_prepare_plan.py",
-    "transforms/stages.py": "commands/test_prepare_plan.py",
     "commands/short_cells.py": "commands/test_top_up.py",
     "workspace/deliveries.py": "workspace/test_snapshot.py",
     "workspace/earlier_design.py": "commands/test_labels_at_hand.py",
