@@ -1,14 +1,14 @@
 """The sections of a report's page: what their templates are given beside the facts."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
 
 from evalsampling.inference.choice import rested_on
 from evalsampling.report.charts import calibration_chart, interval_rows
-from evalsampling.report.facts import Facts, SlicePart
+from evalsampling.report.facts import Facts
 from evalsampling.report.numbers import (
     BY_LABELS_ALONE,
     MOSTLY_PRIOR,
@@ -20,14 +20,9 @@ from evalsampling.report.numbers import (
     is_mostly_prior,
     pretty,
     shown,
-    shown_range,
     two_digits,
 )
 from evalsampling.report.thresholds import (
-    CURVES,
-    PR_CURVE,
-    ScoreCurve,
-    ThresholdChoice,
     cheapest,
     curves_of,
 )
@@ -203,32 +198,14 @@ def what_if(facts: Facts) -> Section | None:
             name: [two_digits(100 * quantile) for quantile in hidden[name].values()]
             for name in ("prior", "posterior")
         },
-        "numbers": list(map(_if_more_hid, numbers[:MOST_SENTENCES])),
-        "rows": [
-            (pretty(number), *figures(number),
-             *(interval(other.low, other.high, decimals(number.low, number.high))
-               for other in number.sensitivity))
-            for number in numbers
-        ],
+        "numbers": numbers,
+        "most": MOST_SENTENCES,
         "by_labels": [
             f"{pretty(number)}: {BY_LABELS_ALONE}{rest}" for number in numbers
             for rest in number.statement.split(f" {BY_LABELS_ALONE}")[1:]
         ],
     }  # fmt: skip
     return Section("what-if", "What if positives hid?", content)
-
-
-def _if_more_hid(number: Number) -> dict[str, Any]:
-    """Return the interval of a number if more positives hid, and whether it looks alike."""
-    digits, most = decimals(number.low, number.high), number.sensitivity[-1]
-    range_now = shown_range(number.low, number.high, digits, " and ")
-    return {
-        "name": pretty(number),
-        "low": data(most.low, digits),
-        "high": data(most.high, digits),
-        "range_now": range_now,
-        "alike": shown_range(most.low, most.high, digits, " and ") == range_now,
-    }
 
 
 def warnings(facts: Facts) -> Section | None:
@@ -293,9 +270,7 @@ def differences(facts: Facts) -> Section | None:
         rows = [(_compared(number), number) for number in numbers if number.neutral == neutral]
         name = "Ratios of systems" if neutral else "Differences of systems"
         pictures.append((interval_rows(rows, name, neutral), f"{neutral:g}"))
-    lines = [(pretty(number), *figures(number), verdict(number)) for number in numbers]
-    content = {"pictures": pictures, "rows": lines}
-    return Section("differences", "Which system is better?", content)
+    return Section("differences", "Which system is better?", {"pictures": pictures})
 
 
 def _compared(number: Number) -> str:
@@ -322,42 +297,11 @@ def curves(facts: Facts) -> Section | None:
     ]
     if not found or not facts.labels:
         return None
-    content = {
-        "explained": any(choices for _, choices in found),
-        "curves": [_curve(curve, choices) for curve, choices in found],
-    }
-    return Section("curves", "Thresholds to pick from", content)
+    return Section("curves", "Thresholds to pick from", {"curves": found})
 
 
-def _curve(curve: ScoreCurve, choices: Sequence[ThresholdChoice]) -> dict[str, Any]:
-    along, up = (name.replace("_", " ") for name in CURVES[curve.name])
-    on = "" if curve.name == PR_CURVE else ", by the ROC curve"
-    step = max(1, -(-len(curve.points) // MOST_POINTS))
-    return {
-        "along": along,
-        "up": up,
-        "f1": ["F1"] if all(point.f1 for point in curve.points) else [],
-        "choices_caption": f"{curve.titled('Cheapest thresholds')}{on}",
-        "choices": [
-            (_cost(choice.miss_in_false_positives),
-             f"{choice.point.threshold:.4g}".replace("-", "\N{MINUS SIGN}"),
-             value_with_interval(choice.point.up), value_with_interval(choice.point.along),
-             *([value_with_interval(choice.point.f1)] if choice.point.f1 else ()),
-             data(choice.cost, 2))
-            for choice in choices
-        ],
-        "caption": f"{curve.titled(curve.name.replace('_', ' '))} by threshold",
-        "points": [
-            (f"{point.threshold:.6g}", *figures(point.along, 3), *figures(point.up, 3),
-             *([interval(band.low, band.high)] if (band := point.up.band) else ()),
-             *(figures(point.f1, 3) if point.f1 else ()))
-            for point in curve.points[::step]
-        ],
-        "band": ["band of the whole curve"] if all(each.up.band for each in curve.points) else [],
-    }  # fmt: skip
-
-
-def _cost(cost: float) -> str:
+def cost_of_miss(cost: float) -> str:
+    """Return a cost that is counted in false positives, in words."""
     if cost < 1:
         return f"a {1 / cost:g}th of a false positive" if cost != 0.5 else "half a false positive"
     return "as much as a false positive" if cost == 1 else f"{cost:g} false positives"
@@ -379,27 +323,14 @@ def slices(facts: Facts) -> Section | None:
         parts = [part for part in facts.slices if part.column == column]
         largest = sorted(parts, key=lambda part: -part.rows)[:MOST_SLICES]
         left_out |= len(parts) > len(largest)
-        tables = []
-        for title in shown_titles:
-            of_title = by_title[title]
-            listed = [(part, of_title[part.slice]) for part in largest if part.slice in of_title]
-            if listed:
-                tables.append(_slice_table(column, listed, whole.get(title)))
-        found += [(column, tables)] if tables else []
-    return Section("slices", "Slices", {"columns": found, "left_out": left_out}) if found else None
-
-
-def _slice_table(
-    column: str, listed: Sequence[tuple[SlicePart, Number]], whole: Number | None
-) -> dict[str, Any]:
-    rows: list[tuple[str, ...]] = []
-    for part, number in listed:
-        value, span = figures(number)
-        rows.append((part.value, f"{part.rows:,}", f"{part.labels:,}", value,
-                     span if number.claims else number.method))  # fmt: skip
-    if whole is not None:
-        rows.append((Markup("<em>whole pool</em>"), "", "", *figures(whole)))
-    return {"caption": f"{pretty(listed[0][1])} by {column}", "column": column, "rows": rows}
+        tables = [
+            [(part, by_title[title][part.slice]) for part in largest
+             if part.slice in by_title[title]]
+            for title in shown_titles
+        ]  # fmt: skip
+        found += [(column, [listed for listed in tables if listed])] if any(tables) else []
+    content = {"columns": found, "left_out": left_out, "whole": whole}
+    return Section("slices", "Slices", content) if found else None
 
 
 def convergence(facts: Facts) -> Section | None:
