@@ -68,7 +68,7 @@ def build_reported(
     if entry.name in COMPARISONS:
         return built
     differences = [
-        compare("difference", built[0], other)
+        BY_KIND["difference"](built[0], other)
         for other in built[1:]
         if are_comparable(built[0], other)
     ]
@@ -148,11 +148,6 @@ def choose_measures(
     return of_name or build_reported(MeasureSpec.parse(entry), spec, ranges)
 
 
-def compare(kind: str, first: Measure, other: Measure) -> Measure:
-    """Return a comparison of two systems."""
-    return BY_KIND[kind](first, other)
-
-
 def build_joints(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[tuple[Measure, ...]]:
     """Return the measures of each entry ``joint``, for which regions are reported too."""
     return [
@@ -199,8 +194,7 @@ def _flat(entries: Sequence[MeasureSpec]) -> list[MeasureSpec]:
 
 def build_gains(spec: EvaluationSpec) -> tuple[gains.Gain, ...]:
     """Return the distinct gains that the measures of a spec are made of."""
-    ranges = assumed_ranges(spec)
-    return gains.gains_of(build_measures(spec, ranges))
+    return gains.gains_of(build_measures(spec, assumed_ranges(spec)))
 
 
 def as_one(measures: Sequence[Measure]) -> Measure:
@@ -255,7 +249,7 @@ def _build_comparison(
         build_entry(dataclasses.replace(part, system=named[key]), spec, ranges)[0] for key in named
     )
     try:
-        return compare(entry.name, first, other)
+        return BY_KIND[entry.name](first, other)
     except ValueError as error:
         raise InputError(f"measure.{entry.name}: {error}") from error
 

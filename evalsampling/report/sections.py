@@ -22,10 +22,7 @@ from evalsampling.report.numbers import (
     shown,
     two_digits,
 )
-from evalsampling.report.thresholds import (
-    cheapest,
-    curves_of,
-)
+from evalsampling.report.thresholds import cheapest, curves_of
 from evalsampling.stats.magnitudes import BY
 
 MOST_SENTENCES = 8
@@ -42,9 +39,6 @@ MOST_SLICE_TABLES = 24
 
 MOST_CURVES = 6
 """Most curves on the page."""
-
-MOST_POINTS = 21
-"""Most points in the table of a curve."""
 
 MOST_MEASURES = 12
 """Most measures whose systems are drawn side by side."""
