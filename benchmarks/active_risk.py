@@ -31,8 +31,7 @@ from evalsampling.samplers import (
     ReplacementSampler,
     Sampler,
 )
-from evalsampling.simulation.truth import KnownPool
-from evalsampling.simulation.urns import Urns
+from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.stats.history import History
 
 FloatArray = npt.NDArray[np.float64]

@@ -28,8 +28,7 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.intervals import covers
 from evalsampling.inference.results import Estimate
 from evalsampling.samplers import Clusters
-from evalsampling.simulation.truth import KnownPool
-from evalsampling.simulation.urns import Urns
+from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.history import History
 from evalsampling.stats.permanent import PermanentNumbers

@@ -11,8 +11,8 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import UsageError
 from evalsampling.labels.vendor import escaped
 from evalsampling.report.facts import Facts
+from evalsampling.report.numbers import COLUMNS, as_csv
 from evalsampling.report.page import BEGINS, page
-from evalsampling.report.table import COLUMNS, as_csv
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.storage import replace_files
 from evalsampling.storage.outputs import WRITTEN_BY, Output

@@ -114,8 +114,8 @@ def _thresholds(curves: Sequence[ScoreCurve], prevalence: float | None) -> list[
     """Return the cheapest threshold of each curve for each cost of a miss."""
     return [
         {
-            "curve": choice.curve,
-            "system": choice.system,
+            "curve": curve.name,
+            "system": curve.system,
             "miss_in_false_positives": choice.miss_in_false_positives,
             "threshold": choice.point.threshold,
             "cost": choice.cost,

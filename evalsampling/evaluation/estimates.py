@@ -11,8 +11,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.inference.choice import rested_on
 from evalsampling.inference.results import Estimate, as_json, brief, place_of
-from evalsampling.report.numbers import decimals, shown, shown_range
-from evalsampling.report.table import COLUMNS, flat
+from evalsampling.report.numbers import COLUMNS, decimals, flat, shown, shown_range
 
 if TYPE_CHECKING:
     from evalsampling.evaluation.people import PeopleAgreement

@@ -9,10 +9,14 @@ from evalsampling.evaluation.convergence import convergence
 from evalsampling.inference.domains import WHOLE_POOL
 from evalsampling.inference.score_bands import ScoreBand, score_bands
 from evalsampling.measures.binary import Prevalence
-from evalsampling.report.bands_chart import LabelledBands, calibration_chart, effort_chart
-from evalsampling.report.convergence_chart import convergence_chart
-from evalsampling.report.curve_chart import curve_chart
-from evalsampling.report.interval_rows import IntervalRow, interval_rows
+from evalsampling.report.charts import (
+    LabelledBands,
+    calibration_chart,
+    convergence_chart,
+    curve_chart,
+    effort_chart,
+    interval_rows,
+)
 from evalsampling.report.numbers import Number, pretty
 from evalsampling.report.svg import Picture
 from evalsampling.report.thresholds import ROC_CURVE, ScoreCurve, cheapest, curves_of
@@ -48,7 +52,7 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
             raise InputError("no curve was estimated" + (f" of {system!r}" if system else ""))
         return curve_chart(curves[0], cheapest(curves[0], prevalence(analysis, curves[:1])))
     rows = [
-        IntervalRow(number, pretty(number) + (f", {number.slice}" if number.slice else ""))
+        (pretty(number) + (f", {number.slice}" if number.slice else ""), number)
         for number in numbers
         if not number.is_point and (number.slice is None or what == "slices")
     ][:MOST_ROWS]

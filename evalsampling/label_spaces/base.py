@@ -143,6 +143,33 @@ class Field:
     ends: tuple[str, str] | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class InSpec:
+    """What a spec of a kind of labels may leave out, what it has keys for, and what it refuses.
+
+    Attributes:
+        measure: of a spec that names none.
+        sampler: of a spec that names none; None for that of classes.
+        score: key of ``pool`` that names the column that drives the strata.
+        system_keys: of each system; the first names what `score` names of a single one.
+        compared: our name of the space that takes its place where several systems predict; None if
+            it stays.
+        noun: what the names are of.
+        are: what labels are, in words that end a sentence.
+        refusal: what is said of a measure whose `label_kinds` lack the kind; empty if such a
+            measure finds out itself.
+    """
+
+    measure: Any = "f1"
+    sampler: str | None = None
+    score: str = "score"
+    system_keys: tuple[str, ...] = ("score", "score_is", "prediction", "probability", "logits")
+    compared: str | None = None
+    noun: str = "classes"
+    are: str = "labels are classes"
+    refusal: str = ""
+
+
 class LabelSpace(abc.ABC):
     """What labels there are. A label is stored as a whole number of at least 0, its code.
 
@@ -150,40 +177,24 @@ class LabelSpace(abc.ABC):
 
     Attributes:
         kind: in one word; measures say by it which labels they are about.
-        default_measure: the measure of a spec that names none.
-        default_sampler: the sampler of a spec that names none; None for that of classes.
-        score_key: key of ``pool`` that names the column that drives the strata.
-        system_keys: keys of each system; the first names what `score_key` names of a single one.
-        compared: our name of the space that takes its place where several systems predict; None if
-            it stays.
+        in_spec: defaults and keys.
         has_score: whether a column drives the strata; else what systems predict does.
         rule: the rule by which several votes decide: `MAJORITY`, or `MEDIAN` of numbers.
-        refusal: what is said of a measure whose `label_kinds` lack `kind`; empty if such a measure
-            finds out itself.
         has_classes: whether rows have one of a few labels, of which cells tell the probabilities.
         has_items: whether labels are of items of a row, not of the row.
         outputs: the outputs that every system has, as measures name them in `looks_at`.
         tagged: whether cells tell the probability of each of several labels of a row.
-        are: what labels are, in words that end a sentence.
         positive: code of the positive class.
     """
 
     kind: ClassVar[str] = "classes"
-    default_measure: ClassVar[Any] = "f1"
-    default_sampler: ClassVar[str | None] = None
-    score_key: ClassVar[str] = "score"
-    system_keys: ClassVar[tuple[str, ...]] = (
-        "score", "score_is", "prediction", "probability", "logits"
-    )  # fmt: skip
-    compared: ClassVar[str | None] = None
+    in_spec: ClassVar[InSpec] = InSpec()
     has_score: ClassVar[bool] = True
     rule: ClassVar[str] = MAJORITY
-    refusal: ClassVar[str] = ""
     has_classes: ClassVar[bool] = True
     has_items: ClassVar[bool] = False
     tagged: ClassVar[bool] = False
     outputs: ClassVar[frozenset[str]] = frozenset({"prediction"})
-    are: ClassVar[str] = "labels are classes"
     positive: int
 
     # --- as a spec has it
@@ -212,14 +223,9 @@ class LabelSpace(abc.ABC):
         return self.names
 
     @property
-    def offered(self) -> tuple[str, ...]:
-        """The texts that annotators choose from."""
-        return tuple(map(str, self.names))
-
-    @property
     def size(self) -> str:
         """How many there are, in words."""
-        return f"{len(self.names)} classes"
+        return f"{len(self.names)} {self.in_spec.noun}"
 
     @property
     def needs_columns(self) -> bool:
@@ -235,11 +241,6 @@ class LabelSpace(abc.ABC):
         """Return how many predictions of each system cells tell apart."""
         return (len(self.outcomes),) * systems
 
-    @property
-    def row_classes(self) -> int:
-        """Number of the columns of probabilities that cells sum up of each system."""
-        return len(self.outcomes)
-
     def measure_fields(self) -> dict[str, Any]:
         """Return the fields of a measure that follow from the labels."""
         return {
@@ -249,13 +250,9 @@ class LabelSpace(abc.ABC):
             "tags": None,
             "classes": len(self.names),
             "sets": False,
-            "titles": self.offered,
+            "titles": self.field.choices,
             "label_space": self,
         }
-
-    def by_label(self, key: str, prediction: Any) -> dict[str, str]:
-        """Return the column of 0 and 1 of each label, if predictions are given so, else nothing."""
-        return {}
 
     def score(self, pool: Keys, without: bool) -> str | None:
         """Return the column that drives the strata, None if the spec does not name it.
@@ -326,7 +323,7 @@ class LabelSpace(abc.ABC):
     @property
     def field(self) -> Field:
         """What an annotator fills in."""
-        return Field("one of these, exactly as it stands here", self.offered)
+        return Field("one of these, exactly as it stands here", tuple(map(str, self.names)))
 
     @property
     def rates(self) -> Mapping[str, Sequence[int]]:

@@ -3,7 +3,7 @@
 import dataclasses
 import reprlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from evalsampling.label_spaces.base import (
     SOFTMAX,
     Codes,
     Columns,
+    InSpec,
     Keys,
     LabelSpace,
     Named,
@@ -119,6 +120,41 @@ class Classes(LabelSpace):
         positive[:] = values
         np.subtract(1, positive, out=both[1 - self.positive])
         return both.T
+
+
+@dataclasses.dataclass(frozen=True)
+class Grades(Classes):
+    """Grades, one of which each item of a query has; what cells know is of the query.
+
+    A query has one outcome, graded, so its predictions are whether a list is another than the
+    first system's.
+    """
+
+    kind: ClassVar[str] = "grades"
+    in_spec: ClassVar[InSpec] = InSpec(sampler="ranking", are="labels are grades of items")
+    has_classes: ClassVar[bool] = False
+    has_items: ClassVar[bool] = True
+    outputs: ClassVar[frozenset[str]] = frozenset({"grades"})
+
+    @classmethod
+    def read(cls, labels: Keys) -> Self:
+        labels.refuse(("multilabel", "range", "space"), "an item of a list has one grade")
+        grades = super().read(labels)
+        if grades.values != tuple(range(len(grades.values))):
+            raise InputError(
+                "labels.classes: with pool.lists these are grades, 0, 1, 2 and so on, "
+                f"got {list(grades.values)}"
+            )
+        if labels.get("oracle", "deterministic") != "deterministic":
+            raise InputError("labels.oracle: an item of a list is graded once")
+        for key in ("gold", "repeats"):
+            if labels.get(key):
+                raise InputError(f"labels.{key}: there are no control tasks among items of lists")
+        return grades
+
+    def signatures(self, systems: int) -> tuple[int, ...]:
+        """Return 2, whether its list differs from that of the first system, which has 1."""
+        return (1, *(2,) * (systems - 1))
 
 
 def _check_values(values: Any) -> None:

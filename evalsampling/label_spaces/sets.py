@@ -16,12 +16,12 @@ from evalsampling.label_spaces.base import (
     Codes,
     Columns,
     Field,
+    InSpec,
     Keys,
     LabelSpace,
     Named,
     Scores,
     System,
-    column_of_each,
 )
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
@@ -40,9 +40,10 @@ class Sets(LabelSpace):
     """The sets of some labels. The code of a set has a bit for each label, the first lowest."""
 
     kind: ClassVar[str] = "sets"
-    refusal: ClassVar[str] = (
-        "is about rows of one class; with labels.multilabel there are f1, precision and recall "
-        "with average: micro, macro or each, and accuracy of whole sets"
+    in_spec: ClassVar[InSpec] = InSpec(
+        noun="labels",
+        refusal="is about rows of one class; with labels.multilabel there are f1, precision and "
+        "recall with average: micro, macro or each, and accuracy of whole sets",
     )
     needs_columns: ClassVar[bool] = True
     labels: tuple[str, ...]
@@ -77,17 +78,8 @@ class Sets(LabelSpace):
         """Code of the set of all labels."""
         return (1 << len(self.labels)) - 1
 
-    @property
-    def size(self) -> str:
-        return f"{len(self.labels)} labels"
-
     def measure_fields(self) -> dict[str, Any]:
         return super().measure_fields() | {"sets": True}
-
-    def by_label(self, key: str, prediction: Any) -> dict[str, str]:
-        if not isinstance(prediction, Mapping):
-            return {}
-        return column_of_each(key, prediction, self.labels)
 
     # --- codes and texts
 
@@ -127,7 +119,7 @@ class Sets(LabelSpace):
             "those of these that hold, exactly as they\nstand here, with `+` between them and no "
             "spaces; or `none` if none of them holds"
         )
-        return Field(words, self.offered, several=True)
+        return Field(words, self.labels, several=True)
 
     @property
     def rates(self) -> Mapping[str, Sequence[int]]:

@@ -13,6 +13,7 @@ from evalsampling.label_spaces.base import (
     EVEN,
     Codes,
     Columns,
+    InSpec,
     Keys,
     Named,
     Scores,
@@ -53,15 +54,16 @@ class Tags(Sets):
     """
 
     kind: ClassVar[str] = "tags"
-    refusal: ClassVar[str] = (
-        f"is not about single labels; with more than {MOST_LABELS} in labels.multilabel there are "
-        "f1, precision and recall with average: micro, macro or each"
+    in_spec: ClassVar[InSpec] = InSpec(
+        measure={"name": "f1", "average": "micro"},
+        sampler="poisson",
+        noun="labels",
+        are="rows have any number of labels",
+        refusal=f"is not about single labels; with more than {MOST_LABELS} in labels.multilabel "
+        "there are f1, precision and recall with average: micro, macro or each",
     )
     has_classes: ClassVar[bool] = False
     tagged: ClassVar[bool] = True
-    default_measure: ClassVar[Any] = {"name": "f1", "average": "micro"}
-    default_sampler: ClassVar[str | None] = "poisson"
-    are: ClassVar[str] = "rows have any number of labels"
     positive: ClassVar[int] = 0  # type: ignore[misc]
     known: dict[int, bytes] = dataclasses.field(init=False, compare=False, repr=False)
 

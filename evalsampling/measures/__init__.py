@@ -32,7 +32,7 @@ BY_NAME = Registry(
         "f1_of_macro_averages": "evalsampling.measures.averages:F1OfMacroAverages",
         "risk": "evalsampling.measures.risks:TableRisk",
         "generalized_risk": "evalsampling.measures.risks:GeneralizedRisk",
-        "confusion_matrix": "evalsampling.measures.confusion:ConfusionMatrix",
+        "confusion_matrix": "evalsampling.measures.agreement:ConfusionMatrix",
         "brier": "evalsampling.measures.risks:Brier",
         "log_loss": "evalsampling.measures.risks:LogLoss",
         "pr_curve": "evalsampling.measures.curves:PRCurve",

@@ -2,6 +2,7 @@ import collections.abc
 
 import evalsampling.parts.registry
 
+from .agreement import ConfusionMatrix as ConfusionMatrix
 from .agreement import Kappa as Kappa
 from .agreement import MulticlassMatthews as MulticlassMatthews
 from .averages import F1OfMacroAverages as F1OfMacroAverages
@@ -27,7 +28,6 @@ from .comparisons import Difference as Difference
 from .comparisons import MeanDifference as MeanDifference
 from .comparisons import Quotient as Quotient
 from .comparisons import difference as difference
-from .confusion import ConfusionMatrix as ConfusionMatrix
 from .curves import AveragePrecision as AveragePrecision
 from .curves import PRCurve as PRCurve
 from .curves import PrecisionAtRecall as PrecisionAtRecall

@@ -1,4 +1,4 @@
-"""Agreement beyond chance of predictions and labels, of two classes and more: kappa, correlation.
+"""Predictions against labels, of two classes and more: agreement beyond chance, confusion.
 
 References:
     J. Cohen, *A coefficient of agreement for nominal scales*, Educational and Psychological
@@ -15,11 +15,14 @@ import numpy as np
 
 from evalsampling.measures.base import (
     PREDICTION,
+    Component,
+    Mean,
     Measure,
     Share,
     divide,
     set_own,
     takes_columns,
+    with_suffix,
 )
 from evalsampling.measures.binary import ROUNDING, MatthewsCorrelation
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -68,7 +71,6 @@ class BeyondChance(Measure):
         return np.delete(np.arange(self.classes), self.rest)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [W[f, y], y_c (C - 1), f_c (C - 1)], shape (n, 2 C - 1)."""
         predicted = outputs.prediction[:, self.system]
         margins = [codes[:, None] == self._others for codes in (label, predicted)]
         return np.concatenate([self.table[predicted, label][:, None], *margins], axis=1)
@@ -142,7 +144,6 @@ class Kappa(BeyondChance):
 
     @functools.cached_property
     def table(self) -> FloatArray:
-        """The disagreement of each prediction and label."""
         if self.weights is None:
             return super().table
         place = np.arange(self.classes, dtype=np.float64)
@@ -153,13 +154,11 @@ class Kappa(BeyondChance):
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return kappa, shape (1,): NaN where no disagreement is expected."""
         found, y, f = self._parts(risk)
         expected = np.sum(f * (self.table @ y), axis=0)[None]
         return 1 - divide(found, np.where(np.real(expected) > 0, expected, 0.0))
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 2 C - 1): NaN where kappa is."""
         found, y, f = self._parts(risk)
         expected = f @ self.table @ y
         if not expected > 0:
@@ -182,7 +181,6 @@ class MulticlassMatthews(BeyondChance):
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the correlation, shape (1,)."""
         found, y, f = self._parts(risk)
         spreads = [np.sum(each * (1 - each), axis=0)[None] for each in (y, f)]
         defined = np.all(np.real(spreads) > 0, axis=0)
@@ -190,7 +188,6 @@ class MulticlassMatthews(BeyondChance):
         return divide(expected - found, np.sqrt(np.where(defined, spreads[0] * spreads[1], 0.0)))
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 2 C - 1): NaN where the correlation is."""
         value, (_, y, f) = self.value(risk)[0], self._parts(risk)
         if np.isnan(value):
             return np.full((1, len(risk)), np.nan)
@@ -198,3 +195,58 @@ class MulticlassMatthews(BeyondChance):
         scale = np.sqrt(spreads[0] * spreads[1])
         by_y, by_f = value * y / spreads[0] - f / scale, value * f / spreads[1] - y / scale
         return self._slopes(-1 / scale, by_y, by_f)
+
+
+@dataclasses.dataclass(frozen=True)
+class ConfusionMatrix(Mean):
+    """Shares of all rows: l = [y_c f_d (C x C)], g(R) = R. Always defined.
+
+    The components go through the labels, and for each label through the predictions; they sum to 1.
+
+    Attributes:
+        classes: number of classes C, at least 2.
+        system: number of the system it is about.
+        titles: names of the classes; their codes if empty.
+    """
+
+    classes: int
+    system: int = 0
+    titles: tuple[str, ...] = ()
+    name = "confusion_matrix"
+    looks_at = PREDICTION
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """A component ``confusion_matrix[label as prediction]`` for each label and prediction."""
+        return tuple(
+            Component(
+                with_suffix(self.name, f"[{label} as {prediction}]"), self.bounds, self.system
+            )
+            for label in self._titles
+            for prediction in self._titles
+        )
+
+    @property
+    def _titles(self) -> tuple[str, ...]:
+        return self.titles or tuple(map(str, range(self.classes)))
+
+    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
+        place = label * self.classes + outputs.prediction[:, self.system]
+        return np.asarray(place[:, None] == np.arange(self.classes**2)).astype(np.float64)
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return, for each component, the share of its class among the rows predicted so."""
+        predicted = outputs.prediction[:, self.system]
+        return tuple(
+            Share(
+                name=f"share of class {true_title} among rows predicted {guess_title}",
+                rows_name=f"rows predicted {guess_title}",
+                rows=predicted == guess,
+                hits=label == true,
+                hit_name=f"row of class {true_title}",
+                miss_name="row of another class",
+                components=(true * self.classes + guess, true * self.classes + guess + 1),
+            )
+            for true, true_title in enumerate(self._titles)
+            for guess, guess_title in enumerate(self._titles)
+        )

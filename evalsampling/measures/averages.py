@@ -103,7 +103,6 @@ class Averaged(Measure):
         return (Component(self.name, self.bounds, self.system, of_pairs=is_many),)
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the rows of the averaged classes, shape (n,)."""
         return np.asarray(self._holds(label).any(axis=1))
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
@@ -220,7 +219,6 @@ class _AveragedF(Averaged):
 
     @property
     def undefined_without(self) -> str:  # type: ignore[override]
-        """The rows that the denominator counts, in words that follow "no"."""
         words = {0.0: "labels", 1.0: "predictions"}
         return f"{words.get(self.alpha, 'labels and no predictions')} {self._whose}"
 
@@ -252,7 +250,6 @@ class MicroF(_AveragedF, Ratio):
         )
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return the pooled counts, shape (n, 2)."""
         hit, f, y = self._counts(outputs, label)
         denominator = self.alpha * f + (1 - self.alpha) * y
         return np.stack([hit.sum(axis=1), denominator.sum(axis=1)], axis=1)
@@ -270,7 +267,6 @@ class PerClassF(_AveragedF):
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """One component for each class."""
         return tuple(
             Component(with_suffix(self.name, f"[{self._title(code)}]"), self.bounds, self.system)
             for code in self._codes.tolist()
@@ -286,18 +282,15 @@ class PerClassF(_AveragedF):
         )
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [tp_c (C), alpha f_c + (1 - alpha) y_c (C)], shape (n, 2 C)."""
         hit, f, y = self._counts(outputs, label)
         return np.concatenate([hit, self.alpha * f + (1 - self.alpha) * y], axis=1)
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return F_alpha of each class, shape (C,), NaN where it is undefined."""
         hit, denominator = np.split(risk, 2)
         return divide(hit, denominator)
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (C, 2 C): NaN where `value` is."""
         hit, denominator = np.split(risk, 2)
         by_hit = divide(np.ones_like(hit), denominator)
         by_denominator = -divide(hit, denominator) * by_hit
@@ -316,11 +309,9 @@ class MacroF(PerClassF):
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the mean F_alpha, shape (1,)."""
         return super().value(risk).mean(axis=0, keepdims=True)
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 2 C): NaN where `value` is."""
         return super().jacobian(risk).mean(axis=0, keepdims=True)
 
 
@@ -340,17 +331,14 @@ class WeightedF1(Averaged):
     undefined_without = "labels of the classes"
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [tp_c (C), (y_c + f_c) / 2 (C), y_c (C)], shape (n, 3 C)."""
         hit, f, y = self._counts(outputs, label)
         return np.concatenate([hit, (y + f) / 2, y], axis=1)
 
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the weighted mean F1, shape (1,)."""
         each, weight = self._parts(risk)
         return divide((weight * each).sum(keepdims=True), weight.sum(keepdims=True))
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 3 C): NaN where `value` is."""
         half = risk[len(risk) // 3 : 2 * len(risk) // 3]
         each, weight = self._parts(risk)
         total = weight.sum()
@@ -381,19 +369,16 @@ class F1OfMacroAverages(Averaged):
     undefined_without = "labels of a class, no predictions of one, or no right predictions"
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [tp_c (C), y_c (C), f_c (C)], shape (n, 3 C)."""
         hit, f, y = self._counts(outputs, label)
         return np.concatenate([hit, y, f], axis=1)
 
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the harmonic mean, shape (1,)."""
         hit, y, f = np.split(risk, 3)
         precision = divide(hit, f).mean(keepdims=True)
         recall = divide(hit, y).mean(keepdims=True)
         return divide(2 * precision * recall, precision + recall)
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 3 C): NaN where `value` is."""
         hit, y, f = np.split(risk, 3)
         if not (y.all() and f.all() and hit.any()):
             return np.full((1, len(risk)), np.nan)

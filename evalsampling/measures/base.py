@@ -9,7 +9,7 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
-from evalsampling.stats.derivatives import jacobian
+from evalsampling.stats.derivatives import COMPLEX_STEP, jacobian
 from evalsampling.stats.magnitudes import BY
 from evalsampling.stats.outputs import Outputs
 
@@ -320,6 +320,18 @@ def divide(numerator: FloatArray, denominator: FloatArray, undefined: float = np
     """Return numerator / denominator, and ``undefined`` where the denominator is 0."""
     result = np.full_like(numerator, undefined)
     return np.divide(numerator, denominator, out=result, where=denominator != 0)
+
+
+def by_complex_steps(measure: Measure, risks: FloatArray) -> FloatArray:
+    """Return Dg at each of n ``risks``, shape (n, d): shape (n, m, d), exact to rounding.
+
+    The measure's `value` takes columns, and complex ones.
+    """
+    size = risks.shape[1]
+    steps = risks[:, None] + 1j * COMPLEX_STEP * np.eye(size)
+    slopes = measure.value(steps.reshape(-1, size).T).imag / COMPLEX_STEP
+    slopes = slopes.reshape(-1, *risks.shape).transpose(1, 0, 2)
+    return np.where(np.isnan(measure.values(risks))[:, :, None], np.nan, slopes)
 
 
 class Mean(Measure):

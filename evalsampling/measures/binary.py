@@ -14,6 +14,7 @@ from evalsampling.measures.base import (
     Measure,
     Ratio,
     Share,
+    by_complex_steps,
     divide,
     set_own,
     takes_columns,
@@ -45,22 +46,18 @@ class Accuracy(Measure):
     affine = True
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return 1 for each error, shape (n, 1)."""
         return (outputs.prediction[:, [self.system]] != label[:, None]).astype(np.float64)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the share of right predictions among all rows."""
         everything = np.ones(len(label), dtype=bool)
         right = outputs.prediction[:, self.system] == label
         return (Share("accuracy", "labels", everything, right, "right prediction", "error"),)
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return 1 - R, shape (1,)."""
         return 1 - risk
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return -1, shape (1, 1)."""
         return -np.ones((1, 1))
 
 
@@ -82,11 +79,9 @@ class Binary(Measure):
     looks_at = PREDICTION
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the rows of `evidence_name`, shape (n,)."""
         return self._kinds(outputs, label)[self.evidence_name]
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the shares that the measure is a function of."""
         rows = self._kinds(outputs, label)
         return tuple(
             Share(name, among, rows[among], rows[hits], hit, miss)
@@ -163,7 +158,6 @@ class FBeta(Binary, Ratio):
         return 1 / (1 + self.beta**2) if self.alpha is None else self.alpha
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [y f, alpha f + (1 - alpha) y], shape (n, 2)."""
         f, y = self._flags(outputs, label)
         alpha = self.weight_of_precision
         return np.stack([y * f, alpha * f + (1 - alpha) * y], axis=1)
@@ -243,11 +237,9 @@ class Prevalence(Binary, Mean):
     of_system = False
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the positives: the measure depends on their number alone."""
         return (Share(self.name, self.evidence_name, self.evidence(outputs, label)),)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return y, shape (n, 1)."""
         return (label == self.positive).astype(np.float64)[:, None]
 
 
@@ -256,9 +248,14 @@ class Margins(Binary):
     """A measure of both margins and the true positives: l = [y f, y, f]."""
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [y f, y, f], shape (n, 3)."""
         f, y = self._flags(outputs, label)
         return np.stack([y * f, y, f], axis=1)
+
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        return self.jacobians(risk[None])[0]
+
+    def jacobians(self, risks: FloatArray) -> FloatArray:
+        return by_complex_steps(self, risks)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -272,20 +269,10 @@ class BalancedAccuracy(Margins):
     undefined_without = "positives, or no negatives"
     made_of = ("recall", "specificity")
 
+    @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the mean of recall and specificity, shape (1,)."""
-        hit, y, f = risk
-        if not is_inside(y):
-            return np.array([np.nan])
-        return np.array([(hit / y + (1 - y - f + hit) / (1 - y)) / 2])
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 3): NaN where there are no positives or no negatives."""
-        hit, y, f = risk
-        if not is_inside(y):
-            return np.full((1, 3), np.nan)
-        by_y = (hit - f) / (1 - y) ** 2 - hit / y**2
-        return np.array([[1 / y + 1 / (1 - y), by_y, -1 / (1 - y)]]) / 2
+        hit, y, f = risk[:1], risk[1:2], risk[2:]
+        return divide(hit + y * (1 - y - f), np.where(is_inside(y), 2 * y * (1 - y), 0.0))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -302,21 +289,9 @@ class MatthewsCorrelation(Margins):
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the correlation, shape (1,)."""
         hit, y, f = risk[:1], risk[1:2], risk[2:]
         margins = np.where(is_inside(y) & is_inside(f), y * f * (1 - y) * (1 - f), 0.0)
         return divide(hit - y * f, np.sqrt(margins))
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 3): NaN where a margin is 0 or 1."""
-        hit, y, f = risk
-        if not (is_inside(y) and is_inside(f)):
-            return np.full((1, 3), np.nan)
-        scale = np.sqrt(y * f * (1 - y) * (1 - f))
-        half = (hit - y * f) / scale / 2
-        by_y = -f / scale - half * (1 - 2 * y) / (y * (1 - y))
-        by_f = -y / scale - half * (1 - 2 * f) / (f * (1 - f))
-        return np.array([[1 / scale, by_y, by_f]])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -326,22 +301,13 @@ class FowlkesMallows(Margins):
     [MR] table 1. Undefined without positives or without predicted positives.
     """
 
-    scale_free = True
-
     name = "fowlkes_mallows"
+    scale_free = True
     undefined_without = "positives, or no predicted positives"
     made_of = ("recall", "precision")
 
+    @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return R1 / sqrt(R2 R3), shape (1,)."""
-        hit, y, f = risk
-        if not (np.real(y) > 0 and np.real(f) > 0):
-            return np.array([np.nan])
-        return np.array([hit / np.sqrt(y * f)])
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 3): NaN where R2 or R3 is 0."""
-        hit, y, f = risk
-        if not (y > 0 and f > 0):
-            return np.full((1, 3), np.nan)
-        return np.array([[1.0, -hit / (2 * y), -hit / (2 * f)]]) / np.sqrt(y * f)
+        hit, y, f = risk[:1], risk[1:2], risk[2:]
+        is_defined = (np.real(y) > 0) & (np.real(f) > 0)
+        return divide(hit, np.sqrt(np.where(is_defined, y * f, 0.0)))

@@ -68,7 +68,7 @@ def build_reported(
     if entry.name in COMPARISONS:
         return built
     differences = [
-        compare("difference", built[0], other)
+        BY_KIND["difference"](built[0], other)
         for other in built[1:]
         if are_comparable(built[0], other)
     ]
@@ -148,11 +148,6 @@ def choose_measures(
     return of_name or build_reported(MeasureSpec.parse(entry), spec, ranges)
 
 
-def compare(kind: str, first: Measure, other: Measure) -> Measure:
-    """Return a comparison of two systems."""
-    return BY_KIND[kind](first, other)
-
-
 def build_joints(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[tuple[Measure, ...]]:
     """Return the measures of each entry ``joint``, for which regions are reported too."""
     return [
@@ -199,8 +194,7 @@ def _flat(entries: Sequence[MeasureSpec]) -> list[MeasureSpec]:
 
 def build_gains(spec: EvaluationSpec) -> tuple[gains.Gain, ...]:
     """Return the distinct gains that the measures of a spec are made of."""
-    ranges = assumed_ranges(spec)
-    return gains.gains_of(build_measures(spec, ranges))
+    return gains.gains_of(build_measures(spec, assumed_ranges(spec)))
 
 
 def as_one(measures: Sequence[Measure]) -> Measure:
@@ -255,7 +249,7 @@ def _build_comparison(
         build_entry(dataclasses.replace(part, system=named[key]), spec, ranges)[0] for key in named
     )
     try:
-        return compare(entry.name, first, other)
+        return BY_KIND[entry.name](first, other)
     except ValueError as error:
         raise InputError(f"measure.{entry.name}: {error}") from error
 
@@ -310,8 +304,8 @@ class _Builder:
             maker, parameters, fixed = averaged(self.entry.name, parameters)
         names = {field.name for field in dataclasses.fields(maker)}
         is_own = ":" in self.entry.name
-        if space.refusal and space.kind not in maker.label_kinds and not is_own:
-            raise InputError(f"measure: {self.entry.name} {space.refusal}")
+        if space.in_spec.refusal and space.kind not in maker.label_kinds and not is_own:
+            raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
         of_class = parameters.pop("positive", None) if "positive" in names else None
         given = {**space.measure_fields(), "system": self.system, **fixed}
         if of_class is not None:
@@ -339,7 +333,7 @@ class _Builder:
         """Check that the system has one of the outputs that the measure looks at."""
         space = self.spec.labels.space
         if space.tagged and space.kind not in measure.label_kinds:
-            raise InputError(f"measure: {self.entry.name} {space.refusal}")
+            raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
         system = self.spec.pool.systems[self.system]
         available = {*space.outputs}
         if system.score is not None:
@@ -379,7 +373,7 @@ class _Builder:
 
     def _codes(self, over: Any) -> tuple[int, ...]:
         """Return the codes of classes listed by name."""
-        codes = {name: code for code, name in enumerate(self.spec.labels.space.offered)}
+        codes = {name: code for code, name in enumerate(self.spec.labels.space.field.choices)}
         if not isinstance(over, list) or not over:
             raise InputError(f"measure.over: must be a list of classes, got {over!r}")
         for value in over:

@@ -69,17 +69,14 @@ class Comparison(OfParts):
 
     @property
     def parts(self) -> tuple[Measure, ...]:
-        """The two measures."""
         return (self.first, self.other)
 
     @property
     def is_of_known_rows(self) -> bool:
-        """Whether both measures are so."""
         return self.first.is_of_known_rows and self.other.is_of_known_rows
 
     @property
     def systems(self) -> tuple[int, ...]:
-        """Numbers of the two systems."""
         return (self.first.system, self.other.system)
 
     @abc.abstractmethod
@@ -110,17 +107,14 @@ class Comparison(OfParts):
         return Joint(self.parts)
 
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the comparison of both values, shape (m,): NaN where either is undefined."""
         return self.compare(*np.split(self.both.value(risk), 2))
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (m, d): NaN where a value is undefined."""
         first, other = np.split(self.both.jacobian(risk), 2)
         by_first, by_other = self.slopes(*np.split(self.both.value(risk), 2))
         return by_first[:, None] * first + by_other[:, None] * other
 
     def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return Dg(risk) l of each row, shape (n, m)."""
         first, other = self._influences(outputs, label, risk)
         by_first, by_other = self.slopes(*np.split(self.both.value(risk), 2))
         return first * by_first + other * by_other
@@ -172,7 +166,6 @@ class Difference(Comparison):
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """The components of the measure, with the bounds of a difference."""
         return tuple(
             dataclasses.replace(part, bounds=(low - high, high - low), against=self.other.system)
             for part in self.first.components
@@ -180,11 +173,9 @@ class Difference(Comparison):
         )
 
     def compare(self, first: FloatArray, other: FloatArray) -> FloatArray:
-        """Return the difference."""
         return first - other
 
     def slopes(self, first: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return 1 and -1."""
         return np.ones(len(first)), -np.ones(len(other))
 
 
@@ -203,7 +194,6 @@ class MeanDifference(Difference):
 
     @property
     def size(self) -> int:
-        """The number of components."""
         return len(self.first.components)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -268,15 +258,12 @@ class Quotient(Comparison):
 
     @property
     def undefined_without(self) -> str:
-        """The rows that both values need, and a nonzero second value, in words after "no"."""
         return f"{super().undefined_without}, or no {self.first.name} of the second but 0"
 
     def compare(self, first: FloatArray, other: FloatArray) -> FloatArray:
-        """Return the ratio, NaN where the other value is 0."""
         return divide(first, other)
 
     def slopes(self, first: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return 1 / g2 and -g1 / g2^2."""
         inverse = divide(np.ones_like(other), other)
         return inverse, -first * inverse**2
 

@@ -60,7 +60,6 @@ class Thresholded(Measure):
 
     @property
     def size(self) -> int:
-        """2 L + 1."""
         return 2 * len(self.thresholds) + 1
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -71,7 +70,6 @@ class Thresholded(Measure):
         return np.concatenate([reached, reached & positive, positive], axis=1).astype(np.float64)
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the positives, shape (n,)."""
         return label == self.positive
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
@@ -82,7 +80,6 @@ class Thresholded(Measure):
         )
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
-        """Return sum_i weight_i l_i, shape (2 L + 1,), in O(n log L)."""
         bins, y = self._bins(outputs, label)
         length = len(self.thresholds) + 1
         rows = _from_above(bins, weight, length)
@@ -95,7 +92,6 @@ class Thresholded(Measure):
         return (bins > 0) | (y == 1)
 
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
-        """Tell whether no threshold lies between the scores."""
         first, last = (
             np.searchsorted(self._edges, outputs.score[:, self.system], side="right")
             for outputs in (low, high)
@@ -182,7 +178,6 @@ class Curve(Thresholded):
         )
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the shares at each threshold that each value depends on."""
         length, positive = len(self.thresholds), (label == self.positive)[:, None]
         rows = {
             "reached": outputs.score[:, [self.system]] >= self._edges,
@@ -250,7 +245,6 @@ class PRCurve(Curve):
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return L precisions, L recalls and L values of F1, shape (3 L,)."""
         passed, hits, positives = self._parts(risk)
         recall = divide(hits, np.full_like(hits, positives))
         return np.concatenate([divide(hits, passed), recall, divide(2 * hits, passed + positives)])
@@ -287,7 +281,6 @@ class ROCCurve(Curve):
     )  # fmt: skip
 
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return L true and L false positive rates, shape (2 L,)."""
         return np.concatenate(_roc_points(*self._parts(risk)))
 
     def _partials(self, risk: FloatArray) -> FloatArray:
@@ -343,14 +336,12 @@ class AveragePrecision(Area):
     name = "average_precision"
 
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the average, shape (1,)."""
         passed, hits, positives = self._parts(risk)
         gain = hits - np.append(hits[1:], 0)
         total = np.sum(gain * divide(hits, passed, 0.0), keepdims=True)
         return divide(total, np.full_like(total, positives))
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 2 L + 1): NaN without positives."""
         passed, hits, positives = self._parts(risk)
         if not positives:
             return np.full((1, len(risk)), np.nan)
@@ -374,12 +365,10 @@ class ROCArea(Area):
     undefined_without = "positives, or no negatives"
 
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the area, shape (1,)."""
         rise, run = (np.concatenate([[1], rate, [0]]) for rate in _roc_points(*self._parts(risk)))
         return np.sum((run[:-1] - run[1:]) * (rise[:-1] + rise[1:]), keepdims=True) / 2
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 2 L + 1): NaN without positives or without negatives."""
         passed, hits, positives = self._parts(risk)
         if not is_inside(positives):
             return np.full((1, len(risk)), np.nan)
@@ -421,14 +410,12 @@ class PrecisionAtRecall(Area):
         super().__post_init__()
 
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the precision, shape (1,)."""
         if not np.real(risk[-1]) > 0:
             return np.full(1, np.nan)
         wanted = self.recall * risk[-1]
         return np.array([wanted / self._reached(risk)[0]])
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 2 L + 1): NaN without positives."""
         if not risk[-1] > 0:
             return np.full((1, len(risk)), np.nan)
         rows, place, share, slope = self._reached(risk)

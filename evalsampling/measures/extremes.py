@@ -75,16 +75,13 @@ class Extreme(OfParts):
 
     @functools.cached_property
     def drawn_for(self) -> Joint:
-        """The measures of all slices, side by side."""
         return Joint(self.parts)
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """The one number."""
         return (dataclasses.replace(self.measure.components[0], name=self.name),)
 
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the extreme of the slices' values, shape (1,): NaN if one is undefined."""
         return np.atleast_1d(type(self).pick(self.drawn_for.value(risk)))
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
@@ -96,7 +93,6 @@ class Extreme(OfParts):
         return self.drawn_for.jacobian(risk)[[place]]
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the shares that the slices depend on."""
         return tuple(
             dataclasses.replace(share, components=None)
             for share in self.drawn_for.shares(outputs, label)

@@ -80,7 +80,6 @@ class Gain(Mean):
         return self.of_grades(outputs.grades[:, self.system, : self.cut])[:, None]
 
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
-        """Return True: no gain depends on a score."""
         return True
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
@@ -92,7 +91,6 @@ class Gain(Mean):
         return np.zeros(len(label), dtype=bool)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the graded queries."""
         return (Share(self.name, self.evidence_name, self.evidence(outputs, label)),)
 
 
@@ -104,15 +102,12 @@ class DCG(Gain):
 
     @property
     def largest(self) -> float:
-        """The gain of a list of items that all have the greatest grade."""
         return float((2.0**self.top - 1) * discounts(self.cut).sum())
 
     def of_grades(self, grade: IntArray) -> FloatArray:
-        """Return the DCG of lists, shape (n,)."""
         return dcg(grade)
 
     def expected(self, lists: ExpectedLists) -> tuple[FloatArray, FloatArray]:
-        """Return E L and E L L' of all systems' lists."""
         return lists.cut(self.cut).dcg_moments()
 
 
@@ -124,15 +119,12 @@ class ERR(Gain):
 
     @property
     def largest(self) -> float:
-        """The gain of a list of items that all have the greatest grade."""
         return float(err(np.full((1, self.cut), self.top), self.top)[0])
 
     def of_grades(self, grade: IntArray) -> FloatArray:
-        """Return the ERR of lists, shape (n,)."""
         return err(grade, self.top)
 
     def expected(self, lists: ExpectedLists) -> tuple[FloatArray, FloatArray]:
-        """Return E L and E L L' of all systems' lists."""
         return lists.cut(self.cut).err_moments()
 
 

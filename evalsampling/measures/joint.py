@@ -22,12 +22,10 @@ class OfParts(Measure):
 
     @property
     def undefined_without(self) -> str:
-        """The rows without which one of the parts is undefined, in words that follow "no"."""
         return ", or no ".join(dict.fromkeys(part.undefined_without for part in self.parts))
 
     @property
     def size(self) -> int:
-        """The sum of the parts' sizes."""
         return self._ends[-1]
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
@@ -35,27 +33,21 @@ class OfParts(Measure):
         return np.concatenate([part.loss(outputs, label) for part in self.parts], axis=1)
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
-        """Return sum_i weight_i l_i, shape (d,), computed by the parts."""
         return np.concatenate([part.mean_loss(outputs, label, weight) for part in self.parts])
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows are evidence for any part, shape (n,)."""
         return np.any([part.evidence(outputs, label) for part in self.parts], axis=0)
 
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
-        """Tell whether rows between the bounds have the same losses for all parts."""
         return all(part.is_settled(low, high) for part in self.parts)
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows add to any part, shape (n,)."""
         return np.any([part.adds(outputs, label) for part in self.parts], axis=0)
 
     def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether a row between the bounds may add to any part, shape (n,)."""
         return np.any([part.may_add(low, high, label) for part in self.parts], axis=0)
 
     def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether every row between the bounds adds to one of the parts, shape (n,)."""
         return np.any([part.must_add(low, high, label) for part in self.parts], axis=0)
 
     @functools.cached_property
@@ -88,16 +80,13 @@ class Joint(OfParts):
 
     @property
     def parts(self) -> tuple[Measure, ...]:
-        """The measures."""
         return self.measures
 
     @functools.cached_property
     def components(self) -> tuple[Component, ...]:
-        """The components of all parts, in order."""
         return tuple(component for part in self.parts for component in part.components)
 
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return the values of the parts one after the other, shape (m,)."""
         return np.concatenate([part.value(own) for part, own in self.split(risk)])
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
@@ -127,12 +116,10 @@ class Joint(OfParts):
         return tuple(shares)
 
     def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return Dg(risk) l of each row, shape (n, m), computed by the parts."""
         parts = [part.influence(outputs, label, own) for part, own in self.split(risk)]
         return np.concatenate(parts, axis=1)
 
     def squared_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return ||Dg(risk) l||^2 of each row, shape (n,): the sum over the parts."""
         parts = [part.squared_norm(outputs, label, own) for part, own in self.split(risk)]
         return np.sum(parts, axis=0)
 

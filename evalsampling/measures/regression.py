@@ -16,6 +16,7 @@ from evalsampling.measures.base import (
     Mean,
     Measure,
     Share,
+    by_complex_steps,
     divide,
     set_own,
     takes_columns,
@@ -34,7 +35,7 @@ class OfNumbers(Measure):
 
     An observed label is the code of a number. The labels that a model expects are codes of errors
     in units of the standard deviation (`label_spaces.numbers`): of each of several systems, from
-    which the errors of the others follow (`label_spaces.compared_numbers`).
+    which the errors of the others follow (`ComparedNumbers`).
     """
 
     numbers: Numbers | None = None
@@ -85,7 +86,6 @@ class MeanSquaredError(OfNumbers, Mean):
     name = "mse"
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return e^2, shape (n, 1)."""
         return self.error(outputs, label)[:, None] ** 2
 
 
@@ -96,15 +96,12 @@ class RootMeanSquaredError(OfNumbers):
     name = "rmse"
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return e^2, shape (n, 1)."""
         return self.error(outputs, label)[:, None] ** 2
 
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return sqrt(R), shape (1,)."""
         return np.sqrt(risk)
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return 1 / (2 sqrt(R)), shape (1, 1): NaN where R is 0."""
         if risk[0] == 0:
             return np.full((1, 1), np.nan)
         return 0.5 / np.sqrt(risk)[None]
@@ -117,7 +114,6 @@ class MeanAbsoluteError(OfNumbers, Mean):
     name = "mae"
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return |e|, shape (n, 1)."""
         return np.abs(self.error(outputs, label))[:, None]
 
 
@@ -131,7 +127,6 @@ class MeanError(OfNumbers, Mean):
     greater_is_better = None
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return e, shape (n, 1)."""
         return self.error(outputs, label)[:, None]
 
 
@@ -157,7 +152,6 @@ class CoefficientOfDetermination(OfNumbers):
     undefined_without = "labels that differ"
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [e^2, y, y^2, 1], shape (n, 4)."""
         assert self.numbers is not None
         is_number = label >= FIRST
         number = np.where(is_number, label - FIRST, 0) * self.numbers.step
@@ -165,19 +159,13 @@ class CoefficientOfDetermination(OfNumbers):
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return 1 - R1 / (R3 - R2^2 / R4), shape (1,): NaN where all labels are the same."""
         return 1 - divide(risk[:1], _spread(risk))
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return [-1, -2 m R1 / S, R1 / S, m^2 R1 / S] / S, shape (1, 4): NaN where S is 0.
+        return self.jacobians(risk[None])[0]
 
-        m = R2 / R4 is the mean of the labels, S = R3 - R2^2 / R4 their spread.
-        """
-        spread = _spread(risk)[0]
-        if spread == 0:
-            return np.full((1, 4), np.nan)
-        mean, share = risk[1] / risk[3], risk[0] / spread
-        return np.array([[-1.0, -2 * mean * share, share, mean**2 * share]]) / spread
+    def jacobians(self, risks: FloatArray) -> FloatArray:
+        return by_complex_steps(self, risks)
 
 
 def _spread(risk: FloatArray) -> FloatArray:

@@ -40,7 +40,6 @@ class Risk(Mean):
     greater_is_better = False
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the rows of each class."""
         return tuple(rows_of_class(label, code) for code in range(outputs.probability.shape[2]))
 
 
@@ -56,7 +55,6 @@ class Brier(Risk):
     bounds = (0.0, 2.0)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return the squared distance to the truth, shape (n, 1)."""
         distance = outputs.probability[:, self.system].copy()
         distance[np.arange(len(label)), label] -= 1
         return np.sum(distance**2, axis=1, keepdims=True)
@@ -87,7 +85,6 @@ class LogLoss(Risk):
         set_own(self, name=name, bounds=(0.0, -math.log(self.clip)))
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return -log p_y, shape (n, 1)."""
         chosen = outputs.probability[np.arange(len(label)), self.system, label]
         return -np.log(np.clip(chosen, self.clip, 1 - self.clip))[:, None]
 
@@ -159,7 +156,6 @@ class TableRisk(_OfTable, Mean):
         set_own(self, losses=frozen, name=name, bounds=bounds)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return L[f, y], shape (n, 1)."""
         return self._at(self.table, outputs, label)[:, None]
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
@@ -203,12 +199,10 @@ class GeneralizedRisk(_OfTable, Ratio):
         set_own(self, losses=losses, weights=weights, name=name, bounds=bounds)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [W L, W], shape (n, 2)."""
         weight = self._at(np.array(self.weights), outputs, label)
         return np.stack([weight * self._at(self.table, outputs, label), weight], axis=1)
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the rows of positive weight, shape (n,)."""
         return self._at(np.array(self.weights), outputs, label) > 0
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:

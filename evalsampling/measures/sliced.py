@@ -52,7 +52,6 @@ class Sliced(Reweighted):
 
     @property
     def undefined_without(self) -> str:
-        """The rows without which the measure is undefined, in words that follow "no"."""
         return f"{self.measure.undefined_without} where {described(self.where)}"
 
     @property

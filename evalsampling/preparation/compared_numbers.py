@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.label_spaces.compared_numbers import ComparedNumbers
+from evalsampling.label_spaces.numbers import ComparedNumbers
 from evalsampling.measures.build import build_driver
 from evalsampling.measures.comparisons import Difference, pairs_of
 from evalsampling.measures.joint import parts_of

@@ -470,7 +470,7 @@ def _by_spec(spec: EvaluationSpec) -> dict[str, Any]:
     return {
         "named": spec.named_slices,
         "compared": ComparedSystems.of(spec),
-        "labels": space.row_classes if space.tagged else 0,
+        "labels": len(space.outcomes) if space.tagged else 0,
         "by_predictions": spec.strata.by_predictions,
     }
 

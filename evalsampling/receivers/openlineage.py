@@ -5,22 +5,21 @@ The events are JSON of our own, as https://openlineage.io/spec/2-0-2/OpenLineage
 
 import dataclasses
 import datetime
-import functools
 import itertools
 import json
 import os
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.receivers.limits import SECONDS, within
+from evalsampling.receivers.registry import within
 from evalsampling.receivers.run import TITLE, Run
+from evalsampling.receivers.table import write
 from evalsampling.report.numbers import Number, label_of
 from evalsampling.stats.finite import finite
-from evalsampling.storage import is_url, replace_file
+from evalsampling.storage import is_url
 from evalsampling.storage.outputs import Output
 from evalsampling.telemetry.redaction import without_passwords
 from evalsampling.version import __version__
@@ -33,51 +32,40 @@ FACET = "urn:evalsampling:facets:1-0-0:EstimatesDatasetFacet"
 
 _SPEC = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent"
 _FACETS = "https://openlineage.io/spec/facets"
-_WEB = ("http://", "https://")
 _CONNECT_SECONDS, _ANSWER_SECONDS = 5, 30
 
+SECONDS = 60.0
+"""That a server has for all events of a run."""
 
-@dataclasses.dataclass(frozen=True)
-class OpenLineage:
-    """Writes the events of a run to a file, a line each, or posts them to a server.
 
-    Attributes:
-        seconds: that a server has for all events of a run.
-    """
+def output(where: str | None) -> Output | None:
+    """Return the file of the events; None if a server gets them."""
+    place = where or os.environ["OPENLINEAGE_URL"]
+    return None if _is_server(place) else Output(place, b'{"producer": "urn:evalsampling:')
 
-    seconds: float = SECONDS
 
-    def output(self, where: str | None) -> Output | None:
-        """Return the file of the events; None if a server gets them."""
-        place = where or os.environ["OPENLINEAGE_URL"]
-        return None if _is_server(place) else Output(place, b'{"producer": "urn:evalsampling:')
+def check(where: str | None) -> None:
+    """Check that a file, or a server, is named."""
+    if not (where or os.environ.get("OPENLINEAGE_URL")):
+        raise InputError(
+            "--report-to openlineage: name a file, or a server: openlineage:events.jsonl, "
+            "openlineage:http://host:5000 or OPENLINEAGE_URL"
+        )
 
-    def check(self, where: str | None) -> None:
-        """Check that a file, or a server, is named."""
-        if not (where or os.environ.get("OPENLINEAGE_URL")):
-            raise InputError(
-                "--report-to openlineage: name a file, or a server: openlineage:events.jsonl, "
-                "openlineage:http://host:5000 or OPENLINEAGE_URL"
-            )
 
-    def send(self, run: Run, where: str | None) -> str:
-        """Write the file as a whole, or post each event."""
-        place = where or os.environ["OPENLINEAGE_URL"]
-        lines = [json.dumps(event, allow_nan=False) for event in events(run)]
-        if not _is_server(place):
-            if not is_url(place):
-                Path(place).parent.mkdir(parents=True, exist_ok=True)
-            replace_file(place, "".join(f"{line}\n" for line in lines).encode())
-            return place
-        within(self.seconds, functools.partial(_post, place, lines))
+def send(run: Run, where: str | None) -> str:
+    """Write the events of a run to a file as a whole, a line each, or post each to a server."""
+    place = where or os.environ["OPENLINEAGE_URL"]
+    lines = [json.dumps(event, allow_nan=False) for event in events(run)]
+    if _is_server(place):
+        within(SECONDS, lambda: _post(place, lines))
         return without_passwords(place)
-
-
-OPEN_LINEAGE = OpenLineage()
+    write(place, "".join(f"{line}\n" for line in lines).encode())
+    return place
 
 
 def _is_server(place: str) -> bool:
-    return place.lower().startswith(_WEB)
+    return place.lower().startswith(("http://", "https://"))
 
 
 def _post(server: str, events: Sequence[str]) -> None:
@@ -136,31 +124,28 @@ def _version(version: str) -> dict[str, Any]:
 
 
 def _input(run: Run) -> dict[str, Any]:
-    """Return the pool, with the gates as assertions about it."""
-    dataset = _pool_name(run) if run.pool else _unstored(run, "pool")
+    """Return the pool, with the gates as assertions about it.
+
+    A gate that cannot be decided is no success, and a warning alone.
+    """
     facets = {} if run.pool_version is None else {"version": _version(run.pool_version)}
     checks: dict[str, Any] = {}
     if run.gates is not None:
-        assertions = {"assertions": _assertions(run)}
+        assertions = [
+            {
+                "assertion": gate.bound,
+                "name": f"{gate.number} {gate.bound} {gate.target:g}",
+                "success": gate.reached is True,
+                "severity": "warn" if gate.reached is None else "error",
+                "description": gate.statement,
+                "expected": f"{gate.target!r}",
+                **({} if gate.value is None else {"actual": f"{gate.value!r}"}),
+            }
+            for gate in run.gates.gates
+        ]
         name = "DataQualityAssertionsDatasetFacet"
-        checks = {"dataQualityAssertions": _facet("1-1-0", name, assertions)}
-    return {**dataset, "facets": facets, "inputFacets": checks}
-
-
-def _assertions(run: Run) -> list[dict[str, Any]]:
-    """Return the gates; one that cannot be decided is no success, and a warning alone."""
-    return [
-        {
-            "assertion": gate.bound,
-            "name": f"{gate.number} {gate.bound} {gate.target:g}",
-            "success": gate.reached is True,
-            "severity": "warn" if gate.reached is None else "error",
-            "description": gate.statement,
-            "expected": f"{gate.target!r}",
-            **({} if gate.value is None else {"actual": f"{gate.value!r}"}),
-        }
-        for gate in (run.gates.gates if run.gates else ())
-    ]
+        checks = {"dataQualityAssertions": _facet("1-1-0", name, {"assertions": assertions})}
+    return {**_pool_name(run), "facets": facets, "inputFacets": checks}
 
 
 def _output(run: Run) -> dict[str, Any]:
@@ -168,14 +153,13 @@ def _output(run: Run) -> dict[str, Any]:
     dataset = _unstored(run, "estimates")
     if run.workspace is not None:
         dataset = dataset_name(f"{run.workspace.rstrip('/')}/estimates")
-    plain = [number for number in run.numbers if not number.is_point]
     content = {
         "_producer": PRODUCER,
         "_schemaURL": f"{FACET}#/$defs/EstimatesDatasetFacet",
         "round": run.round,
         "labels": run.labels,
         "specVersion": run.spec_digest,
-        "estimates": [_estimate(number) for number in plain],
+        "estimates": [_estimate(number) for number in run.numbers if not number.is_point],
         "gates": None if run.gates is None else dataclasses.asdict(run.gates),
     }
     statistics = {"rowCount": len(run.numbers)}
@@ -198,6 +182,8 @@ def _unstored(run: Run, what: str) -> dict[str, str]:
 def _pool_name(run: Run) -> dict[str, str]:
     """Return namespace and name of the pool: kind and name of a table in a catalog."""
     table, name = run.spec.pool.table, run.pool_name
+    if not run.pool:
+        return _unstored(run, "pool")
     if table is None or name.startswith("/") or is_url(name):
         return dataset_name(name)
     return {"namespace": table.kind, "name": name}

@@ -1,11 +1,13 @@
 """Receivers of results by name, and handing a run to several of them."""
 
+import concurrent.futures
 import contextlib
 import dataclasses
 import importlib
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from evalsampling.errors import InputError, UsageError
 from evalsampling.storage.outputs import Output
@@ -15,9 +17,11 @@ from evalsampling.telemetry.redaction import without_passwords
 if TYPE_CHECKING:
     from evalsampling.receivers.run import Run
 
+Sent = TypeVar("Sent")
+
 
 class Receiver(Protocol):
-    """A place that results are sent to."""
+    """A place that results are sent to: a module of this room."""
 
     def output(self, where: str | None) -> Output | None:
         """Return the file or folder that is written to, None if there is none."""
@@ -29,12 +33,7 @@ class Receiver(Protocol):
         """Send a run, and return where it is now, in words; the same run again adds nothing."""
 
 
-RECEIVERS = {
-    "table": "TABLE",
-    "openlineage": "OPEN_LINEAGE",
-    "dagster": "DAGSTER",
-    "mlflow": "MLFLOW",
-}
+RECEIVERS = ("table", "openlineage", "dagster", "mlflow")
 """Receivers by name, which is that of their module: imported when they are asked for."""
 
 
@@ -61,10 +60,7 @@ class Receipt:
 
     def tell(self) -> None:
         """Say it on stderr; a failure also if quiet, and in the log."""
-        if self.problem is None:
-            logs.say(self.words)
-        else:
-            logs.fail(self.words)
+        (logs.say if self.problem is None else logs.fail)(self.words)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,9 +78,9 @@ class Address:
         if name not in RECEIVERS:
             raise UsageError(f"--report-to: no receiver {name!r}; there are {', '.join(RECEIVERS)}")
         module = importlib.import_module(f"evalsampling.receivers.{name}")
-        receiver: Receiver = getattr(module, RECEIVERS[name])
-        receiver.check(where if mark else None)
-        return cls(text, receiver, where if mark else None)
+        address = cls(text, cast(Receiver, module), where if mark else None)
+        address.receiver.check(address.where)
+        return address
 
     @property
     def output(self) -> Output | None:
@@ -108,3 +104,22 @@ class Address:
 def read_addresses(texts: Sequence[str]) -> list[Address]:
     """Return the addresses of texts, each once, checked: see `Address.read`."""
     return [Address.read(text) for text in dict.fromkeys(texts)]
+
+
+def within(seconds: float, send: Callable[[], Sent]) -> Sent:
+    """Return what sending in a thread returns; it is given up after some seconds.
+
+    Clients only limit each wait, so a server that sends a byte now and then is never late.
+    """
+    sent: concurrent.futures.Future[Sent] = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            sent.set_result(send())
+        except Exception as error:
+            sent.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    if not concurrent.futures.wait([sent], seconds).done:
+        raise InputError(f"the server has not answered everything within {seconds:g} seconds")
+    return sent.result()

@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from evalsampling.evaluation.gates import Gates, all_reached
 from evalsampling.inference.results import Target
-from evalsampling.report.numbers import OUTCOMES, Number, label_of
-from evalsampling.report.table import flat
+from evalsampling.report.numbers import OUTCOMES, Number, flat, label_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry.redaction import without_passwords
 from evalsampling.version import __version__
@@ -87,10 +86,6 @@ class Run:
     @property
     def table(self) -> pa.Table:
         """The estimates as a tidy table: a row each, and the columns of `SCHEMA`."""
-        rows = [self._row(number) for number in self.numbers]
-        return pa.Table.from_pylist(rows, SCHEMA)
-
-    def _row(self, number: Number) -> dict[str, Any]:
         of_run = {
             "run_id": self.id,
             "time": self.time,
@@ -105,8 +100,12 @@ class Run:
             "open": self.open,
             "warnings": "\n".join(" ".join(each.split()) for each in self.warnings) or None,
         }
+        rows = [of_run | self._row(number) for number in self.numbers]
+        return pa.Table.from_pylist(rows, SCHEMA)
+
+    def _row(self, number: Number) -> dict[str, Any]:
         title = [getattr(number, name) for name in TITLE]
-        own = {
+        own: dict[str, Any] = {
             "estimate_id": hashlib.sha256(repr([self.id, *title]).encode()).hexdigest()[:32],
             "label": label_of(number.measure),
             "level": number.confidence,
@@ -115,9 +114,9 @@ class Run:
         }
         every = () if self.gates is None else self.gates.gates
         gates = [gate for gate in every if gate.number == title_of(number)]
-        judged: dict[str, Any] = {gate.bound: gate.target for gate in gates}
-        judged["gate"] = OUTCOMES[all_reached(gates)] if gates else None
-        return of_run | flat(dataclasses.asdict(number)) | own | judged
+        own |= {gate.bound: gate.target for gate in gates}
+        own["gate"] = OUTCOMES[all_reached(gates)] if gates else None
+        return flat(dataclasses.asdict(number)) | own
 
 
 def title_of(number: Number) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsampling.inference.results import said_of_labels
 from evalsampling.parts.records import read_record
-from evalsampling.report.bands_chart import LabelledBands
+from evalsampling.report.charts import LabelledBands
 from evalsampling.report.numbers import Number
 from evalsampling.stats.counted import counted
 
@@ -16,13 +16,7 @@ VERSION = 1
 
 @dataclasses.dataclass(frozen=True)
 class RoundNumbers:
-    """The estimates after one round.
-
-    Attributes:
-        round: number of the round.
-        labels: how many there were by then.
-        measures: on the whole pool, without points of curves.
-    """
+    """The estimates after one round, on the whole pool and without points of curves."""
 
     round: int
     labels: int
@@ -31,13 +25,7 @@ class RoundNumbers:
 
 @dataclasses.dataclass(frozen=True)
 class SlicePart:
-    """A slice of the pool.
-
-    Attributes:
-        slice: ``column=value``.
-        rows: of the pool in the slice.
-        labels: in the slice.
-    """
+    """Rows and labels of a slice of the pool, ``column=value``."""
 
     slice: str
     rows: int
@@ -59,20 +47,11 @@ class Facts:
     """All that a report says about an evaluation.
 
     Attributes:
-        title: name of the evaluation: that of its workspace.
-        workspace: its directory.
         as_of: when the last job on the workspace began, ISO 8601; None if no job is recorded.
-        rows: of the pool.
-        budget: labels that may be spent.
-        systems: names of the systems, None for a single one without a name.
-        sampler: name of the sampler.
-        oracle: ``deterministic`` or ``stochastic``.
-        estimate: the object of `estimate --json`.
-        numbers: the measures of `estimate`.
-        rounds: the estimates after each round.
+        systems: their names, None for a single one without a name.
+        estimate: the object of `estimate --json`; `numbers` are its measures.
         bands: of scores, for each class that is shown.
         prevalence: estimated share of positives in the pool; None if there is no estimate.
-        slices: of the pool.
         annotators: counts of the answers of each, as `labels.annotators.AnnotatorRecord` has them.
         quality: counts of possible faults of the labels, by name.
         provenance: versions, seed, fingerprints and spec, to reproduce the numbers.
@@ -113,11 +92,7 @@ class Facts:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Facts":
-        """Return the facts in the content of a report's JSON file.
-
-        Raises:
-            InputError: naming the key whose value is not what it should be.
-        """
+        """Return the facts in the content of a report's JSON file."""
         measures = content["estimate"]["measures"]
         return read_record(cls, {**content, **content["evaluation"], "numbers": measures})
 
@@ -130,6 +105,13 @@ class Facts:
     def level(self) -> str:
         """Confidence level of the intervals in words: ``95 %``."""
         return f"{100 * self.numbers[0].confidence:g} %"
+
+    @property
+    def by(self) -> str:
+        """What bands are of: a score, or strata where none is known."""
+        bands = self.bands[0].bands
+        scored = any(band.low is not None or band.high is not None for band in bands)
+        return "score" if scored else "stratum"
 
     @property
     def headline(self) -> tuple[Number, ...]:

@@ -1,9 +1,11 @@
-"""Estimates as a report shows them: their names and figures as text."""
+"""Estimates as a report shows them: their names and figures as text, and the CSV of all."""
 
+import csv
 import dataclasses
+import io
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evalsampling.inference.model_based import KIND as MODEL_BASED
@@ -36,6 +38,16 @@ _SMALL = 0.01
 MOST_DIGITS = 4
 """Most decimals that are shown of a number."""
 
+HALF_AND_TWICE = ("half as many", "twice as many")
+"""Hidden positives that the entries of `sensitivity` expect, beside those of the spec: words for
+`inference.predictive.OTHER_SHARES`, in their order."""
+
+COLUMNS = (
+    "round", "labels", "latest", "measure", "system", "against", "slice", "threshold", "value",
+    "standard_error", "low", "high", "confidence", "method", "reason", "effective_size",
+    "design_effect", "largest_share", "largest_weight",
+)  # fmt: skip
+"""Columns of the CSV: fields of a number of `estimate --json`."""
 
 _NAMES = {
     "f1": "F1",
@@ -53,7 +65,6 @@ _NAMES = {
 }
 """Display names of measures that are not the name in words."""
 
-
 _OF_CLASS = re.compile(r"class_(\w+)\[(.*)\]", re.DOTALL)
 """Matches the name of a measure of one class: the class and the measure."""
 
@@ -63,35 +74,27 @@ _COMPARISONS = {"difference": "Difference in", "ratio": "Ratio of"}
 
 @dataclasses.dataclass(frozen=True)
 class Number:
-    """One estimate of `estimate --json`.
+    """One estimate of `estimate --json`; what is undefined or not estimated is None.
 
     Attributes:
-        measure: name of the measure.
-        system: name of the system, None for a single one without a name.
-        against: second system of a comparison, None for no comparison.
+        system: its name, None for a single one without a name.
+        against: second system of a comparison.
         slice: ``column=value``, None for the whole pool.
-        threshold: of the score, for a point of a curve; else None.
-        value: estimate, None where undefined.
-        standard_error: of it, None where undefined.
-        low: lower end of the default interval.
-        high: upper end.
-        confidence: level of the intervals, in (0, 1).
-        method: of the default interval.
+        threshold: of the score, for a point of a curve.
         intervals: all of them, the default first.
-        reason: why the value is undefined, else None.
+        reason: why the value is undefined.
         effective_size: number of equally weighted labels that would be worth as much.
         design_effect: variance divided by that of a simple random sample of the same size.
         largest_share: largest share of the variance that comes from a single row.
         largest_weight: of a draw.
         sensitivity: the default interval for other shares of hidden positives.
-        unsearched: the positives that labels leave room for below all that were met, and the value
-            with so many, see `inference.unsearched.Unsearched`; None if there is no such row.
-        bias: of the value and its terms, see `inference.ratio_bias.Bias`; None where not estimated.
-        significance: of a comparison, see `inference.results.Significance`; else None.
+        unsearched: the positives that labels leave room for, see `inference.unsearched`.
+        bias: of the value and its terms, see `inference.ratio_bias.Bias`.
+        significance: of a comparison, see `inference.results.Significance`.
         statement: what the number says, in plain sentences.
         without_unmet: ends of the default interval without positives that score lower than every
-            labelled one; None if there is none.
-        outlook: a smaller half-width and the labels that it is likely to take; None if not said.
+            labelled one.
+        outlook: a smaller half-width and the labels that it is likely to take.
     """
 
     measure: str
@@ -165,23 +168,13 @@ class Number:
         return next((item for item in self.intervals if item.kind == kind), None)
 
 
-HALF_AND_TWICE = ("half as many", "twice as many")
-"""Hidden positives that the entries of `sensitivity` expect, beside those of the spec: words for
-`inference.predictive.OTHER_SHARES`, in their order."""
-
-
 def two_digits(value: float) -> str:
     """Return a number with two significant digits, never with an exponent if it is above 0.0001."""
     return f"{float(f'{value:.2g}'):g}"
 
 
 def is_mostly_prior(interval: ReportedInterval, intervals: Sequence[ReportedInterval]) -> bool:
-    """Return whether an interval is model-based but not the default of its number.
-
-    Args:
-        interval: one of `intervals`.
-        intervals: all of the number, the default first.
-    """
+    """Return whether an interval of a number is model-based but not its default, the first."""
     return interval.kind == MODEL_BASED != intervals[0].kind
 
 
@@ -223,11 +216,8 @@ def called(measure: str) -> str:
     of_class = _OF_CLASS.fullmatch(measure)
     if of_class:
         return f"{called(of_class[1])} for {of_class[2]}"
-    name = _NAMES.get(measure)
-    if name is None:
-        name = measure if "(" in measure else measure.replace("_", " ")
-        name = name[:1].upper() + name[1:]
-    return name
+    name = measure if "(" in measure else measure.replace("_", " ")
+    return _NAMES.get(measure, name[:1].upper() + name[1:])
 
 
 def label_of(measure: str) -> str | None:
@@ -274,3 +264,30 @@ def percent(share: float) -> str:
         return f"{value:.0f} %"
     digits = max(0, 1 - math.floor(math.log10(value)))
     return f"{value:.{min(digits if value < 99 else 1, 6)}f} %"
+
+
+def as_csv(content: Mapping[str, Any], cell: Callable[[Any], Any] = lambda value: value) -> str:
+    """Return the numbers of a report as CSV: those of earlier rounds, then all the latest ones.
+
+    Earlier rounds have the numbers on the whole pool only, without points of curves. A value that
+    is undefined is empty.
+
+    Args:
+        content: of the report's JSON file.
+        cell: returns a value as it is written, so that no program takes a text for a formula.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for after in (*content["rounds"][:-1], content["estimate"]):
+        latest = "true" if after is content["estimate"] else "false"
+        moment = {"round": after["round"], "labels": after["labels"], "latest": latest}
+        for number in after["measures"]:
+            line = moment | flat(number)
+            writer.writerow({name: cell(value) for name, value in line.items()})
+    return text.getvalue()
+
+
+def flat(number: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a number of `estimate --json`."""
+    return {name: number[name] for name in COLUMNS if name in number}

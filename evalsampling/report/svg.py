@@ -43,25 +43,15 @@ def tag(name: str, *children: str, **attributes: object) -> str:
 
     An attribute is left out if None; `class_` becomes ``class``, `_` within a name ``-``.
     """
-    markup = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{html.escape(_text(value))}"'
-        for key, value in attributes.items()
-        if value is not None
-    )
+    markup = ""
+    for key, value in attributes.items():
+        text = f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else str(value)
+        if value is not None:
+            markup += f' {key.rstrip("_").replace("_", "-")}="{html.escape(text)}"'
     inner = "".join(children)
-    if name in _EMPTY and not inner:
+    if not inner and name in ("rect", "line", "path", "circle"):
         return f"<{name}{markup}/>"
     return f"<{name}{markup}>{inner}</{name}>"
-
-
-_EMPTY = {"rect", "line", "path", "circle", "polyline"}
-"""Elements that usually have no children."""
-
-
-def _text(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.1f}".removesuffix(".0")
-    return str(value)
 
 
 def words(
@@ -72,6 +62,11 @@ def words(
     title = tag("title", html.escape(text)) if cut != text else ""
     return tag("text", title + html.escape(cut, quote=False), x=x, y=y, class_=kind,
                text_anchor=None if anchor == "start" else anchor)  # fmt: skip
+
+
+def small(x: float, y: float, text: str, anchor: str = "start", most: int = 60) -> str:
+    """Return a line of small grey text: see `words`."""
+    return words(x, y, text, "t-soft small", anchor, most)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, kind: str, width: float = 1) -> str:
@@ -108,14 +103,7 @@ def ribbon(upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, fl
 
 @dataclasses.dataclass(frozen=True)
 class Scale:
-    """A linear map from numbers to pixels.
-
-    Attributes:
-        low: number at `first`.
-        high: number at `last`, above low.
-        first: pixel.
-        last: pixel.
-    """
+    """A linear map from numbers, `low` below `high`, to the pixels `first` and `last`."""
 
     low: float
     high: float
@@ -163,11 +151,7 @@ def _rounded_up(reach: float) -> float:
 def even_scale(values: Sequence[float | None], neutral: float, first: float, last: float) -> Scale:
     """Return a scale for comparisons, with the value of two equal systems in its middle.
 
-    Args:
-        values: to show.
-        neutral: 0 for differences, 1 for ratios; ratios beyond 2 get the scale of `scale_for`.
-        first: pixel of the least value.
-        last: pixel of the greatest value.
+    That is 0 for differences, 1 for ratios; ratios beyond 2 get the scale of `scale_for`.
     """
     reach = max((abs(value - neutral) for value in values if value is not None), default=0.0)
     if not reach or (neutral and reach > neutral):
@@ -204,7 +188,7 @@ def axis(scale: Scale, top: float, bottom: float) -> list[str]:
     marks = []
     for tick in scale.ticks():
         marks.append(line(scale(tick), top, scale(tick), bottom, "s-line"))
-        marks.append(words(scale(tick), bottom + 15, tick_text(tick), "t-soft small", "middle"))
+        marks.append(small(scale(tick), bottom + 15, tick_text(tick), "middle"))
     return marks
 
 
@@ -219,11 +203,7 @@ class Picture:
     body: str
 
     def element(self, extra: str = "") -> str:
-        """Return the ``svg`` element, in the colours of the page around it.
-
-        Args:
-            extra: markup before the marks.
-        """
+        """Return the ``svg`` element, in the colours of the page around it, `extra` first."""
         label = f"{self.title}. {self.description}"
         return tag("svg", extra + self.body, class_="evs", role="img", aria_label=label,
                    viewBox=f"0 0 {self.width} {self.height}", width=self.width,
@@ -240,5 +220,4 @@ class Picture:
         return self.element(tag("style", style) + paper)
 
     def _repr_svg_(self) -> str:
-        """Return the SVG that a notebook shows."""
         return self.svg

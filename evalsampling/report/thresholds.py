@@ -21,13 +21,12 @@ CURVES = {
 
 @dataclasses.dataclass(frozen=True)
 class CurvePoint:
-    """A point of a curve."""
+    """A point of a curve, with the F1 there of a precision-recall curve."""
 
     threshold: float
     along: Number
     up: Number
     f1: Number | None = None
-    """Of a precision-recall curve."""
 
     @property
     def is_defined(self) -> bool:
@@ -37,13 +36,9 @@ class CurvePoint:
 
 @dataclasses.dataclass(frozen=True)
 class ScoreCurve:
-    """A curve of one system.
+    """A precision-recall or ROC curve of one system, its points by increasing threshold.
 
-    Attributes:
-        name: ``pr_curve`` or ``roc_curve``.
-        system: None for a single one without a name.
-        points: by increasing threshold.
-        by: what rows count by: a column of weights, or rows; empty without weights.
+    `by` is what rows count by: a column of weights, or rows; empty without weights.
     """
 
     name: str
@@ -58,19 +53,11 @@ class ScoreCurve:
 
 @dataclasses.dataclass(frozen=True)
 class ThresholdChoice:
-    """The cheapest threshold of a curve for one cost of a miss.
+    """The cheapest threshold of a curve where so many false positives cost as much as one miss.
 
-    Attributes:
-        curve: ``pr_curve`` or ``roc_curve``.
-        system: whose score it is a threshold of.
-        miss_in_false_positives: how many false positives cost as much as one miss.
-        cost: of false positives and misses together, divided by the positives of the pool, in
-            false positives.
-        point: of the curve, at the threshold.
+    The cost of all is in false positives, divided by the positives of the pool.
     """
 
-    curve: str
-    system: str | None
     miss_in_false_positives: float
     cost: float
     point: CurvePoint
@@ -86,15 +73,16 @@ def curves_of(numbers: Sequence[Number]) -> list[ScoreCurve]:
             by_component = curve_parts.setdefault((name, number.system, by), {})
             by_component.setdefault(component, {})[number.threshold] = number
     curves = []
-    for (name, system, by), by_component in curve_parts.items():
-        along, up = (by_component.get(component, {}) for component in CURVES.get(name, ("", "")))
-        f1 = by_component.get("f1", {})
+    for (name, system, by), parts in curve_parts.items():
+        along, up = (parts.get(component, {}) for component in CURVES.get(name, ("", "")))
+        points = tuple(
+            CurvePoint(
+                threshold, along[threshold], up[threshold], parts.get("f1", {}).get(threshold)
+            )
+            for threshold in sorted(along.keys() & up.keys())
+        )
         if along and up:
-            points = [
-                CurvePoint(threshold, along[threshold], up[threshold], f1.get(threshold))
-                for threshold in sorted(along.keys() & up.keys())
-            ]
-            curves.append(ScoreCurve(name, system, tuple(points), by))
+            curves.append(ScoreCurve(name, system, points, by))
     return curves
 
 
@@ -120,30 +108,20 @@ def cheapest(
         One for each cost, or none. Points where a value is undefined, or where no row at or above
         the threshold is positive, are never chosen; if there are no others, the list is empty.
     """
-    choices, share = [], None if curve.by == ROWS else prevalence
-    counted = [
-        (false, missed, point)
-        for point in curve.points
-        for false, missed in _for_each_positive(curve.name, point, share)
-    ]
-    for cost in costs if counted else ():
-        totals = [
-            (false + cost * missed, -point.threshold, point) for false, missed, point in counted
-        ]
+    share = None if curve.by == ROWS else prevalence
+    errors: list[tuple[float, float, CurvePoint]] = []  # False positives, misses.
+    for point in curve.points:
+        along, up = point.along.value, point.up.value
+        if along is None or not up:
+            continue
+        if curve.name == PR_CURVE:
+            errors.append((along * (1 / up - 1), 1 - along, point))
+        elif share:
+            errors.append((along * (1 - share) / share, 1 - up, point))
+
+    def choice(cost: float) -> ThresholdChoice:
+        totals = ((false + cost * missed, -at.threshold, at) for false, missed, at in errors)
         total, _, point = min(totals, key=lambda candidate: candidate[:2])
-        choices.append(ThresholdChoice(curve.name, curve.system, cost, total, point))
-    return choices
+        return ThresholdChoice(cost, total, point)
 
-
-def _for_each_positive(
-    name: str, point: CurvePoint, prevalence: float | None
-) -> list[tuple[float, float]]:
-    """Return false positives and misses, divided by the positives of the pool; none if unknown."""
-    along, up = point.along.value, point.up.value
-    if along is None or up is None:
-        return []
-    if name == PR_CURVE:
-        return [(along * (1 / up - 1), 1 - along)] if up else []
-    if not prevalence or not up:
-        return []
-    return [(along * (1 - prevalence) / prevalence, 1 - up)]
+    return [choice(cost) for cost in costs if errors]

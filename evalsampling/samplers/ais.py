@@ -15,10 +15,11 @@ import numpy as np
 from evalsampling.inference.score_calibration import OwnModel, probabilities
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at
-from evalsampling.measures.loss_norms import FLOOR, cell_norms
 from evalsampling.measures.on_cells import (
+    FLOOR,
     adds_to,
     always_adds_to,
+    cell_norms,
     cells_adding_to,
     model_risk,
 )

@@ -61,7 +61,7 @@ def build_sampler(
     if sampler.needs_classes and not spec.has_classes:
         raise InputError(
             f"sampler: {chosen.name}: as it stands here it models classes, and here "
-            f"{spec.labels.space.are}"
+            f"{spec.labels.space.in_spec.are}"
         )
     return sampler
 
@@ -90,8 +90,8 @@ def _refusal(maker: type[Sampler], spec: EvaluationSpec) -> str | None:
         return "what it queries follows from what it finds, so its budget is of labels, not of cost"
     if spec.labels.space.tagged and not maker.takes_tags:
         return (
-            f"it models labels as classes, and here {spec.labels.space.are}: passive, stratified, "
-            "importance and poisson draw them"
+            f"it models labels as classes, and here {spec.labels.space.in_spec.are}: "
+            "passive, stratified, importance and poisson draw them"
         )
     if maker.draws_clusters and spec.pool.cluster is None:
         return "it draws whole clusters: name the column that their rows share, pool.cluster"

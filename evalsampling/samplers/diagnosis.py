@@ -5,8 +5,7 @@ import dataclasses
 import numpy as np
 
 from evalsampling.measures.base import Measure
-from evalsampling.measures.loss_norms import cell_norms, loss_norms
-from evalsampling.measures.on_cells import model_risk
+from evalsampling.measures.on_cells import cell_norms, loss_norms, model_risk
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal

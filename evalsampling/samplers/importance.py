@@ -15,8 +15,7 @@ from evalsampling.inference.score_calibration import (
     recalibrated_table,
 )
 from evalsampling.measures.deviation import Deviation
-from evalsampling.measures.loss_norms import FLOOR, expected_norms
-from evalsampling.measures.on_cells import cells_adding_to
+from evalsampling.measures.on_cells import FLOOR, cells_adding_to, expected_norms
 from evalsampling.samplers.base import ReplacementSampler
 from evalsampling.spec.parameters import above_0
 from evalsampling.stats.arrays import BoolArray

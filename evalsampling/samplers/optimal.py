@@ -7,8 +7,7 @@ import numpy as np
 
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.measures.base import Measure
-from evalsampling.measures.loss_norms import loss_norms
-from evalsampling.measures.on_cells import always_adds_to
+from evalsampling.measures.on_cells import always_adds_to, loss_norms
 from evalsampling.samplers.base import ReplacementSampler, no_rounds
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable

@@ -24,10 +24,8 @@ from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.effort import draws_for, effort_of, paid_by, prices_of, saving_of
 from evalsampling.simulation.imagined import Curves, imagine, is_believed
-from evalsampling.simulation.processes import repeat_all
-from evalsampling.simulation.selection import Selection, candidates_of, mean_selection
-from evalsampling.simulation.simulate import Plan, run_repeat, selections, title
-from evalsampling.simulation.summary import Point
+from evalsampling.simulation.simulate import Plan, repeat_all, run_repeat, selections, title
+from evalsampling.simulation.summary import Point, Selection, candidates_of, mean_selection
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray

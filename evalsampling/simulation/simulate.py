@@ -1,17 +1,22 @@
 """Simulation: errors and coverage of evaluations of a pool whose truth is known.
 
-Rows come from urns (`simulation.urns`), so a repeat costs the same whatever the size of the pool.
+Rows come from urns (`truth.Urns`), so a repeat costs the same whatever the size of the pool.
 """
 
+import concurrent.futures
 import dataclasses
 import functools
 import itertools
 import math
+import multiprocessing
+import os
+import signal
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
@@ -21,21 +26,22 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import divergence
-from evalsampling.simulation.processes import repeat_all
-from evalsampling.simulation.selection import (
+from evalsampling.simulation.summary import (
     Candidates,
+    Point,
     Selection,
     candidates_of,
     mean_selection,
+    summary,
 )
-from evalsampling.simulation.summary import Point, summary
-from evalsampling.simulation.truth import KnownPool
-from evalsampling.simulation.urns import Urns
+from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL, History
+
+Run = TypeVar("Run")
 
 MOST_INTERVALS = 96
 """Most components of a measure for which a simulation makes intervals."""
@@ -222,3 +228,43 @@ def _divergence(analysis: Analysis, pool: KnownPool) -> float | None:
     if proposal is None or not analysis.table.covers(pool.label):
         return None
     return divergence(sampler.measure, analysis.table, pool.labels, analysis.history, proposal)
+
+
+def repeat_all(
+    run: Callable[..., Run],
+    samplers: Sequence[Sampler],
+    repeats: int,
+    workers: int | None,
+    report: Callable[[int], None],
+) -> list[list[Run]]:
+    """Return ``run(sampler=..., repeat=...)`` for every sampler and repeat, run in processes.
+
+    Returns:
+        For each sampler a list of the results by repeat.
+    """
+    others = set(multiprocessing.active_children())
+    with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count(), None, _begin) as pool:
+        try:
+            jobs = [
+                [pool.submit(run, sampler=sampler, repeat=repeat) for repeat in range(repeats)]
+                for sampler in samplers
+            ]
+            for _ in concurrent.futures.as_completed(itertools.chain.from_iterable(jobs)):
+                report(1)
+        except BaseException:
+            # Results of running repeats are not needed, and one may take a minute.
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+            raise
+    return [[job.result() for job in sampler_jobs] for sampler_jobs in jobs]
+
+
+def _begin() -> None:
+    """Prepare a worker process, of which there is one for each core.
+
+    Ctrl-C reaches all processes of a terminal and is left to the parent. Linear algebra uses one
+    thread: several for each core would wait for each other.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(1)

@@ -127,7 +127,7 @@ def _sampler(
     usual = "calibrated" if has_prior and len(labels.classes) <= MOST_CLASSES else "ais"
     if not labels.space.has_score and isinstance(measure, Mapping) and "difference" in measure:
         return SamplerSpec("compare")
-    return SamplerSpec(labels.space.default_sampler or usual)
+    return SamplerSpec(labels.space.in_spec.sampler or usual)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -246,7 +246,7 @@ class EvaluationSpec:
         if labels.space.has_items:
             strata = of_moments(strata, top.section("strata"))
         limits = Budget.read(top)
-        chosen = top.get("measure", labels.space.default_measure)
+        chosen = top.get("measure", labels.space.in_spec.measure)
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
             raise InputError("measure: the list is empty")

@@ -22,9 +22,9 @@ LABEL_SPACES: Registry[Any] = Registry(
         "classes": "evalsampling.label_spaces.classes:Classes",
         "multilabel": "evalsampling.label_spaces.sets:Sets",
         "range": "evalsampling.label_spaces.numbers:Numbers",
-        "grades": "evalsampling.label_spaces.grades:Grades",
+        "grades": "evalsampling.label_spaces.classes:Grades",
         "tags": "evalsampling.label_spaces.tags:Tags",
-        "compared numbers": "evalsampling.label_spaces.compared_numbers:ComparedNumbers",
+        "compared numbers": "evalsampling.label_spaces.numbers:ComparedNumbers",
     },
     "evalsampling.label_spaces.base:LabelSpace",
 )
@@ -109,7 +109,7 @@ def read_labels(section: Section, directory: str, of_items: bool = False) -> Lab
         votes=votes,
         gold=_gold(section.section("gold"), directory) if section.get("gold") else None,
         repeats=repeats,
-        meanings=_meanings(section.section("meanings"), space.offered),
+        meanings=_meanings(section.section("meanings"), space.field.choices),
         made_by=made_by,
         at_hand=at_hand,
     )
@@ -150,9 +150,9 @@ def of_systems(space: LabelSpace, systems: int) -> LabelSpace:
 
     It is the same space, unless several predict what cells then know otherwise, as numbers.
     """
-    if systems == 1 or space.compared is None:
+    if systems == 1 or space.in_spec.compared is None:
         return space
-    return LABEL_SPACES[space.compared].of(space, systems)
+    return LABEL_SPACES[space.in_spec.compared].of(space, systems)
 
 
 def _meanings(section: Section, offered: Sequence[str]) -> dict[str, str]:

@@ -306,7 +306,7 @@ def _cluster(section: Section, has_lists: bool, labels: LabelsSpec) -> str | Non
 
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:
     """Return the section ``pool`` with every default filled in."""
-    lists, score_key, first = pool.lists, labels.space.score_key, pool.systems[0]
+    lists, score_key, first = pool.lists, labels.space.in_spec.score, pool.systems[0]
     place = {"path": pool.path} if pool.table is None else {"table": pool.table.to_mapping()}
     is_single = first.name is None
     systems = {system.name: system_mapping(system, labels) for system in pool.systems}

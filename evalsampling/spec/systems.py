@@ -45,7 +45,9 @@ def read_system(
     """Return one system, checked."""
     where = f"{section.name}.prediction"
     prediction, threshold = section.get("prediction", default), None
-    columns = labels.space.by_label(where, prediction)
+    flags, columns = labels.space.flags, {}
+    if flags and isinstance(prediction, Mapping):
+        columns = column_of_each(where, prediction, flags)
     if isinstance(prediction, int | float) and not isinstance(prediction, bool):
         prediction = {"threshold": prediction}  # There is no column of that name.
     if columns:
@@ -86,8 +88,9 @@ def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]
     for key in section.content:
         name = str(key)
         own = section.section(key)
-        own.check_keys(*labels.space.system_keys)
-        score = own.text(labels.space.score_key, required=labels.space.score_key != "score")
+        own.check_keys(*labels.space.in_spec.system_keys)
+        of_score = labels.space.in_spec.score
+        score = own.text(of_score, required=of_score != "score")
         systems.append(read_system(own, name, labels, score, None))
     names = [system.name for system in systems]
     for twice in names:
@@ -127,7 +130,7 @@ def read_probability(section: Section, labels: LabelsSpec) -> Probability:
     if section.get("logits") is not None:
         return _read_logits(section, labels)
     if isinstance(value, Mapping):
-        return column_of_each(f"{section.name}.probability", value, labels.space.offered)
+        return column_of_each(f"{section.name}.probability", value, labels.space.field.choices)
     if value is not None and not isinstance(value, str):
         raise InputError(f"{section.name}.probability: must be a column, got {value!r}")
     if value is not None and labels.space.needs_columns:
@@ -147,7 +150,7 @@ def _read_logits(section: Section, labels: LabelsSpec) -> Logits:
         raise InputError(f"{key}: softmax is of classes, of which every row has just one")
     if not isinstance(value, Mapping):
         raise InputError(f"{key}: must be a column for each class, got {value!r}")
-    return Logits(column_of_each(key, value, labels.space.offered))
+    return Logits(column_of_each(key, value, labels.space.field.choices))
 
 
 def prediction_mapping(system: SystemSpec) -> Any:
@@ -161,7 +164,7 @@ def system_mapping(system: SystemSpec, labels: LabelsSpec) -> dict[str, Any]:
     return given(
         {
             "prediction": prediction_mapping(system) if predicts else None,
-            labels.space.score_key: system.score,
+            labels.space.in_spec.score: system.score,
             "score_is": system.score_is,
             **probability_mapping(system.probability, labels),
         }

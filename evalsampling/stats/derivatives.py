@@ -11,7 +11,7 @@ from evalsampling.stats.arrays import FloatArray
 
 Function = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
-_COMPLEX_STEP = 1e-30
+COMPLEX_STEP = 1e-30
 _REAL_STEPS = 10.0 ** np.arange(-16, 0)
 """Steps tried for central differences: a risk may be one row in a billion, or exactly 0."""
 _ROUNDING = 4 * np.finfo(np.float64).eps
@@ -56,14 +56,14 @@ def jacobian(function: Function, at: FloatArray) -> FloatArray:
 def _complex(function: Function, at: FloatArray, place: int) -> FloatArray | None:
     """Return the derivatives for one component, (m,); None if complex input is not supported."""
     stepped = at.astype(np.complex128)
-    stepped[place] += 1j * _COMPLEX_STEP
+    stepped[place] += 1j * COMPLEX_STEP
     with warnings.catch_warnings():
         warnings.simplefilter("error", np.exceptions.ComplexWarning)
         try:
             value = np.asarray(function(stepped))
         except (TypeError, np.exceptions.ComplexWarning):
             return None
-    return value.imag / _COMPLEX_STEP if np.iscomplexobj(value) else None
+    return value.imag / COMPLEX_STEP if np.iscomplexobj(value) else None
 
 
 def _central(

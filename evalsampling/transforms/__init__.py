@@ -4,7 +4,6 @@ Elements are batches of Arrow columns (`evalsampling.pool.PoolBatch`), never sin
 the summaries made of them.
 """
 
-from evalsampling.transforms.coders import BatchCoder as BatchCoder
 from evalsampling.transforms.engine import BeamEngine as BeamEngine
 from evalsampling.transforms.estimates import DesignRound as DesignRound
 from evalsampling.transforms.estimates import EstimateMeasures as EstimateMeasures
@@ -25,5 +24,6 @@ from evalsampling.transforms.passes import SummarizePool as SummarizePool
 from evalsampling.transforms.rounds import AssignCells as AssignCells
 from evalsampling.transforms.rounds import SampleRound as SampleRound
 from evalsampling.transforms.rounds import WriteTasks as WriteTasks
+from evalsampling.transforms.stages import BatchCoder as BatchCoder
 from evalsampling.transforms.stages import InspectPool as InspectPool
 from evalsampling.transforms.stages import SumFn as SumFn

@@ -34,9 +34,8 @@ from evalsampling.stats.cells import CellSums
 from evalsampling.stats.labelled_counts import LabelledCounts, Latest
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.stats.slices import SliceCounts
-from evalsampling.transforms.shares import Gather
+from evalsampling.transforms.gathering import Gather, check_together, is_there, like
 from evalsampling.transforms.stages import SumFn
-from evalsampling.transforms.windows import DropNothing, check_together, like
 from evalsampling.workspace.pool_facts import PoolFacts, Rounds, drawn_rows
 
 COUNTS, POOL, SLICES = "counts", "pool", "slices"
@@ -145,37 +144,28 @@ class _Together(beam.PTransform):
 
     def expand(self, given: Any) -> beam.PCollection[Latest]:
         named = {COUNTS: given} if isinstance(given, beam.PCollection) else dict(given)
-        counts = _counts_of(given)
-        parts = [counts]
+        if COUNTS not in named:
+            raise InputError(f"give counts, those of JoinLabels; there are: {', '.join(named)}")
         if SLICES in named and POOL not in named:
             raise InputError("slices are of the rows of a pool: give pool, by SumCells, too")
-        for kind, state in ((POOL, _pool_state), (SLICES, _slices_state)):
+        parts = [named[COUNTS]]
+        for kind in (POOL, SLICES):
             if kind in named:
                 check_together(named[kind], kind)
-                states = named[kind] | f"Drop {kind}" >> DropNothing()
-                states = states | f"Name {kind}" >> beam.Map(state)
-                parts.append(states | f"Fire {kind}" >> like(counts))
+                states = named[kind] | f"Drop {kind}" >> beam.Filter(is_there)
+                states = states | f"Name {kind}" >> beam.Map(_state)
+                parts.append(states | f"Fire {kind}" >> like(named[COUNTS]))
         states = parts | "States" >> beam.Flatten()
         latest = states | "Latest" >> beam.CombineGlobally(SumFn()).without_defaults()
-        return latest | "DropEmpty" >> DropNothing()
+        return latest | "DropEmpty" >> beam.Filter(is_there)
 
 
-def _counts_of(given: Any) -> beam.PCollection[Latest]:
-    """Return the counts among what an estimate is made of."""
-    if isinstance(given, beam.PCollection):
-        return given
-    if COUNTS not in given:
-        raise InputError(f"give counts, those of JoinLabels; there are: {', '.join(given)}")
-    return given[COUNTS]
-
-
-def _pool_state(sums: CellSums) -> Latest:
-    return Latest.of((POOL, 0), int(sums.means()[1].sum()), sums)
-
-
-def _slices_state(counts: SliceCounts) -> Latest:
-    rows = sum(int(of_value.sum()) for column in counts.columns for of_value in column.values())
-    return Latest.of((SLICES, 0), rows, counts)
+def _state(of: CellSums | SliceCounts) -> Latest:
+    """Return sums over cells, or counts of slices, with the rows that they are of."""
+    if isinstance(of, CellSums):
+        return Latest.of((POOL, 0), int(of.means()[1].sum()), of)
+    rows = sum(int(of_value.sum()) for column in of.columns for of_value in column.values())
+    return Latest.of((SLICES, 0), rows, of)
 
 
 class EstimateMeasures(beam.PTransform):

@@ -16,10 +16,9 @@ from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.stages import Step
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import is_url, open_store, replace_file
+from evalsampling.transforms.gathering import Gather, check_together
 from evalsampling.transforms.metering import Meter
-from evalsampling.transforms.shares import Gather
 from evalsampling.transforms.stages import map_batches
-from evalsampling.transforms.windows import check_together
 from evalsampling.workspace.assigned_rows import cells_and_rejects, cells_of
 from evalsampling.workspace.pool_facts import PoolFacts, Rounds
 

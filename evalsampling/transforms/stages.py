@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import apache_beam as beam
-from apache_beam import pvalue
+from apache_beam import coders, pvalue
 from apache_beam.transforms import window
 
+from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import PoolFile, PoolSource
 from evalsampling.pool.layout import PlannedFile
+from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.stages import Gatherer, Keyed, Reading, Step, Total
 from evalsampling.telemetry import progress
-from evalsampling.transforms.coders import packed
 from evalsampling.transforms.metering import Meter, MeteredMap
 
 STORED = "items"
@@ -181,3 +182,32 @@ class _GatherBundles(beam.DoFn):
         kept = self._gatherer.finish()
         self._gatherer = None
         yield window.GlobalWindows.windowed_value(kept)
+
+
+def packed(value: Any) -> bytes:
+    """Return a value pickled."""
+    return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+class BatchCoder(coders.Coder):
+    """A coder that pickles batches, and takes their size from `nbytes` without pickling.
+
+    Beam encodes some elements of every step to measure their size. A batch has megabytes, so that
+    would cost more than most steps. Between steps that are not fused, batches are pickled.
+    """
+
+    def encode(self, value: Any) -> bytes:
+        return packed(value)
+
+    def decode(self, encoded: bytes) -> Any:
+        return pickle.loads(encoded)
+
+    def estimate_size(self, value: Any) -> int:
+        return int(value.nbytes)
+
+    def is_deterministic(self) -> bool:
+        return False
+
+
+for _batch in (PoolBatch, CellBatch):
+    coders.registry.register_coder(_batch, BatchCoder)

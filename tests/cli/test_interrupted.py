@@ -83,7 +83,7 @@ def heed_signal() -> None:
 
 SLEEPY = """
 import sys, time
-from evalsampling.simulation.processes import repeat_all
+from evalsampling.simulation.simulate import repeat_all
 
 def sleep(sampler, repeat):
     sys.stdout.write("at it\\n")  # at once: two processes write

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import Evaluation
-from evalsampling.receivers.openlineage import OpenLineage
+from evalsampling.receivers import openlineage
 from tests.jobs import Job, call, files_below
 from tests.receivers.runs import lines_of
 
@@ -207,7 +207,7 @@ def test_numbers_are_printed_before_they_are_sent(
         order.append("sent")
         raise ConnectionError("no answer from http://me:secret@host")
 
-    monkeypatch.setattr(OpenLineage, "send", send)
+    monkeypatch.setattr(openlineage, "send", send)
     monkeypatch.setattr(
         sys.modules["evalsampling.cli.main"], "_print", lambda _: order.append("printed")
     )

@@ -10,7 +10,7 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.nonresponse import adjust_for_nonresponse
 from evalsampling.measures import FBeta, Prevalence
 from evalsampling.samplers import Importance
-from evalsampling.simulation.urns import Urns
+from evalsampling.simulation.truth import Urns
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.outputs import Outputs

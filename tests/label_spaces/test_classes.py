@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation, InputError
-from evalsampling.label_spaces.classes import Classes
+from evalsampling.label_spaces.classes import Classes, Grades
 from evalsampling.spec.sections import Section
 
 
@@ -23,19 +23,24 @@ def test_the_last_of_the_classes_is_positive_unless_a_spec_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("space", "content", "words"),
     [
-        ({"classes": [1]}, "must list at least two classes"),
-        ({"classes": [0, True]}, "put yes, no, true and false in quotes"),
-        ({"classes": ["a", " "]}, "' ' is blank"),
-        ({"classes": [0, 1 << 63]}, "no whole number of 64 bits"),
-        ({"classes": [1, "1"]}, "two classes are spelt alike"),
-        ({"positive": 2}, "labels.positive: 2 is not one of"),
+        (Classes, {"classes": [1]}, "must list at least two classes"),
+        (Classes, {"classes": [0, True]}, "put yes, no, true and false in quotes"),
+        (Classes, {"classes": ["a", " "]}, "' ' is blank"),
+        (Classes, {"classes": [0, 1 << 63]}, "no whole number of 64 bits"),
+        (Classes, {"classes": [1, "1"]}, "two classes are spelt alike"),
+        (Classes, {"positive": 2}, "labels.positive: 2 is not one of"),
+        (Grades, {"multilabel": ["a", "b"]}, "labels.multilabel: an item of a list has one grade"),
+        (Grades, {"range": [0, 1]}, "labels.range: an item of a list has one grade"),
+        (Grades, {"classes": [1, 2]}, "with pool.lists these are grades, 0, 1, 2"),
+        (Grades, {"oracle": "stochastic"}, "labels.oracle: an item of a list is graded once"),
+        (Grades, {"repeats": 3}, "labels.repeats: there are no control tasks"),
     ],
 )
-def test_what_is_wrong_is_told(content: dict[str, Any], words: str) -> None:
+def test_what_is_wrong_is_told(space: type[Classes], content: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        read(**content)
+        space.read(Section("labels", content))
 
 
 def test_rates_are_those_of_the_positive_one_of_two() -> None:
@@ -103,3 +108,9 @@ def test_yes_is_the_positive_one_of_two_words(
 ) -> None:
     found = Classes(values, positive).meant([*meant])
     assert {text: found.get(text) for text in meant} == meant
+
+
+def test_cells_know_of_a_query_which_lists_differ_from_the_first() -> None:
+    space = Grades.read(Section("labels", {"classes": [0, 1, 2]}))
+    assert space.signatures(3) == (1, 2, 2)
+    assert space.codes == {"0": 0, "1": 1, "2": 2}

@@ -189,16 +189,16 @@ def test_evidence(key: str) -> None:
     assert measure.evidence_name == words.get(key, "positives")
 
 
-@pytest.mark.parametrize("beta", [0, -1, math.inf, math.nan])
-def test_weight_must_be_a_positive_number(beta: float) -> None:
-    with pytest.raises(ValueError, match=r"between 0\.001 and 1000"):
-        FBeta(beta=beta)
-
-
-@pytest.mark.parametrize("beta", ["2", None, True])
-def test_weight_must_be_a_number(beta: object) -> None:
-    with pytest.raises(ValueError, match="must be a number"):
-        FBeta(beta=beta)
+@pytest.mark.parametrize(
+    ("beta", "words"),
+    [
+        *((beta, r"between 0\.001 and 1000") for beta in (0, -1, math.inf, math.nan)),
+        *((beta, "must be a number") for beta in ("2", None, True)),
+    ],
+)
+def test_weight_must_be_a_positive_number(beta: object, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        FBeta(beta=beta)  # type: ignore[arg-type]
 
 
 def least_variance(measure: Measure, outputs: Outputs, label: np.ndarray) -> float:

@@ -8,8 +8,7 @@ from scipy import stats
 from sklearn import metrics
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.compared_numbers import ComparedNumbers
-from evalsampling.label_spaces.numbers import CHANCES, Numbers
+from evalsampling.label_spaces.numbers import CHANCES, ComparedNumbers, Numbers
 from evalsampling.measures import (
     BY_NAME,
     CoefficientOfDetermination,

@@ -9,7 +9,7 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.label_spaces.compared_numbers import ComparedNumbers
+from evalsampling.label_spaces.numbers import ComparedNumbers
 from evalsampling.preparation.compared_numbers import DISTANCE, ROOT, VARIANCE, ComparedSystems
 from evalsampling.spec import EvaluationSpec
 from tests.compared_numbers import by_row, in_memory, make_compared_numbers, spec_of, systems_of

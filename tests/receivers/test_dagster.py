@@ -12,7 +12,8 @@ import dagster_pipes
 import pytest
 
 from evalsampling import InputError
-from evalsampling.receivers.dagster import DAGSTER, check_name
+from evalsampling.receivers import dagster
+from evalsampling.receivers.dagster import check_name
 from evalsampling.receivers.registry import Address
 from tests.receivers.runs import lines_of, run
 
@@ -65,7 +66,7 @@ def test_checks_and_metadata(messages: Path) -> None:
 
 def test_a_context_that_is_open_stays_open(messages: Path) -> None:
     with dagster_pipes.open_dagster_pipes() as context:
-        DAGSTER.send(run(), None)
+        dagster.send(run(), None)
         context.report_custom_message("more")
     methods = [line["method"] for line in lines_of(messages)]
     assert methods[0] == "opened"

@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
-from evalsampling.receivers.mlflow import _LIMITS, ID, MLFLOW, MLflow, metrics
+from evalsampling.receivers import mlflow as receiver
+from evalsampling.receivers.mlflow import _LIMITS, ID, metrics
 from evalsampling.receivers.registry import Address
 from tests.receivers.runs import evaluation, run
 
@@ -61,8 +62,8 @@ def test_a_run_has_numbers_files_and_what_identifies_them(tracked: Any) -> None:
 
 
 def test_the_same_run_again_is_logged_to_the_same(tracked: Any) -> None:
-    assert MLFLOW.send(run(), "a") == MLFLOW.send(run(), "a")
-    MLFLOW.send(dataclasses.replace(run(), labels=151), "a")
+    assert receiver.send(run(), "a") == receiver.send(run(), "a")
+    receiver.send(dataclasses.replace(run(), labels=151), "a")
     assert len(runs_of(tracked)) == 2
 
 
@@ -84,7 +85,7 @@ SLICES = ("a=b", "a:b", "site=http://a.org", "site=../..//x", "site=/", f"site={
 def test_every_slice_has_metrics_of_its_own(tracked: Any) -> None:
     numbers = [dataclasses.replace(run().numbers[0], slice=text) for text in SLICES]
     of_slices = dataclasses.replace(run(), numbers=tuple(numbers))
-    assert Address("mlflow", MLFLOW, None).send(of_slices).problem is None
+    assert Address.read("mlflow").send(of_slices).problem is None
     [logged] = runs_of(tracked)
     assert logged.data.metrics == metrics(of_slices)
     assert len([name for name in logged.data.metrics if name.endswith(".low")]) == len(SLICES)
@@ -97,13 +98,14 @@ def test_a_silent_server_is_given_up(tracked: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(_LIMITS, "MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         mlflow.set_tracking_uri(f"http://127.0.0.1:{silent.getsockname()[1]}")
-        problem = Address("mlflow", MLFLOW, None).send(run()).problem
+        problem = Address.read("mlflow").send(run()).problem
     assert problem is not None
     assert "timed out" in problem.lower()
 
 
-def test_a_server_that_trickles_is_given_up(tracked: Any) -> None:
+def test_a_server_that_trickles_is_given_up(tracked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte now and then is never late for a limit of each wait."""
+    monkeypatch.setattr(receiver, "SECONDS", 0.7)
 
     class Trickling(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -122,7 +124,7 @@ def test_a_server_that_trickles_is_given_up(tracked: Any) -> None:
         served.daemon_threads = True
         threading.Thread(target=served.serve_forever, daemon=True).start()
         mlflow.set_tracking_uri(f"http://127.0.0.1:{served.server_port}")
-        problem = Address("mlflow", MLflow(seconds=0.7), None).send(run()).problem
+        problem = Address.read("mlflow").send(run()).problem
         served.shutdown()
         served.block_on_close = False
     assert "not answered everything within 0.7 seconds" in str(problem)
@@ -146,7 +148,7 @@ def test_a_run_is_sent_nowhere_else(tracked: Any, monkeypatch: pytest.MonkeyPatc
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as served:
         threading.Thread(target=served.serve_forever, daemon=True).start()
         mlflow.set_tracking_uri(f"http://127.0.0.1:{served.server_port}")
-        problem = Address("mlflow", MLFLOW, None).send(run()).problem
+        problem = Address.read("mlflow").send(run()).problem
         served.shutdown()
     assert "307" in str(problem)
     assert asked

@@ -17,21 +17,14 @@ import jsonschema
 import pytest
 import referencing
 
-import evalsampling.receivers.openlineage as module
 from evalsampling import InputError
 from evalsampling.receivers import openlineage
-from evalsampling.receivers.openlineage import (
-    FACET,
-    OPEN_LINEAGE,
-    OpenLineage,
-    dataset_name,
-    events,
-)
+from evalsampling.receivers.openlineage import FACET, dataset_name, events
 from evalsampling.receivers.registry import Address
 from evalsampling.spec.tables import TableSpec
 from tests.receivers.runs import lines_of, run
 
-OWN = Path(module.__file__).with_name("estimates_facet.json")
+OWN = Path(openlineage.__file__).with_name("estimates_facet.json")
 SCHEMAS = [
     json.loads(path.read_text())
     for path in [OWN, *(Path(__file__).parent / "schemas").glob("*.json")]
@@ -167,7 +160,7 @@ def test_names_of_datasets(path: str, namespace: str, name: str) -> None:
 def test_a_file_has_a_line_for_each_event(tmp_path: Path) -> None:
     path = tmp_path / "new" / "folder" / "events.jsonl"
     for _ in range(2):
-        assert OPEN_LINEAGE.send(run(), str(path)) == str(path)
+        assert openlineage.send(run(), str(path)) == str(path)
     assert lines_of(path) == json.loads(json.dumps(events(run())))
 
 
@@ -238,11 +231,14 @@ def test_a_server_that_fails_gets_one_event_and_no_other_gets_any(
     assert [path for path, _, _ in taken] == [f"/{path}/api/v1/lineage"]
 
 
-def test_a_server_that_trickles_is_given_up(server: tuple[str, list[Any]]) -> None:
+def test_a_server_that_trickles_is_given_up(
+    server: tuple[str, list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     url, taken = server
+    monkeypatch.setattr(openlineage, "SECONDS", 0.5)
     begin = time.monotonic()
     with pytest.raises(InputError, match="not answered everything within"):
-        OpenLineage(seconds=0.5).send(run(), f"{url}/trickles")
+        openlineage.send(run(), f"{url}/trickles")
     assert time.monotonic() - begin < 5
     assert len(taken) == 1
 

@@ -9,15 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
+from evalsampling.receivers import table as receiver
 from evalsampling.receivers.registry import Address
-from evalsampling.receivers.table import TABLE
 from tests.receivers.dbt import dbt_tests
 from tests.receivers.runs import run
 
 
 def test_a_folder_gets_a_file_a_run_and_the_same_run_again_replaces_its_own(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "estimates"
-    places = [TABLE.send(run(), str(folder)) for _ in range(2)]
+    places = [receiver.send(run(), str(folder)) for _ in range(2)]
     assert [str(path) for path in folder.iterdir()] == [places[0]] == [places[1]]
     assert pq.read_table(places[0]) == run().table
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]
@@ -27,7 +27,7 @@ def test_a_folder_gets_a_file_a_run_and_the_same_run_again_replaces_its_own(tmp_
 def test_a_file_has_the_latest_run(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"estimates{ending}"
     path.write_text("what was there")
-    assert TABLE.send(run(), str(path)) == str(path)
+    assert receiver.send(run(), str(path)) == str(path)
     read = pyarrow.csv.read_csv if ending == ".csv" else pq.read_table
     table = read(path)
     assert table.column_names == run().table.column_names
@@ -38,7 +38,7 @@ def test_a_file_has_the_latest_run(tmp_path: Path, ending: str) -> None:
 @pytest.mark.parametrize("where", ["", None, "estimates.json", "folder/estimates.xlsx"])
 def test_what_is_no_place_for_a_table(where: Any) -> None:
     with pytest.raises(InputError, match=r"must be a folder, or a file that ends in \.parquet"):
-        TABLE.check(where)
+        receiver.check(where)
 
 
 def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_the_tests_of_dbt_on_the_page_ask_for_columns_that_are_there() -> None:
 
 def test_they_fail_on_a_gate_that_is_not_reached_alone(tmp_path: Path) -> None:
     """The queries of dbt's `unique`, `not_null` and `accepted_values`, on a folder of runs."""
-    TABLE.send(run(), str(tmp_path))
+    receiver.send(run(), str(tmp_path))
     files = f"read_parquet('{tmp_path}/*.parquet')"
     failing = {}
     for column in dbt_tests()["sources"][0]["tables"][0]["columns"]:

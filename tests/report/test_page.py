@@ -5,7 +5,8 @@ import re
 from typing import Any
 
 from evalsampling.report.facts import Facts
-from evalsampling.report.page import element, page, sections
+from evalsampling.report.page import element, page
+from evalsampling.report.sections import sections
 from tests.report.contents import band, number, twin
 
 EMPTY = {"meta"}
@@ -60,8 +61,9 @@ def read(*measures: dict[str, Any], **told: Any) -> Reader:
 
 def section(anchor: str, *measures: dict[str, Any], **told: Any) -> str:
     """The text of one part of the page, empty if there is none."""
-    found = {one.anchor: one for one in sections(Facts.from_json(twin(*measures, **told)))}
-    return Reader(element(found[anchor])).text if anchor in found else ""
+    facts = Facts.from_json(twin(*measures, **told))
+    found = {one.anchor: one for one in sections(facts)}
+    return Reader(element(facts, found[anchor])).text if anchor in found else ""
 
 
 def test_the_headline_is_what_the_number_says() -> None:

@@ -7,11 +7,17 @@ from typing import Any
 import pytest
 
 from evalsampling.parts.records import read_record
-from evalsampling.report.bands_chart import band_name, calibration_chart, effort_chart
-from evalsampling.report.convergence_chart import MOST_PANELS, convergence_chart
-from evalsampling.report.curve_chart import curve_chart, lettered
+from evalsampling.report.charts import (
+    MOST_PANELS,
+    band_name,
+    calibration_chart,
+    convergence_chart,
+    curve_chart,
+    effort_chart,
+    interval_rows,
+    lettered,
+)
 from evalsampling.report.facts import Facts
-from evalsampling.report.interval_rows import IntervalRow, interval_rows
 from evalsampling.report.numbers import Number
 from evalsampling.report.svg import Picture
 from evalsampling.report.thresholds import cheapest, curves_of
@@ -32,11 +38,14 @@ def of(*args: Any, **told: Any) -> Number:
     return read_record(Number, number(*args, **told))
 
 
+def rows_of(*numbers: Number, neutral: float | None = None) -> Picture:
+    return interval_rows([(one.title, one) for one in numbers], "Title", neutral)
+
+
 def test_marks_are_where_the_numbers_are() -> None:
     """Places are in proportion: beside a number whose interval is all of the axis."""
     ends = ((0.0, 1.0), (0.25, 0.75))
-    rows = [IntervalRow(of("f1", 0.5, low=low, high=high)) for low, high in ends]
-    picture = interval_rows(rows, "Title")
+    picture = rows_of(*(of("f1", 0.5, low=low, high=high) for low, high in ends))
     [all_of_it, bar] = elements(picture, "rect", "f-accent")
     [_, dot] = elements(picture, "circle")
     first, width = float(all_of_it["x"]), float(all_of_it["width"])
@@ -47,35 +56,34 @@ def test_marks_are_where_the_numbers_are() -> None:
 
 
 def test_rows_say_what_they_cannot_show() -> None:
-    rows = [
-        IntervalRow(of("f1", 0.8, low=0.0, high=1.0, method="few positives")),
-        IntervalRow(of("recall", None, reason="0/0")),
-        IntervalRow(of("accuracy", 0.75, low=0.75, high=0.75, method="census")),
-    ]
-    shown = texts(interval_rows(rows, "Title"))
+    shown = texts(
+        rows_of(
+            of("f1", 0.8, low=0.0, high=1.0, method="few positives"),
+            of("recall", None, reason="0/0"),
+            of("accuracy", 0.75, low=0.75, high=0.75, method="census"),
+        )
+    )
     assert {"0.800, no claim", "undefined", "0.750, exact"} <= set(shown)
 
 
 def test_long_names_take_two_lines() -> None:
-    rows = [IntervalRow(of("f1", 0.8), "Difference in recall of gbm against rf"),
-            IntervalRow(of("f1", 0.8), "F1 of gbm")]  # fmt: skip
-    shown = texts(interval_rows(rows, "Title"))
+    names = ("Difference in recall of gbm against rf", "F1 of gbm")
+    shown = texts(interval_rows([(name, of("f1", 0.8)) for name in names], "Title"))
     assert {"Difference in recall of", "gbm against rf", "F1 of gbm"} <= set(shown)
 
 
 def test_what_is_undefined_stretches_no_axis() -> None:
-    undefined = of("log_loss", None, low=0.0, high=20.0)
-    picture = interval_rows([IntervalRow(one) for one in (of("f1"), undefined)], "Title")
+    picture = rows_of(of("f1"), of("log_loss", None, low=0.0, high=20.0))
     assert "1" in texts(picture)
     assert "20" not in texts(picture)
 
 
 def test_differences_have_a_line_at_zero() -> None:
-    row = IntervalRow(of("f1", 0.05, low=-0.02, high=0.12, system="a", against="b"))
-    [zero] = elements(interval_rows([row], "Title", neutral=0.0), "line", "s-ink")
-    [dot] = elements(interval_rows([row], "Title", neutral=0.0), "circle")
+    picture = rows_of(of("f1", 0.05, low=-0.02, high=0.12, system="a", against="b"), neutral=0.0)
+    [zero] = elements(picture, "line", "s-ink")
+    [dot] = elements(picture, "circle")
     assert float(zero["x1"]) < float(dot["cx"])
-    lines = elements(interval_rows([row], "Title", neutral=0.0), "line")
+    lines = elements(picture, "line")
     assert len({(one["y1"], one["y2"]) for one in lines}) == 1, "as long as those of the axis"
 
 

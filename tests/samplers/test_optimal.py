@@ -5,7 +5,7 @@ import pytest
 
 from evalsampling.errors import InputError
 from evalsampling.measures import Accuracy, Brier, FBeta, Joint, Measure, Precision, Recall
-from evalsampling.measures.loss_norms import cell_norms, loss_norms
+from evalsampling.measures.on_cells import cell_norms, loss_norms
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import (
     THREE_CLASSES,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from threadpoolctl import threadpool_info
 
 from evalsampling.errors import InputError
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
@@ -25,9 +26,8 @@ from evalsampling.samplers import (
     Sampler,
     Stratified,
 )
-from evalsampling.simulation.simulate import Plan, run_repeat, simulate
-from evalsampling.simulation.truth import KnownPool
-from evalsampling.simulation.urns import Urns
+from evalsampling.simulation.simulate import Plan, repeat_all, run_repeat, simulate
+from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.spec import RoundSize
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History, Round
@@ -413,3 +413,16 @@ def test_summary_by_hand() -> None:
     assert found["divergence"] is None
     assert found["draws"] == 3
     assert 0 < stats.binom.cdf(undefined, 60, 0.75) < 1
+
+
+def threads(sampler: Passive, repeat: int) -> list[int]:
+    """Return the threads of each library of linear algebra, once it was at work."""
+    np.linalg.solve(np.eye(200) + repeat, np.ones(200))
+    return [library["num_threads"] for library in threadpool_info()]
+
+
+def test_each_process_has_one_thread() -> None:
+    """Several for each core wait for each other: a plan took three times as long."""
+    (found,) = repeat_all(threads, [Passive(Accuracy())], 4, 2, lambda _: None)
+    assert len(found) == 4
+    assert all(count == 1 for counts in found for count in counts)

@@ -8,7 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.label_spaces.base import Columns, Field, LabelSpace, System, UnlistedCodes
+from evalsampling.label_spaces.base import (
+    Columns,
+    Field,
+    InSpec,
+    LabelSpace,
+    System,
+    UnlistedCodes,
+)
 from evalsampling.measures.base import Mean
 from evalsampling.stats.outputs import Outputs
 
@@ -21,11 +28,13 @@ class Angles(LabelSpace):
     """Directions in whole degrees. Scores are chances that a prediction is far off."""
 
     kind: ClassVar[str] = "angles"
-    default_measure: ClassVar[str] = "mean_turn"
-    default_sampler: ClassVar[str] = "active_risk"
-    refusal: ClassVar[str] = "is about classes; of angles there is mean_turn"
+    in_spec: ClassVar[InSpec] = InSpec(
+        measure="mean_turn",
+        sampler="active_risk",
+        are="labels are angles",
+        refusal="is about classes; of angles there is mean_turn",
+    )
     has_classes: ClassVar[bool] = False
-    are: ClassVar[str] = "labels are angles"
     positive: ClassVar[int] = 1
     names: ClassVar[tuple[str, ...]] = ()
     outcomes: ClassVar[tuple[str, ...]] = ("near", "far")

@@ -1,4 +1,4 @@
-"""Elements gathered by bundle, window and key, so that what follows sees many at a time."""
+"""Elements gathered: by bundle, window and key, or all of them, in the one window of all time."""
 
 import collections
 from collections.abc import Callable, Iterator, Sequence
@@ -7,7 +7,9 @@ from typing import Any
 import apache_beam as beam
 from apache_beam import pvalue
 from apache_beam.transforms import window
+from apache_beam.transforms.trigger import AccumulationMode, DefaultTrigger
 
+from evalsampling.errors import InputError
 from evalsampling.pool.batch import BATCHES
 
 _ENOUGH = 10_000
@@ -51,3 +53,35 @@ class Gather(beam.DoFn):
                 value = made.value if tagged else made
                 windowed = window.WindowedValue(value, of.max_timestamp(), (of,))
                 yield pvalue.TaggedOutput(made.tag, windowed) if tagged else windowed
+
+
+def check_together(elements: beam.PCollection[Any], what: str) -> None:
+    """Check that elements come together, each time with all that came before.
+
+    Raises:
+        InputError: if they are in windows, or if a trigger gives what is new alone.
+    """
+    windowing = elements.windowing
+    if not isinstance(windowing.windowfn, window.GlobalWindows):
+        raise InputError(f"{what} are in windows, and count together: put them into GlobalWindows")
+    fires_once = isinstance(windowing.triggerfn, DefaultTrigger)
+    if not fires_once and windowing.accumulation_mode != AccumulationMode.ACCUMULATING:
+        raise InputError(
+            f"{what}: a trigger must keep what came before: give WindowInto "
+            "accumulation_mode=AccumulationMode.ACCUMULATING"
+        )
+
+
+def is_there(element: Any) -> bool:
+    """Return False for None: the sum of nothing, which some runners give where nothing came."""
+    return element is not None
+
+
+def like(others: beam.PCollection[Any]) -> beam.WindowInto:
+    """Return the transform to elements that fire when others do."""
+    windowing = others.windowing
+    return beam.WindowInto(
+        windowing.windowfn,
+        trigger=windowing.triggerfn,
+        accumulation_mode=windowing.accumulation_mode,
+    )

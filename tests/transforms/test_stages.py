@@ -10,9 +10,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import CellBatch, assign_cells
 from evalsampling.transforms import BatchCoder
 from tests.jobs import Job
-from tests.reference import (
-    reference,
-)
+from tests.reference import reference
 
 
 @pytest.mark.slow

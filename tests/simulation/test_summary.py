@@ -17,8 +17,8 @@ from evalsampling.measures import (
     difference,
 )
 from evalsampling.samplers import Compare
-from evalsampling.simulation.selection import Candidates, Selection, candidates_of, mean_selection
 from evalsampling.simulation.simulate import Plan, simulate
+from evalsampling.simulation.summary import Candidates, Selection, candidates_of, mean_selection
 from evalsampling.spec import RoundSize
 from tests.samplers.pools import make_pool
 
