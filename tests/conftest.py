@@ -4,7 +4,7 @@ import inspect
 import secrets
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from google.cloud import storage
 
 from evalsampling.telemetry import progress
 from tests.emulator import emulator
-from tests.jobs import DoneBefore, Job, Pool, make_pool
+from tests.jobs import DoneBefore, Job, Jobs, Pool, make_pool
 from tests.spark import started_session
 
 OF_BEAM = {"deployment", "faults", "pipelines", "runners", "storage", "telemetry", "transforms"}
@@ -81,7 +81,7 @@ def of_jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def job(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Job]:
+def job(tmp_path: Path, request: pytest.FixtureRequest) -> Jobs:
     """Make a job: `job(pool, files=3, budget=200, ...)`; keys go into the spec."""
     room, name = request.path.parent.name, request.path.stem.removeprefix("test_")
     in_process = room not in OF_BEAM or (room == "faults" and name in OF_WORKSPACES)
@@ -116,19 +116,18 @@ def job(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Job]:
 
 
 @pytest.fixture
-def drawn(job: Callable[..., Job]) -> Job:
+def drawn(job: Jobs) -> Job:
     """A job with one open round."""
     return _drawn(job)
 
 
 @pytest.fixture
-def drawn_by_ais(job: Callable[..., Job]) -> Job:
+def drawn_by_ais(job: Jobs) -> Job:
     """The same by adaptive importance sampling, which leaves rows that add nothing alone."""
     return _drawn(job, sampler="ais")
 
 
-def _drawn(job: Callable[..., Job], **keys: Any) -> Job:
-    one = job(measure=["f1", "precision", "recall", "accuracy"], **keys)
-    assert one.prepare().status == 0
+def _drawn(job: Jobs, **keys: Any) -> Job:
+    one = job(measure=["f1", "precision", "recall", "accuracy"], **keys).prepared()
     assert one.sample().json["rows"] == 20
     return one

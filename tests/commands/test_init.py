@@ -22,14 +22,12 @@ def test_a_spec_that_runs(tmp_path: Path, monkeypatch: Any, suffix: str) -> None
     make_pool(rows=300).write_as(suffix, tmp_path / "pool") if suffix != "parquet" else make_pool(
         rows=300
     ).write(tmp_path / "pool")
-    done = call("init", f"pool/*.{suffix}")
-    assert done.status == 0, done.err
+    done = call("init", f"pool/*.{suffix}").done
     assert done.out.startswith("evaluation.yaml: a spec for 1 file\n")
     spec = load_spec("evaluation.yaml")
     assert (spec.pool.id, spec.pool.score) == ("id", "score")
     assert (spec.pool.systems[0].prediction, spec.pool.payload) == ("prediction", ("name",))
-    checked = call("prepare", "--check", "evaluation.yaml")
-    assert checked.status == 0, checked.out
+    checked = call("prepare", "--check", "evaluation.yaml").done
     assert "nothing wrong found; 300 rows in 1 file" in checked.out
     assert call("prepare", "evaluation.yaml", "--in-process").status == 0
     assert call("sample", "run", "--json").json["rows"] == 100
@@ -77,8 +75,7 @@ def test_columns_that_go_in_pairs_are_systems(tmp_path: Path, monkeypatch: Any) 
     for name, score in zip(("gbm", "rf"), chance, strict=True):
         columns |= {f"{name}_score": score, f"{name}_pred": (score > 0.5).astype(int)}
     pq.write_table(pa.table(columns), "pool.parquet")
-    done = call("init", "pool.parquet")
-    assert done.status == 0, done.err
+    assert call("init", "pool.parquet").done
     systems = load_spec("evaluation.yaml").pool.systems
     assert [(one.name, one.score, one.prediction) for one in systems] == [
         ("gbm", "gbm_score", "gbm_pred"), ("rf", "rf_score", "rf_pred"),
@@ -145,9 +142,10 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     make_pool(rows=20).write(tmp_path / "pool")
     spec = tmp_path / "evaluation.yaml"
     spec.write_text("mine")
-    refused = call("init", tmp_path / "pool" / "*.parquet", "--output", spec)
-    assert refused.status == 1
-    assert "is there already; --output names another file" in refused.err
+    assert (
+        "is there already; --output names another file"
+        in call("init", tmp_path / "pool" / "*.parquet", "--output", spec).refused
+    )
     assert spec.read_text() == "mine"
     assert "no such file" in call("init", tmp_path / "none.parquet", "--output", "x.yaml").err
 
@@ -195,8 +193,7 @@ def test_what_is_made_of_scores_is_said(
     """And a threshold at even odds is suggested only where scores may have any."""
     pq.write_table(pa.table({"id": np.arange(200), "score": scores}), tmp_path / "pool.parquet")
     spec = tmp_path / "mine.yaml"
-    told = call("init", tmp_path / "pool.parquet", "--output", spec)
-    assert told.status == 0
+    told = call("init", tmp_path / "pool.parquet", "--output", spec).done
     prediction = yaml.safe_load(spec.read_text())["pool"]["prediction"]
     assert prediction == ("FILL-IN" if threshold is None else {"threshold": threshold})
     out = " ".join(told.out.split())
@@ -223,8 +220,7 @@ def test_a_verdict_alone_makes_strata(tmp_path: Path, verdicts: Any, classes: An
         columns["score"] = [0.1, 0.2, 0.3, 0.4]
     pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
     spec = tmp_path / "mine.yaml"
-    done = call("init", tmp_path / "pool.parquet", "--output", spec)
-    assert done.status == 0, done.err
+    done = call("init", tmp_path / "pool.parquet", "--output", spec).done
     assert "fill in" not in done.out
     written = yaml.safe_load(spec.read_text())
     assert "score" not in written["pool"]

@@ -4,7 +4,7 @@ import gzip
 import io
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from evalsampling.labels.register import Register
 from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.votes import check_votes
 from evalsampling.spec import EvaluationSpec
-from tests.jobs import Job
+from tests.jobs import Jobs
 from tests.labels.exported import (
     ANSWERS,
     FILES,
@@ -337,14 +337,12 @@ def test_plain_rows_come_as_tsv_ndjson_json_and_compressed() -> None:
 
 
 def test_an_export_gives_the_estimate_of_the_same_answers_in_a_table(
-    job: Callable[..., Job],
+    job: Jobs,
 ) -> None:
     """Of 150 answers all were taken for the class asked about, and precision was 1."""
     found = []
     for name in ("plain.csv", "export.jsonl", "export.csv.gz"):
-        one = job(measure=["precision", "recall"], round_size=60, budget=60)
-        one.prepare()
-        one.sample()
+        one = job(measure=["precision", "recall"], round_size=60, budget=60).drawn()
         answers = one.answers(1)
         asked = [
             {"task": task, "label": "1", "answer": "accept" if label == "1" else "reject"}
