@@ -17,15 +17,7 @@ from evalsampling.pipelines import prepare as by_beam
 from evalsampling.pipelines.running import parse_options
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.poisson import keep_rows, poisson_sample
-from evalsampling.preparation.shares import (
-    Merge,
-    Piece,
-    Rows,
-    Shares,
-    Work,
-    deal,
-    groups_of,
-)
+from evalsampling.preparation.shares import Merge, Piece, Rows, Shares, Work, deal, groups_of
 from evalsampling.preparation.threads import LOCAL
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import ExecutionContext

@@ -65,9 +65,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], set[str]]] = {
 REFUSED = ("init again", "init over the pool", "init over the spec", "push", "pull")
 
 
-def test_no_command_touches_a_file_beside_the_workspace(
-    labelled: Job,
-) -> None:
+def test_no_command_touches_a_file_beside_the_workspace(labelled: Job) -> None:
     one = labelled
     truth = one.deliver([(str(i), str(t)) for i, t in one.pool.truth.items()], "t.csv", "id,label")
     [pool] = (one.directory / "pool").glob("*.parquet")

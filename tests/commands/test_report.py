@@ -223,15 +223,10 @@ def test_annotators_by_name_or_by_number(job: Jobs) -> None:
     ]
     page, twin = check(one, "--anonymous")
     assert "Ann<" not in page
-    assert [told["annotator"] for told in twin["annotators"]] == [
-        "annotator 1",
-        "annotator 2",
-    ]
+    assert [told["annotator"] for told in twin["annotators"]] == ["annotator 1", "annotator 2"]
 
 
-def test_answers_that_name_nobody_are_nobodys_in_an_anonymous_report(
-    job: Jobs,
-) -> None:
+def test_answers_that_name_nobody_are_nobodys_in_an_anonymous_report(job: Jobs) -> None:
     one = answered(job(), 1)
     _, twin = check(one, "--anonymous")
     assert [told["annotator"] for told in twin["annotators"]] == [None]

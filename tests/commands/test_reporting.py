@@ -166,9 +166,7 @@ def test_as_a_job_of_beam(labelled: Job, tmp_path: Path) -> None:
     assert labelled.estimate("--at-least", "f1=0.97", "--runner", "DirectRunner").status == 11
 
 
-def test_a_gate_of_a_slice_without_rows_is_refused_once_the_pool_was_read(
-    job: Jobs,
-) -> None:
+def test_a_gate_of_a_slice_without_rows_is_refused_once_the_pool_was_read(job: Jobs) -> None:
     good, bad = (f"f1 where prediction={value}" for value in (1, 7))
     one = job(measure="f1", pool={"slices": ["prediction"]}, gates={"at_least": {bad: 0.5}})
     before = files_below(one.directory)
@@ -183,9 +181,7 @@ def test_a_gate_of_a_slice_without_rows_is_refused_once_the_pool_was_read(
     assert one.prepare().status == 0
 
 
-def test_a_gate_of_no_slice_column_is_refused_before_the_pool_is_read(
-    job: Jobs,
-) -> None:
+def test_a_gate_of_no_slice_column_is_refused_before_the_pool_is_read(job: Jobs) -> None:
     one = job(measure="f1", gates={"at_least": {"f1 where city=Bern": 0.5}})
     for path in (one.directory / "pool").iterdir():
         path.unlink()

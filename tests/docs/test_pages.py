@@ -68,8 +68,7 @@ def test_page_of_python_prints_what_it_shows(page: str, examples: int, tmp_path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("page", "least"),
-    [("active_risk", 8), ("comparisons", 13), ("regression", 8)],
+    ("page", "least"), [("active_risk", 8), ("comparisons", 13), ("regression", 8)]
 )
 def test_page_with_pools_of_its_own_prints_what_it_shows(
     page: str, least: int, tmp_path: Path

@@ -34,10 +34,7 @@ SENTENCES = (
         r"(?:F1|Precision|Recall) #, but the labels allow no claim yet: it may be far off\.",
         ("value",),
     ),
-    (
-        r"The (?:low|high) end allows for positives that score lower than .*\.",
-        (),
-    ),
+    (r"The (?:low|high) end allows for positives that score lower than .*\.", ()),
     (r"For ± # expect # to # labels\.", ("outlook.half_width", "outlook.labels", "outlook.most")),
     (
         r"For ± # expect to label all # rows, which makes it exact\.",

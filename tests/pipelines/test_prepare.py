@@ -14,11 +14,7 @@ from evalsampling.transforms import BeamEngine
 from evalsampling.workspace.manifest import ExecutionContext
 from tests.cases import CASES
 from tests.jobs import call, make_pool, make_rich_pool
-from tests.reference import (
-    assert_same,
-    assert_same_evaluation,
-    reference,
-)
+from tests.reference import assert_same, assert_same_evaluation, reference
 
 SHARDINGS = [
     pytest.param(1, 1 << 20, 1, False, id="one-group"),

@@ -9,11 +9,7 @@ import yaml
 from tests.cases import CASES
 from tests.formats import FORMATS, formatted
 from tests.jobs import Jobs, Pool, make_pool, make_rich_pool
-from tests.reference import (
-    assert_same,
-    assert_same_evaluation,
-    reference,
-)
+from tests.reference import assert_same, assert_same_evaluation, reference
 from tests.slow import fast
 
 

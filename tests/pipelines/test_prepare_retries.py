@@ -18,10 +18,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Jobs
-from tests.reference import (
-    assert_same,
-    reference,
-)
+from tests.reference import assert_same, reference
 from tests.retries import RETRYING, failing_now_and_then
 from tests.slow import fast
 
@@ -65,11 +62,7 @@ def test_reading_breaks_off(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     ),
 )
 def test_a_step_fails(
-    job: Jobs,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    owner: type,
-    name: str,
+    job: Jobs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, owner: type, name: str
 ) -> None:
     one = job(files=3, group_rows=300, budget=30)
     expected: MemoryPool = reference(one)

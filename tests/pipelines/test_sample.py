@@ -27,10 +27,7 @@ SAMPLERS: dict[str, Any] = {
 
 @pytest.mark.parametrize(
     "sampler",
-    [
-        "calibrated",
-        *slowly("ais", "stratified", "passive", "importance", "oasis", "given"),
-    ],
+    ["calibrated", *slowly("ais", "stratified", "passive", "importance", "oasis", "given")],
 )
 def test_samplers_through_the_workspace_equal_memory(job: Any, sampler: str) -> None:
     """Three rounds, each started from the files alone, the second growing."""

@@ -55,12 +55,7 @@ def test_every_job_has_a_manifest(job: Jobs) -> None:
     }
     assert sampled["options"] == {"size": 5, "next": False}
     assert sampled["counts"]["new_rows"] == 5
-    assert taken["options"] == {
-        "measures": ["f1"],
-        "intervals": [],
-        "close": True,
-        "strict": False,
-    }
+    assert taken["options"] == {"measures": ["f1"], "intervals": [], "close": True, "strict": False}
     assert taken["counts"] == {
         key: estimated[key] for key in ("round", "labels", "open", "rejects")
     }
