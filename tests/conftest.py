@@ -1,5 +1,6 @@
 """Fixtures that all tests share."""
 
+import gc
 import inspect
 import secrets
 import shutil
@@ -37,10 +38,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.stores)
 
 
-@pytest.fixture(autouse=True)
-def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what is imported and collected, which stays."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_progress() -> None:
     """Let no line of progress come, as on a busy machine every ten seconds: stderr is compared."""
-    monkeypatch.setattr(progress, "_SECONDS_BETWEEN", 3600.0)
+    progress._SECONDS_BETWEEN = 3600.0
 
 
 @pytest.fixture(scope="module")

@@ -122,9 +122,14 @@ def on_engines(
     some: Sequence[tuple[Any, ...]],
     engines: Sequence[Any] = ENGINES,
 ) -> list[Any]:
-    """All cases by shares, some by the other engines."""
+    """All cases by shares, some by the other engines; by Beam, which is slow, one is not slow."""
     return [
-        pytest.param(*engine.values, *case, id=f"{engine.id}-{case[0]}", marks=engine.marks)
+        pytest.param(
+            *engine.values,
+            *case,
+            id=f"{engine.id}-{case[0]}",
+            marks=[*engine.marks, *[pytest.mark.slow][: engine.id == "Beam" and place > 0]],
+        )
         for engine in engines
-        for case in (cases if engine.id == "shares" else some)
+        for place, case in enumerate(cases if engine.id == "shares" else some)
     ]

@@ -49,7 +49,7 @@ def test_reading_breaks_off(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("owner", "name"),
     fast(
-        2,
+        1,
         [
             (CellBatch, "sums"),
             (Workspace, "commit"),
