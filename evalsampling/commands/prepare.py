@@ -281,7 +281,7 @@ class Preparation:
                 started=started,
             ),
         )
-        return self.result()
+        return PrepareResult.read(self.workspace)
 
     def _check_reserve(self, located: Sequence[pa.Table], sums: CellSums, capacity: int) -> int:
         """Check that the reserve is whole and no id is in it twice; return its rows."""
@@ -331,10 +331,6 @@ class Preparation:
             "runner": self.context.runner,
             "versions": versions(),
         }
-
-    def result(self) -> PrepareResult:
-        """Return what is said of the workspace, which is prepared."""
-        return PrepareResult.read(self.workspace)
 
     def check_same_spec(self) -> None:
         """Check that the workspace was prepared with this spec."""
