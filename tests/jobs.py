@@ -309,6 +309,11 @@ class Job:
             for task, id in zip(batch["task"], batch["id"], strict=True)
         ]
 
+    def rejects(self) -> list[dict[str, str]]:
+        """Return the lines of the one list of rejects."""
+        (listed,) = (self.workspace / "labels").glob("*.rejects.csv")
+        return csv_rows(listed)
+
     def deliver(
         self, rows: Sequence[Sequence[str]], name: str = "labels.csv", header: str = "task,label"
     ) -> Path:
@@ -323,6 +328,12 @@ class Job:
 
 Jobs = Callable[..., Job]
 """What the fixture `job` is."""
+
+
+def csv_rows(path: str | Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file, with or without the mark of its encoding."""
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def text_of(path: Path) -> str:

@@ -13,7 +13,7 @@ import pytest
 from evalsampling.labels.annotators import records
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import deliver, exported_tasks, numbers, truth_of_tasks, votes
-from tests.jobs import Job, Jobs, Pool, call, make_pool
+from tests.jobs import Job, Jobs, Pool, call, csv_rows, make_pool
 
 MEASURES = ["precision", "recall", "accuracy"]
 
@@ -83,8 +83,7 @@ def test_control_tasks_look_like_all_others(job: Jobs, tmp_path: Path) -> None:
     assert tasks == sorted(tasks)
     assert len(tasks) == len({*tasks}) == 48
     assert {len(task) for task in tasks} == {18}
-    with (one.round_directory(1) / "batch.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(one.round_directory(1) / "batch.csv")
     assert all(row["name"].startswith("row ") and row["label"] == "" for row in rows)
     assert "g1" not in (one.round_directory(1) / "batch.csv").read_text()
 

@@ -1,6 +1,5 @@
 """Labels in: which count, which are rejected and why."""
 
-import csv
 import random
 import shutil
 from collections.abc import Callable
@@ -78,9 +77,7 @@ def reject(drawn: Job, rows: list[list[str]], header: str = "task,label") -> str
     result = drawn.estimate("--labels", path).done
     assert result.json["rejects"] == len(rows)
     assert result.json["measures"] == before
-    (listed,) = (drawn.workspace / "labels").glob("*.rejects.csv")
-    with listed.open(encoding="utf-8-sig") as file:
-        found = list(csv.DictReader(file))
+    found = drawn.rejects()
     assert list(found[0]) == ["file", "line", "task", "id", "label", "reason"]
     assert [int(row["line"]) for row in found] == list(range(2, len(rows) + 2))
     assert all(row["file"].endswith("bad.csv") for row in found)
@@ -113,9 +110,7 @@ def test_rejects_are_counted_until_they_are_made_up_for(drawn: Job) -> None:
     (first, label), (second, _), *_ = drawn.answers(1)
     bad = [(first, "=maybe"), (second, "2"), ("t_nobody", "1")]
     assert drawn.estimate("--labels", drawn.deliver(bad, "bad.csv")).json["rejects"] == 3
-    (listed,) = (drawn.workspace / "labels").glob("*.rejects.csv")
-    with listed.open(encoding="utf-8-sig") as file:
-        told = [(row["task"], row["label"]) for row in csv.DictReader(file)]
+    told = [(row["task"], row["label"]) for row in drawn.rejects()]
     assert told == [(first, "'=maybe"), (second, "2"), ("t_nobody", "1")], "no formula"
     mended = drawn.estimate("--labels", drawn.deliver([(first, label)], "good.csv")).json
     assert mended["rejects"] == 2
@@ -131,9 +126,7 @@ def test_rejects_have_what_was_given_whatever_is_wrong(drawn: Job) -> None:
     bad = [(first, "", label, "maybe"), ("", str(ids[second]), "1.0", "maybe")]
     path = drawn.deliver(bad, "bad.csv", "task,id,label,skipped")
     assert drawn.estimate("--labels", path).json["rejects"] == 2
-    (listed,) = (drawn.workspace / "labels").glob("*.rejects.csv")
-    with listed.open(encoding="utf-8-sig") as file:
-        told = [(row["task"], row["id"], row["label"]) for row in csv.DictReader(file)]
+    told = [(row["task"], row["id"], row["label"]) for row in drawn.rejects()]
     assert told == [(first, "", label), (second, str(ids[second]), "1.0")]
     mended = drawn.estimate("--labels", drawn.deliver([(first, label)], "good.csv")).json
     assert mended["rejects"] == 1

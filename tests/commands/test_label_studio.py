@@ -1,6 +1,5 @@
 """`push` and `pull` on a server that answers as Label Studio does, and tables of Splink."""
 
-import csv
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from evalsampling.labels import label_studio_server
 from evalsampling.labels.label_studio import TOKEN
-from tests.jobs import Job, Jobs, Pool, call, files_below, make_pool
+from tests.jobs import Job, Jobs, Pool, call, csv_rows, files_below, make_pool
 from tests.labels.label_studio_double import KEY, Double, double
 
 
@@ -138,8 +137,7 @@ def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:
     ).prepared()
     batch = one.sample().json["batch"]
     truth = dict(one.answers(1))
-    with open(batch, newline="") as file:
-        shown = list(csv.DictReader(file))
+    shown = csv_rows(batch)
     lines: list[list[Any]] = []
     for row in shown:
         lines.append([row["source_dataset_r"], row["unique_id_r"], row["source_dataset_l"],
@@ -155,8 +153,7 @@ def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:
     assert (
         call("export", one.workspace, "--to", out, "--form", "splink", "--json").json["rows"] == 19
     )
-    with out.open(newline="") as file:
-        written = list(csv.DictReader(file))
+    written = csv_rows(out)
     assert {row["unique_id_l"] for row in written} < {row["unique_id_l"] for row in shown}
     score = {row["unique_id_l"]: float(row["clerical_match_score"]) for row in written}
     for row in shown[1:]:
@@ -173,8 +170,7 @@ def test_formulas_of_splink_are_escaped_if_asked(job: Jobs) -> None:
         pool={"payload": ["l", "r"]},
         sink={"format": "splink", "escape": True, "records": {"left": "l", "right": "r"}},
     ).prepared()
-    with open(one.sample().json["batch"], newline="") as file:
-        shown = list(csv.DictReader(file))
+    shown = csv_rows(one.sample().json["batch"])
     assert {row["unique_id_l"][:3] + row["unique_id_r"][:3] for row in shown} == {"'=l'-r"}
     lines = [(row["unique_id_l"], row["unique_id_r"], "1") for row in shown]
     head = "unique_id_l,unique_id_r,clerical_match_score"
@@ -204,8 +200,7 @@ def test_the_long_table_of_votes(job: Jobs, tmp_path: Path) -> None:
     one.estimate("--labels", one.deliver(rows, "1.csv", "task,annotator,label,skipped,comment"))
     out = tmp_path / "long.csv"
     assert call("export", one.workspace, "--to", out).status == 0
-    with out.open(newline="") as file:
-        written = list(csv.DictReader(file))
+    written = csv_rows(out)
     assert [(row["task"], row["annotator"], row["label"]) for row in written] == [
         row[:3] for row in rows
     ]
@@ -227,8 +222,7 @@ def test_no_vote_is_a_formula(job: Jobs, tmp_path: Path) -> None:
     one.estimate("--labels", one.deliver(rows, "1.csv", "task,annotator,label,comment"))
     out = tmp_path / "long.csv"
     assert call("export", one.workspace, "--to", out).status == 0
-    with out.open(newline="") as file:
-        written = list(csv.DictReader(file))
+    written = csv_rows(out)
     assert {row["annotator"] for row in written} == {"'=1+1", "'@anna", "''", "-5"}
     assert {row["comment"] for row in written} == {"'+cmd|x"}
     call("estimate", copy, "--labels", out)

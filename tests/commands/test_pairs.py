@@ -94,9 +94,7 @@ def test_rejects_name_the_columns(pairs: Job) -> None:
     rows = [("", "zz", "q", "1"), ("", first[0], "", "1"), (task, "zz", "q", "1")]
     path = pairs.deliver(rows, header="task,unique_id_l,unique_id_r,label")
     assert pairs.estimate("--labels", path).json["rejects"] == 3
-    (listed,) = (pairs.workspace / "labels").glob("*.rejects.csv")
-    with listed.open(encoding="utf-8-sig") as file:
-        lines = list(csv.DictReader(file))
+    lines = pairs.rejects()
     assert [*lines[0]] == ["file", "line", "task", *IDS, "label", "reason"]
     assert [(line[IDS[0]], line[IDS[1]]) for line in lines] == [("zz", "q"), ("", ""), ("zz", "q")]
     reasons = [line["reason"] for line in lines]
@@ -112,9 +110,7 @@ def test_rows_that_lack_columns_of_the_id_say_which(pairs: Job, suffix: str) -> 
     path = pairs.directory / f"short.{suffix}"
     path.write_bytes(written(f"short.{suffix}", rows, ["task", *IDS, "label"]))
     assert pairs.estimate("--labels", path).json["rejects"] == 3
-    (listed,) = (pairs.workspace / "labels").glob("*.rejects.csv")
-    with listed.open(encoding="utf-8-sig") as file:
-        reasons = [line["reason"] for line in csv.DictReader(file)]
+    reasons = [line["reason"] for line in pairs.rejects()]
     missing = ["unique_id_l", "unique_id_r", "unique_id_l and unique_id_r"]
     assert reasons == [f"neither task nor {names} is given" for names in missing]
 

@@ -25,6 +25,7 @@ from tests.jobs import (
     Jobs,
     Result,
     call,
+    csv_rows,
     files_below,
     make_label_set_pool,
     make_pool,
@@ -184,8 +185,7 @@ def test_numbers_of_the_spreadsheet_are_no_formulas(job: Jobs) -> None:
     one = answered(job(make_rich_pool(400), pool={"systems": systems}, measure="f1"), 1)
     done, page = report(one)
     assert done.status == 0, done.err
-    with page.with_suffix(".csv").open(encoding="utf-8-sig", newline="") as file:
-        lines = list(csv.DictReader(file))
+    lines = csv_rows(page.with_suffix(".csv"))
     assert {line["system"] for line in lines} == {"'=1+1", "'-b"}
     assert all(float(line["value"]) <= 1 for line in lines)
 

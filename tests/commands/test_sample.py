@@ -16,12 +16,11 @@ import pytest
 from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.labels.sinks import write_tasks
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job, Jobs, call, files_below, make_pool
+from tests.jobs import Job, Jobs, call, csv_rows, files_below, make_pool
 
 
 def test_batch_is_blind_and_shuffled(drawn: Job) -> None:
-    with (drawn.round_directory(1) / "batch.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(drawn.round_directory(1) / "batch.csv")
     assert list(rows[0]) == ["task", "name", "label"]
     assert all(row["label"] == "" for row in rows)
     tasks = [row["task"] for row in rows]

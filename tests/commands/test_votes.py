@@ -1,6 +1,5 @@
 """Several votes a row: decisions, disputes, permutations, and what is told of annotators."""
 
-import csv
 import itertools
 import random
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 from evalsampling.labels.tally import State
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import deliver, majority, numbers, votes
-from tests.jobs import Job, Jobs, call
+from tests.jobs import Job, Jobs, call, csv_rows
 
 
 @pytest.fixture
@@ -126,8 +125,7 @@ def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:
     batch = voted.sample("--adjudicate").json
     assert (batch["rows"], batch["round"]) == (disputed, 1)
     assert voted.sample("--adjudicate").json == batch, "while it is open it is returned again"
-    with open(batch["batch"]) as file:
-        shown = list(csv.DictReader(file))
+    shown = csv_rows(batch["batch"])
     assert list(shown[0]) == ["task", "name", "label"]
     assert not {row["task"] for row in shown} & set(voted.batch(1)["task"])
     names = dict(zip(voted.batch(1)["payload.name"], voted.batch(1)["id"], strict=True))
