@@ -174,7 +174,16 @@ def _provenance(snapshot: Snapshot) -> dict[str, Any]:
         "prior": pool.stratification.prior,
         "leaves": pool.table.leaves,
         "cells": len(pool.table),
-        "rounds": _designs(snapshot),
+        "rounds": [
+            {
+                "round": files.number,
+                "sampler": files.design["sampler"]["name"],
+                "draws": len(files.draws),
+                "new_rows": len(files.asked),
+                "closed": files.number in snapshot.closed,
+            }
+            for files in snapshot.standing
+        ],
         "deliveries": [
             {"sha256": delivery.digest, "rejects": delivery.rejects}
             for delivery in snapshot.deliveries
@@ -183,19 +192,6 @@ def _provenance(snapshot: Snapshot) -> dict[str, Any]:
         "versions": versions(),
         "command": f"evalsampling estimate {pool.workspace.path} --json",
     }
-
-
-def _designs(snapshot: Snapshot) -> Sequence[Mapping[str, Any]]:
-    return [
-        {
-            "round": files.number,
-            "sampler": files.design["sampler"]["name"],
-            "draws": len(files.draws),
-            "new_rows": len(files.asked),
-            "closed": files.number in snapshot.closed,
-        }
-        for files in snapshot.standing
-    ]
 
 
 def run_of(snapshot: Snapshot, result: EstimateResult, started: float) -> Run:
