@@ -12,6 +12,8 @@ BIN := $(VENV)/bin
 # As many processes run tests as there are cores, so each keeps its linear algebra to one thread.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
+# Tests write thousands of small files and flush each: in memory, where there is room for them.
+MEMORY := $(shell test -w /dev/shm && test "$$(df -Pk /dev/shm | awk 'END {print $$4}')" -gt 2000000 && echo TMPDIR=/dev/shm)
 # Tests start the program hundreds of times, which would compile it anew each time.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -21,7 +23,7 @@ demo: $(VENV)/.examples ## score and evaluate 25 million record pairs
 	$(BIN)/python examples/febrl/demo.py
 
 test: $(VENV)/.examples $(VENV)/.test check ## lint, types, and all tests that need no server and take seconds
-	$(BIN)/python -m pytest -n auto -m "not slow and not stores and not runners and not labelstudio and not platforms and not connectors"
+	$(MEMORY) $(BIN)/python -m pytest -n auto -m "not slow and not stores and not runners and not labelstudio and not platforms and not connectors"
 
 test-slow: $(VENV)/.examples $(VENV)/.guides $(VENV)/.docs $(VENV)/.test ## larger pools, longer simulations, the demonstration, the pages and a newcomer's first hour
 	$(BIN)/python -m pytest -n auto -rs -m "slow and not stores and not runners" tests

@@ -62,10 +62,7 @@ BAD: dict[str, tuple[Callable[[], Pool], list[str]]] = {
         lambda: retyped("id", np.arange(2000) / 2),
         ["'id'", "got 0.5", "part-"],
     ),
-    "empty pool": (
-        lambda: Pool(make_pool().table.slice(0, 0), {}),
-        ["*.parquet", "empty"],
-    ),
+    "empty pool": (lambda: Pool(make_pool().table.slice(0, 0), {}), ["*.parquet", "empty"]),
 }
 
 

@@ -30,11 +30,7 @@ PROJECT, DATASET = "a-project", "evaluation"
 
 Row = dict[str, Any]
 
-_ARROW = {
-    "STRING": pa.string(),
-    "INTEGER": pa.int64(),
-    "TIMESTAMP": pa.timestamp("us", "UTC"),
-}
+_ARROW = {"STRING": pa.string(), "INTEGER": pa.int64(), "TIMESTAMP": pa.timestamp("us", "UTC")}
 """Types of columns, by BigQuery's."""
 
 
@@ -312,9 +308,7 @@ def serving(directory: Path) -> Iterator[FakeRest]:
 def _account(directory: Path, address: str) -> Path:
     """Write the file of a service account, whose tokens the server gives."""
     key = rsa.generate_private_key(65537, 2048).private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     account = {
         "type": "service_account",

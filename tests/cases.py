@@ -93,17 +93,11 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
     ),
     "hierarchy of columns": (
         {},
-        {
-            "pool": SCORED,
-            "strata": {"leaves": 48, "columns": ["city", "year", "new"]},
-        },
+        {"pool": SCORED, "strata": {"leaves": 48, "columns": ["city", "year", "new"]}},
     ),
     "agglomerative": (
         {},
-        {
-            "pool": SCORED,
-            "strata": {"method": "agglomerative", "leaves": 24, "hierarchy": "own"},
-        },
+        {"pool": SCORED, "strata": {"method": "agglomerative", "leaves": 24, "hierarchy": "own"}},
     ),
     "kd with its own tree": (
         {},
@@ -197,12 +191,7 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
         {
             "pool": {"score": "s0.chance", "prediction": "s0.prediction", **BY_CLASS},
             "labels": CLASSES,
-            "measure": [
-                MACRO_F1,
-                "accuracy",
-                {**MICRO_F1, "over": [1, 2]},
-                "brier",
-            ],
+            "measure": [MACRO_F1, "accuracy", {**MICRO_F1, "over": [1, 2]}, "brier"],
         },
     ),
     "classes of systems": (

@@ -15,7 +15,7 @@ from evalsampling.commands.prepare import Preparation
 from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.preparation import plan
 from evalsampling.preparation.stratification import Stratification
-from tests.jobs import Job, Result, files_below, make_pool
+from tests.jobs import Job, Jobs, Result, files_below, make_pool
 from tests.reference import assert_same, reference
 
 FILES = 2
@@ -154,7 +154,7 @@ def changed(moment: str, change: Callable[[], None]) -> Iterator[None]:
     assert done, "the moment did not come: the test would prove nothing"
 
 
-def small(job: Callable[..., Job], suffix: str = "parquet", **keys: Any) -> tuple[Job, Path]:
+def small(job: Jobs, suffix: str = "parquet", **keys: Any) -> tuple[Job, Path]:
     """Return a job of a small pool in some files, and the last of them, which is to change."""
     pool = make_pool(ROWS)
     pool = pool if suffix == "parquet" else pool.with_text_ids()

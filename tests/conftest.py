@@ -1,10 +1,11 @@
 """Fixtures that all tests share."""
 
+import gc
 import inspect
 import secrets
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from google.cloud import storage
 
 from evalsampling.telemetry import progress
 from tests.emulator import emulator
-from tests.jobs import DoneBefore, Job, Pool, make_pool
+from tests.jobs import DoneBefore, Job, Jobs, Pool, make_pool
 from tests.spark import started_session
 
 OF_BEAM = {"deployment", "faults", "pipelines", "runners", "storage", "telemetry", "transforms"}
@@ -37,10 +38,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.stores)
 
 
-@pytest.fixture(autouse=True)
-def no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what is imported and collected, which stays."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def no_progress() -> None:
     """Let no line of progress come, as on a busy machine every ten seconds: stderr is compared."""
-    monkeypatch.setattr(progress, "_SECONDS_BETWEEN", 3600.0)
+    progress._SECONDS_BETWEEN = 3600.0
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +88,7 @@ def of_jobs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def job(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Job]:
+def job(tmp_path: Path, request: pytest.FixtureRequest) -> Jobs:
     """Make a job: `job(pool, files=3, budget=200, ...)`; keys go into the spec."""
     room, name = request.path.parent.name, request.path.stem.removeprefix("test_")
     in_process = room not in OF_BEAM or (room == "faults" and name in OF_WORKSPACES)
@@ -116,19 +123,18 @@ def job(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., Job]:
 
 
 @pytest.fixture
-def drawn(job: Callable[..., Job]) -> Job:
+def drawn(job: Jobs) -> Job:
     """A job with one open round."""
     return _drawn(job)
 
 
 @pytest.fixture
-def drawn_by_ais(job: Callable[..., Job]) -> Job:
+def drawn_by_ais(job: Jobs) -> Job:
     """The same by adaptive importance sampling, which leaves rows that add nothing alone."""
     return _drawn(job, sampler="ais")
 
 
-def _drawn(job: Callable[..., Job], **keys: Any) -> Job:
-    one = job(measure=["f1", "precision", "recall", "accuracy"], **keys)
-    assert one.prepare().status == 0
+def _drawn(job: Jobs, **keys: Any) -> Job:
+    one = job(measure=["f1", "precision", "recall", "accuracy"], **keys).prepared()
     assert one.sample().json["rows"] == 20
     return one

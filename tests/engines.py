@@ -17,16 +17,7 @@ from evalsampling.pipelines import prepare as by_beam
 from evalsampling.pipelines.running import parse_options
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.poisson import keep_rows, poisson_sample
-from evalsampling.preparation.shares import (
-    LOCAL,
-    Merge,
-    Piece,
-    Rows,
-    Shares,
-    Work,
-    deal,
-    groups_of,
-)
+from evalsampling.preparation.shares import LOCAL, Merge, Piece, Rows, Shares, Work, deal, groups_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import ExecutionContext
 from tests.contracts import sent
@@ -130,9 +121,14 @@ def on_engines(
     some: Sequence[tuple[Any, ...]],
     engines: Sequence[Any] = ENGINES,
 ) -> list[Any]:
-    """All cases by shares, some by the other engines."""
+    """All cases by shares, some by the other engines; by Beam, which is slow, one is not slow."""
     return [
-        pytest.param(*engine.values, *case, id=f"{engine.id}-{case[0]}", marks=engine.marks)
+        pytest.param(
+            *engine.values,
+            *case,
+            id=f"{engine.id}-{case[0]}",
+            marks=[*engine.marks, *[pytest.mark.slow][: engine.id == "Beam" and place > 0]],
+        )
         for engine in engines
-        for case in (cases if engine.id == "shares" else some)
+        for place, case in enumerate(cases if engine.id == "shares" else some)
     ]

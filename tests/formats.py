@@ -1,16 +1,15 @@
 """Jobs on pools of every format."""
 
-from collections.abc import Callable
 from typing import Any
 
 import yaml
 
-from tests.jobs import Job, Pool
+from tests.jobs import Job, Jobs, Pool
 
 FORMATS = ["parquet", "csv", "jsonl", "avro"]
 
 
-def formatted(job: Callable[..., Job], suffix: str, rows: Pool, files: int, **keys: Any) -> Job:
+def formatted(job: Jobs, suffix: str, rows: Pool, files: int, **keys: Any) -> Job:
     """A job on a pool of some format."""
     one = job(rows, files, group_rows=100_000, **keys)
     if suffix == "parquet":

@@ -75,8 +75,7 @@ def deliver(job: Job, answers: Sequence[Answer], name: str) -> Any:
     """Deliver answers by the command; return the estimates that it prints."""
     path = job.directory / name
     path.write_text("".join(json.dumps(answer) + "\n" for answer in answers))
-    result = job.estimate("--labels", path)
-    assert result.status == 0, result.err
+    result = job.estimate("--labels", path).done
     return result.json
 
 

@@ -181,6 +181,24 @@ class Result:
     err: str
 
     @property
+    def done(self) -> "Result":
+        """Itself, which went well."""
+        assert self.status == 0, self.err
+        return self
+
+    @property
+    def refused(self) -> str:
+        """What it said as it ended with 1: something could not be done."""
+        assert self.status == 1, self
+        return self.err
+
+    @property
+    def misused(self) -> str:
+        """What it said as it ended with 2: its options are wrong."""
+        assert self.status == 2, self
+        return self.err
+
+    @property
     def json(self) -> Any:
         """The object it printed, which is JSON: without NaN or Infinity."""
         return strict_json(self.out)
@@ -250,9 +268,23 @@ class Job:
             return self.before.call(self.directory, *arguments)
         return call(*arguments)
 
+    def prepared(self) -> "Job":
+        """Itself, once it is prepared."""
+        assert self.prepare().done
+        return self
+
+    def drawn(self, *options: Any) -> "Job":
+        """Itself, once it is prepared and has a first round."""
+        assert self.prepared().sample(*options).done
+        return self
+
     def estimate(self, *options: Any) -> Result:
         """Run `estimate --json`."""
         return call("estimate", self.workspace, "--json", *options)
+
+    def answer(self, number: int, name: str = "labels.csv", *options: Any) -> Result:
+        """Deliver the true labels of a round, and run `estimate --json`."""
+        return self.estimate("--labels", self.deliver(self.answers(number), name), *options)
 
     def batch(self, number: int) -> dict[str, list[Any]]:
         """Return the tasks of a round, ids included."""
@@ -277,6 +309,11 @@ class Job:
             for task, id in zip(batch["task"], batch["id"], strict=True)
         ]
 
+    def rejects(self) -> list[dict[str, str]]:
+        """Return the lines of the one list of rejects."""
+        (listed,) = (self.workspace / "labels").glob("*.rejects.csv")
+        return csv_rows(listed)
+
     def deliver(
         self, rows: Sequence[Sequence[str]], name: str = "labels.csv", header: str = "task,label"
     ) -> Path:
@@ -287,6 +324,16 @@ class Job:
             writer.writerow(header.split(","))
             writer.writerows(rows)
         return path
+
+
+Jobs = Callable[..., Job]
+"""What the fixture `job` is."""
+
+
+def csv_rows(path: str | Path) -> list[dict[str, str]]:
+    """Return the rows of a CSV file, with or without the mark of its encoding."""
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def text_of(path: Path) -> str:

@@ -68,10 +68,7 @@ class Queries:
             "id": "query",
             "lists": {"items": "doc"},
             "cost": "cost",
-            "systems": {
-                "new": {"score": "new", "probability": "chances"},
-                "old": {"score": "old"},
-            },
+            "systems": {"new": {"score": "new", "probability": "chances"}, "old": {"score": "old"}},
             "payload": ["text"],
             "slices": ["market"],
         }

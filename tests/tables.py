@@ -119,15 +119,13 @@ def spec_of(folder: Path, pool: dict[str, Any], **keys: Any) -> Path:
 def evaluated(spec: Path, truth: Pool, *options: Any) -> dict[str, Any]:
     """What a whole evaluation says: cells, reserve, drawn rows with their payload, estimates."""
     workspace = spec.parent / "run"
-    prepared = call("prepare", spec, "--json", *(options or ("--in-process",)))
-    assert prepared.status == 0, prepared.err
+    prepared = call("prepare", spec, "--json", *(options or ("--in-process",))).done
     assert call("sample", workspace).status == 0
     batch = pq.read_table(workspace / "rounds/0001/batch.parquet").to_pydict()
     labels = [f"{id},{truth.truth[id]}" for id in batch["id"]]
     path = spec.parent / "labels.csv"
     path.write_text("\n".join(["id,label", *labels, ""]))
-    estimated = call("estimate", workspace, "--labels", path, "--json")
-    assert estimated.status == 0, estimated.err
+    estimated = call("estimate", workspace, "--labels", path, "--json").done
     draws = pq.read_table(workspace / "rounds/0001/draws.parquet").to_pydict()
     reserve = pq.read_table(workspace / "reserve").sort_by(
         [("cell", "ascending"), ("rank", "ascending")]

@@ -10,14 +10,7 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation, InputError
-from evalsampling.measures import (
-    BY_NAME,
-    Brier,
-    FBeta,
-    Joint,
-    PRCurve,
-    Recall,
-)
+from evalsampling.measures import BY_NAME, Brier, FBeta, Joint, PRCurve, Recall
 from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.samplers import Passive
 from evalsampling.samplers.build import entry_of as entry_of_sampler

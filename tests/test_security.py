@@ -3,13 +3,12 @@
 import ast
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from evalsampling.storage.checksums import sealed
-from tests.jobs import Job, call
+from tests.jobs import Jobs, call
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -46,7 +45,7 @@ def test_nothing_here_starts_programs() -> None:
     assert not starting
 
 
-def test_a_spec_makes_no_objects(job: Callable[..., Job], tmp_path: Path) -> None:
+def test_a_spec_makes_no_objects(job: Jobs, tmp_path: Path) -> None:
     one = job()
     one.spec.write_text(f'pool: !!python/object/apply:os.system ["touch {tmp_path}/escaped"]\n')
     result = one.prepare()
@@ -55,9 +54,7 @@ def test_a_spec_makes_no_objects(job: Callable[..., Job], tmp_path: Path) -> Non
     assert not (tmp_path / "escaped").exists()
 
 
-def test_no_scorer_is_imported_but_by_prepare(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_scorer_is_imported_but_by_prepare(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever `evaluation.json` says it is."""
     one = job(pool={"scorer": "scorer_of_theirs:score"})
     module, trace = one.directory / "scorer_of_theirs.py", one.directory / "imported"
@@ -75,6 +72,6 @@ def test_no_scorer_is_imported_but_by_prepare(
     assert call("status", one.workspace, "--jobs").status == 0
     assert one.sample().status == 0
     assert one.sample("--next", "--runner=FnApiRunner").status == 0
-    assert one.estimate("--labels", one.deliver(one.answers(1))).status == 0
+    assert one.answer(1).status == 0
     assert one.prepare("--top-up").status == 1, "another spec"
     assert not trace.exists()

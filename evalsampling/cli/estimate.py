@@ -123,9 +123,7 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     others = _thinned([number for number in result.measures if number not in headline])
     lines += hanging(number.statement for number in headline)
     lines += _short_table(others)
-    lines += _of_sampler(result) + _people(result)
-    lines += _curve(result, len(arguments.at))
-    lines += _gates(result)
+    lines += _besides(result) + _curve(result, len(arguments.at)) + _gates(result)
     lines += hanging(said_of_labels(result.notes))
     if any(_has_brackets(number) for number in headline):
         level = f"{100 * result.measures[0].confidence:g} % intervals"
@@ -169,13 +167,7 @@ def _detail(result: EstimateResult) -> list[str]:
         lines.append(f"half-width {result.half_width:.4f}: of the widest interval")
     elif result.half_width_reason is not None:
         lines += hanging([f"half-width not known: {result.half_width_reason}"])
-    return (
-        lines
-        + _likelihood(result)
-        + _of_sampler(result)
-        + _people(result)
-        + _curve(result, _MOST_RANKS)
-    )
+    return lines + _likelihood(result) + _besides(result) + _curve(result, _MOST_RANKS)
 
 
 def _likelihood(result: EstimateResult) -> list[str]:
@@ -199,15 +191,10 @@ def _gates(result: EstimateResult) -> list[str]:
     return lines + [f"all gates together: {result.gates.outcome}"] * several
 
 
-def _of_sampler(result: EstimateResult) -> list[str]:
-    """Return what samplers of some kinds guarantee, or how many rows they drew."""
-    told = (result.guarantee, result.sample_size)
-    return hanging(each.words for each in told if each is not None)
-
-
-def _people(result: EstimateResult) -> list[str]:
-    """Return how well people agree with each other; no line without second answers."""
-    return hanging([result.people.statement] if result.people is not None else [])
+def _besides(result: EstimateResult) -> list[str]:
+    """Return what some samplers guarantee or how many rows they drew; how well people agree."""
+    told = [each.words for each in (result.guarantee, result.sample_size) if each is not None]
+    return hanging(told + ([result.people.statement] if result.people is not None else []))
 
 
 def _curve(result: EstimateResult, most: int) -> list[str]:
@@ -278,7 +265,8 @@ def estimate_table(
         for number in members:
             name = _title(number) if alone else _below(number)
             cells = [_interval(number, kind) for kind in kinds]
-            cells += [_by_method(number, method) for method in methods]
+            ends = {item.method: _ends(item) for item in reversed(number.intervals)}
+            cells += [ends.get(method, "-") for method in methods]
             rows.append([name, _value(number), *cells, *([number.method] if by_method else [])])
     return table([*head, *(["method"] if by_method else [])], rows)
 
@@ -306,11 +294,6 @@ def _methods_asked_for(shown: Sequence[Number]) -> list[str]:
         by_design = [item for item in number.intervals if item.kind == _BY_DESIGN]
         methods |= {item.method: None for item in by_design if item != by_design[0]}
     return list(methods)
-
-
-def _by_method(number: Number, method: str) -> str:
-    """Return the cell of an interval of a method: its ends, or ``-``."""
-    return next((_ends(item) for item in number.intervals if item.method == method), "-")
 
 
 def _is_bracketed(number: Number, kind: str) -> bool:

@@ -5,6 +5,7 @@ The help lists all commands, but only the command that is run is imported, with 
 
 import argparse
 import difflib
+import functools
 import re
 import sys
 from collections.abc import Sequence
@@ -83,6 +84,7 @@ def parse(argv: Sequence[str] | None) -> tuple[str, Command, argparse.Namespace]
     return arguments.command, chosen.command, arguments
 
 
+@functools.cache
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
     """Return the parser of the program, and those of the commands by their names."""
     parser = argparse.ArgumentParser(

@@ -3,8 +3,9 @@
 import contextlib
 import dataclasses
 import functools
+import itertools
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -95,12 +96,18 @@ def check(options: SpecOptions) -> CheckResult:
     if catalog is not None and _are_more(catalog, looked_at):
         warnings = [f"by the first {looked_at:,} rows, {warning}" for warning in warnings]
     # By themselves too: each of several wrong columns is reported.
-    for look in (_check_slices, _check_features, _check_payload, _check_ids):
+    payload = itertools.product(spec.pool.payload, batches)
+    looks: Sequence[Callable[[], object]] = (
+        lambda: [read_slices(batch, spec) for batch in batches],
+        lambda: [read_features(batch, spec) for batch in batches if spec.pool.features],
+        lambda: [batch.payload(name, np.arange(len(batch))) for name, batch in payload],
+        lambda: check_unique_ids(batches, spec.pool.id, spec.seed),
+        lambda: Gold.read(spec),
+        lambda: _check_workspace(spec),
+    )
+    for look in looks:
         with _telling(problems):
-            look(spec, batches)
-    for sound in (Gold.read, _check_workspace):
-        with _telling(problems):
-            sound(spec)
+            look()
     return CheckResult(
         tuple(dict.fromkeys(problems)),
         None if catalog is None else len(catalog.files),
@@ -176,26 +183,6 @@ def _prepared(
         pairs = (orders_of(batch, spec, 0) for batch in batches)
         about += about_orders(functools.reduce(operator.add, pairs))
     return about, what_scores_say(spec, stratification, table)
-
-
-def _check_slices(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:
-    for batch in batches:
-        read_slices(batch, spec)
-
-
-def _check_features(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:
-    for batch in batches if spec.pool.features else ():
-        read_features(batch, spec)
-
-
-def _check_payload(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:
-    for name in spec.pool.payload:
-        for batch in batches:
-            batch.payload(name, np.arange(len(batch)))
-
-
-def _check_ids(spec: EvaluationSpec, batches: Sequence[PoolBatch]) -> None:
-    check_unique_ids(batches, spec.pool.id, spec.seed)
 
 
 def _check_workspace(spec: EvaluationSpec) -> None:

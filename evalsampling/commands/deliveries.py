@@ -10,13 +10,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.labels.delivered_ids import ID, DeliveredIds
+from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.register import Register
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import Reject, check_votes, vote_table
-from evalsampling.spec.id_columns import IdColumns
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import NewDelivery, rejects_file
@@ -38,23 +37,18 @@ class _Checked:
 
     def to_store(self, register: Register, rounds: int) -> NewDelivery:
         """Return the delivery as it is stored; ``rounds`` is the number of rounds so far."""
-        rejects = {
-            "file": pa.array([self.file.path] * len(self.rejects), pa.string()),
-            "line": pa.array([reject.line for reject in self.rejects], pa.int64()),
-            **{
-                name: pa.array([getattr(reject, name) for reject in self.rejects], pa.string())
-                for name in ("task", "id", "label", "reason")
-            },
-        }
+        ids = DeliveredIds(register.id)
+        names = ("task", *ids.names, "label", "reason")
+        columns = {"file": pa.string(), "line": pa.int64(), **dict.fromkeys(names, pa.string())}
+        rejects = [
+            {"file": self.file.path, **vars(each), **ids.values(each.id)} for each in self.rejects
+        ]
         rejected = collections.Counter(
             register.tasks[reject.subject] for reject in self.rejects if reject.subject is not None
         )
-        details = {
-            **self.file.details,
-            "rounds": rounds,
-            "rejected": rejected,
-        }
-        return NewDelivery(self.name, vote_table(self.taken, register), pa.table(rejects), details)
+        table = pa.Table.from_pylist(rejects, pa.schema(columns.items()))
+        details = {**self.file.details, "rounds": rounds, "rejected": rejected}
+        return NewDelivery(self.name, vote_table(self.taken, register), table, details)
 
     def log(self) -> None:
         """Log that the delivery was taken, as a warning if it has rejects."""
@@ -147,26 +141,12 @@ def _name(file: LabelFile, names: Collection[str]) -> str:
 def _add(checked: Sequence[_Checked], register: Register, snapshot: Snapshot) -> str:
     """Add checked deliveries, and return the URL of their folder."""
     rounds, first = len(snapshot.rounds), len(snapshot.deliveries) + 1
-    stored = [_with_id_columns(new.to_store(register, rounds), register.id) for new in checked]
+    stored = [new.to_store(register, rounds) for new in checked]
     workspace = snapshot.pool.workspace
     folder = workspace.add_deliveries(first, stored)
     for delivery in checked:
         delivery.log()
     return workspace.store.url(folder)
-
-
-def _with_id_columns(new: NewDelivery, id: IdColumns) -> NewDelivery:
-    """Return a delivery whose rejects have several columns of ids in place of one."""
-    if isinstance(id, str):
-        return new
-    rejects = new.rejects
-    place = rejects.column_names.index(ID)
-    values = [DeliveredIds(id).values(text) for text in rejects[ID].to_pylist()]
-    rejects = rejects.remove_column(place)
-    for offset, name in enumerate(id):
-        column = pa.array([row[name] for row in values], pa.string())
-        rejects = rejects.add_column(place + offset, name, column)
-    return dataclasses.replace(new, rejects=rejects)
 
 
 _Named = tuple[str, str | None, str | None]

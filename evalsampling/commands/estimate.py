@@ -104,7 +104,7 @@ def estimate(
     LOG.info("estimated", extra={key: getattr(result, key) for key in _COUNTS})
     if not receivers:
         return result
-    from evalsampling.commands.reporting import run_of  # Few calls report.
+    from evalsampling.commands.report_facts import run_of  # Few calls report.
 
     if shown is not None:
         shown(result)

@@ -73,6 +73,9 @@ class ReportedRegion:
     high: Sequence[float] | None = None
 
 
+_OF_REGION = ("centre", "covariance", "low", "high")
+
+
 @dataclasses.dataclass(frozen=True)
 class ReportedHidden:
     """What is thought of positives that scores do not tell, by those that they do.
@@ -260,14 +263,10 @@ def _hidden(spec: EvaluationSpec, analysis: Analysis) -> tuple[ReportedHidden, .
     )
 
 
-def _region(
-    parts: Sequence[Measure],
-    spec: EvaluationSpec,
-    analysis: Analysis,
-) -> ReportedRegion:
+def _region(parts: Sequence[Measure], spec: EvaluationSpec, analysis: Analysis) -> ReportedRegion:
     """Return the joint region of measures listed together, or why there is none."""
     systems = spec.pool.systems
-    nothing = ReportedRegion(
+    told = ReportedRegion(
         measures=tuple(
             RegionComponent(component.name, systems[component.system].name)
             for part in parts
@@ -278,12 +277,6 @@ def _region(
     try:
         region = analysis.region(Joint(tuple(parts)))
     except InputError as error:
-        return dataclasses.replace(nothing, reason=str(error))
-    return dataclasses.replace(
-        nothing,
-        centre=region.centre.tolist(),
-        covariance=region.covariance.tolist(),
-        radius=region.radius,
-        low=region.low.tolist(),
-        high=region.high.tolist(),
-    )
+        return dataclasses.replace(told, reason=str(error))
+    numbers = {name: getattr(region, name).tolist() for name in _OF_REGION}
+    return dataclasses.replace(told, radius=region.radius, **numbers)

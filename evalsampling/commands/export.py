@@ -56,14 +56,11 @@ def export(options: ExportOptions) -> ExportResult:
     check_outputs(snapshot.pool, [output], options.overwrite)
     if options.form == "splink":
         return _write_splink(snapshot, Path(options.to))
-    table = table_of_votes(snapshot)
-    path = Path(options.to)
-    if path.suffix == ".parquet":
-        replace_file(str(path), as_parquet(table))
-    elif path.suffix == ".csv":
-        replace_file(str(path), _as_csv(table))
-    else:
+    table, path = table_of_votes(snapshot), Path(options.to)
+    written = {".parquet": as_parquet, ".csv": _as_csv}.get(path.suffix)
+    if written is None:
         raise UsageError(f"--to: {path}: votes are written as .csv or .parquet")
+    replace_file(str(path), written(table))
     return ExportResult(str(path), len(table))
 
 

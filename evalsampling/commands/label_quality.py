@@ -189,8 +189,7 @@ def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
 
 def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> list[str]:
     """Return what is to be said of the answers before any number, the worst first."""
-    told = [rejection(snapshot, *each) for each in _rejections(snapshot)]
-    told = [text for text in told if text]
+    told = [text for each in _rejections(snapshot) if (text := rejection(snapshot, *each))]
     if missing is not None:
         counts = {why: len(questions) for why, questions in _silent(snapshot).items()}
         text = seldom_at_random(counts, len(snapshot.states), missing.bounds)

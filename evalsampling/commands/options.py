@@ -118,32 +118,53 @@ WEIGHT = "column of how much each row counts"
 """Help of options of `init`, which `estimate` of a table has too."""
 
 
-# --- of the command line
+# --- parsers
 
 
 def add_to_command(parser: argparse.ArgumentParser, options: type[Any]) -> None:
     """Add a command's options to its parser, as the command line has them."""
     for field in dataclasses.fields(options):
         option: Description = field.metadata[_DESCRIPTION]
-        several = {"nargs": "+", "metavar": option.metavar}
         name = field.name if option.by_place else _spelled(field.name)
-        settings = _of_single(field, option)
-        if option.by_place:
-            settings = {"type": option.type}
-        elif option.is_flag:
-            settings = {"action": "store_true"}
-        elif option.commas:
-            settings = _with_commas(field, option) | several
-        elif option.many:
-            settings = {"action": "extend", "default": [], "type": option.type, **several}
-        parser.add_argument(name, help=option.help, **settings)
+        parser.add_argument(name, help=option.help, **_settings(field, option, of_job=False))
 
 
-def _with_commas(field: "dataclasses.Field[Any]", option: Description) -> dict[str, Any]:
-    """Return what a parser is told of an option whose values may have commas between them."""
-    read = functools.partial(_parts, option)
-    read.__name__ = option.metavar or "value"  # type: ignore[attr-defined]
-    return {"action": _Gather, "type": read, "default": field.default}
+def add_to_job(parser: argparse.ArgumentParser, options: type[Any]) -> None:
+    """Add a command's options to the parser of the job that does its work."""
+    for field in dataclasses.fields(options):
+        option: Description = field.metadata[_DESCRIPTION]
+        names = [_spelled(field.name)] + ([] if option.by_place else [f"--{field.name}"])
+        settings = _settings(field, option, of_job=True)
+        parser.add_argument(*dict.fromkeys(names), help=option.help, **settings)
+
+
+def _settings(field: "dataclasses.Field[Any]", option: Description, of_job: bool) -> dict[str, Any]:
+    """Return what a parser is told of an option beside its name and its help."""
+    several = {"metavar": option.metavar, **({} if of_job else {"nargs": "+"})}
+    if option.by_place:
+        return {"required": True} if of_job else {"type": option.type}
+    if option.is_flag and of_job:
+        return {"nargs": "?", "choices": ("true", "false"), "const": "true", "default": "false"}
+    if option.is_flag:
+        return {"action": "store_true"}
+    if option.commas:
+        read = functools.partial(_parts, option)
+        read.__name__ = option.metavar or "value"  # type: ignore[attr-defined]
+        return {"action": _Gather, "type": read, "default": field.default, **several}
+    if option.many:
+        action = "append" if of_job else "extend"
+        return {"action": action, "default": [], "type": option.type, **several}
+    required = field.default is dataclasses.MISSING
+    return {
+        "nargs": None if option.alone is None else "?",
+        "const": option.alone,
+        "default": None if required else field.default,
+        "required": required,
+        # Templates tell whole numbers from text alone; their range the command checks.
+        "type": int if of_job and option.type is positive else option.type,
+        "choices": option.choices,
+        "metavar": option.metavar,
+    }
 
 
 class _Gather(argparse.Action):
@@ -166,46 +187,6 @@ def _parts(option: Description, text: str) -> tuple[Any, ...]:
     return names
 
 
-def _of_single(field: "dataclasses.Field[Any]", option: Description) -> dict[str, Any]:
-    """Return what a parser is told of an option with one value."""
-    required = field.default is dataclasses.MISSING
-    return {
-        "nargs": None if option.alone is None else "?",
-        "const": option.alone,
-        "default": None if required else field.default,
-        "required": required,
-        "type": option.type,
-        "choices": option.choices,
-        "metavar": option.metavar,
-    }
-
-
-# --- of jobs
-
-
-def add_to_job(parser: argparse.ArgumentParser, options: type[Any]) -> None:
-    """Add a command's options to the parser of the job that does its work."""
-    for field in dataclasses.fields(options):
-        option: Description = field.metadata[_DESCRIPTION]
-        name = _spelled(field.name)
-        names = [name] if option.by_place else dict.fromkeys([name, f"--{field.name}"])
-        settings = _of_single(field, option)
-        if option.by_place:
-            settings = {"required": True}
-        elif option.is_flag:
-            values = ("true", "false")
-            settings = {"nargs": "?", "choices": values, "const": "true", "default": "false"}
-        elif option.commas:
-            settings = _with_commas(field, option) | {"metavar": option.metavar}
-        elif option.many:
-            settings = {"action": "append", "default": [], "type": option.type}
-            settings |= {"metavar": option.metavar}
-        elif option.type is positive:
-            # Templates tell whole numbers from text alone; their range the command checks.
-            settings["type"] = int
-        parser.add_argument(*names, help=option.help, **settings)
-
-
 def job_arguments(options: Any) -> list[str]:
     """Return options as the arguments of a job that does the work."""
     arguments = []
@@ -218,9 +199,6 @@ def job_arguments(options: Any) -> list[str]:
         elif value is not None and value is not False:
             arguments.append(f"{name}={value}")
     return arguments
-
-
-# --- of both
 
 
 def read_options(options: type[Options], arguments: argparse.Namespace) -> Options:

@@ -266,13 +266,8 @@ class Preparation:
         check_gated_slices(self.spec, counts)
         code, count, mean = sums.means()
         table = stratification.table_of_means(code, count, mean)
-        sizes = {
-            "rows": table.rows,
-            "leaves": table.leaves,
-            "cells": len(table),
-            "reserve_rows": reserve_rows,
-        }
-        names = self.spec.pool.slices
+        counted = (table.rows, table.leaves, len(table), reserve_rows)
+        sizes, names = dict(zip(_COUNTS, counted, strict=True)), self.spec.pool.slices
         slices = Slices.from_counts(names, counts, table)
         self.workspace.commit(
             self._marker(catalog, started, stratification, table, located, sizes, orders, clusters),
@@ -287,7 +282,7 @@ class Preparation:
                 started=started,
             ),
         )
-        return self.result()
+        return PrepareResult.read(self.workspace)
 
     def _check_reserve(self, located: Sequence[pa.Table], sums: CellSums, capacity: int) -> int:
         """Check that the reserve is whole and no id is in it twice; return its rows."""
@@ -340,10 +335,6 @@ class Preparation:
             "versions": versions(),
         }
 
-    def result(self) -> PrepareResult:
-        """Return what is said of the workspace, which is prepared."""
-        return PrepareResult.read(self.workspace)
-
     def check_same_spec(self) -> None:
         """Check that the workspace was prepared with this spec."""
         prepared = PreparedPool.read(self.workspace)
@@ -355,22 +346,20 @@ class Preparation:
             for key in dict.fromkeys([*here, *there])
             for name in _differing(here.get(key), there.get(key), key)
         ]
-        sections, now = {name.partition(".")[0] for name in differing}, prepared.spec.limits
+        if not differing:
+            return
+        path, now = self.workspace.path, prepared.spec.limits
+        sections = {name.partition(".")[0] for name in differing}
+        what = f"another {', '.join(differing)}; {_ANEW}"
         if sections == {"budget"} and self.spec.limits.allows(now):
-            raise InputError(
-                f"{self.workspace.path}: prepared with a budget of {now.words}; "
-                f"`evalsampling sample {self.workspace.path} {self.spec.limits.arguments}` "
-                "raises it"
+            raising = f"`evalsampling sample {path} {self.spec.limits.arguments}` raises it"
+            what = f"a budget of {now.words}; {raising}"
+        elif sections == {"gates"}:
+            what = (
+                "other gates, which stay; options of `evalsampling estimate` take their place: "
+                "--at-least, --at-most"
             )
-        if sections == {"gates"}:
-            raise InputError(
-                f"{self.workspace.path}: prepared with other gates, which stay; options of "
-                "`evalsampling estimate` take their place: --at-least, --at-most"
-            )
-        if differing:
-            raise InputError(
-                f"{self.workspace.path}: prepared with another {', '.join(differing)}; {_ANEW}"
-            )
+        raise InputError(f"{path}: prepared with {what}")
 
     def check_same_pool(self) -> None:
         """Check that the files of the pool that can be read are those that were prepared."""

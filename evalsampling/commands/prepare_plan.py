@@ -1,7 +1,8 @@
 """The plan of `prepare`, for any engine; and `prepare` without Beam, by the engines of shares."""
 
+import operator
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import pyarrow as pa
 from evalsampling.commands.labels_at_hand import take_labels_at_hand
 from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
 from evalsampling.pool.catalog import Catalog, PoolSource
-from evalsampling.pool.splits import WorkItem
 from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.shares import Shares, by_threads
@@ -33,18 +33,19 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
     spec = preparation.spec
     source = engine.value("Start", PoolSource(spec, preparation.stored_directory))
     started = engine.call(Step("StampStart", _stamp), source)
-    files = engine.inspect(engine.call(Step("NamePool", _pool), started))
+    files = engine.inspect(engine.call(Step("NamePool", operator.itemgetter(0)), started))
     catalog = engine.call(
         Step("PlanPool", Preparation.plan, (files,)), engine.value("Plan", preparation)
     )
-    items = engine.expand(Step("ListItems", _items), catalog)
+    items = engine.expand(Step("ListItems", operator.attrgetter("items")), catalog)
     stratification, items = _first_pass(engine, preparation, items)
     cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
     write = Step("WriteReserve", _write, (preparation,))
     stages: list[Stage] = [plan.SUM_CELLS, plan.COUNT_SLICES, plan.draw_reserve(spec, finish=write)]
     of_pairs = sides_of(spec.pool.id) is not None
     if of_pairs:
-        stages.append(plan.count_orders(spec, engine.call(Step("CountRows", _rows), catalog)))
+        rows = engine.call(Step("CountRows", operator.attrgetter("rows")), catalog)
+        stages.append(plan.count_orders(spec, rows))
     in_clusters = spec.pool.cluster is not None
     if in_clusters:
         stages.append(plan.SUM_CLUSTERS)
@@ -78,18 +79,6 @@ def _first_pass(engine: Engine, preparation: Preparation, items: Any) -> tuple[A
 
 def _stamp(pool: PoolSource) -> tuple[PoolSource, float]:
     return pool, time.time()
-
-
-def _pool(started: tuple[PoolSource, float]) -> PoolSource:
-    return started[0]
-
-
-def _items(catalog: Catalog) -> Iterator[WorkItem]:
-    return catalog.items
-
-
-def _rows(catalog: Catalog) -> int:
-    return catalog.rows
 
 
 def _write(part: tuple[int, Reserve], preparation: Preparation) -> pa.Table:
@@ -139,7 +128,7 @@ def finished(preparation: Preparation) -> PrepareResult:
     """Return what is said of a workspace that is prepared, its labels at hand taken."""
     if preparation.spec.labels.at_hand is not None:
         take_labels_at_hand(PreparedPool.read(preparation.workspace), preparation.context)
-    return preparation.result()
+    return PrepareResult.read(preparation.workspace)
 
 
 def prepare_in_process(spec: EvaluationSpec, threads: int | None = None) -> PrepareResult:

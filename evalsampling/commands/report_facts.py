@@ -1,7 +1,9 @@
-"""All that a report tells, as one object: its JSON twin."""
+"""All that a report tells, as one object: its JSON twin; and what receivers get of a run."""
 
 import dataclasses
+import datetime
 import itertools
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,11 +16,13 @@ from evalsampling.evaluation.pictures import labelled_bands, prevalence
 from evalsampling.inference.results import as_json
 from evalsampling.labels.annotators import records
 from evalsampling.labels.tally import State
-from evalsampling.report.facts import VERSION
+from evalsampling.receivers.run import Run
+from evalsampling.report.facts import VERSION, Facts
 from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.stats.finite import finite
+from evalsampling.storage import is_url
 from evalsampling.workspace.manifest import digest, pool_digest, read_jobs, versions
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -96,13 +100,7 @@ def _rounds(analysis: Analysis, estimated: EstimateResult) -> list[dict[str, Any
         if moment.round == estimated.round:
             wanted = {_key(entry) for entry in estimates}
             estimates = [entry for entry in latest if _key(entry) in wanted]
-        rounds.append(
-            {
-                "round": moment.round,
-                "labels": moment.labels,
-                "measures": estimates,
-            }
-        )
+        rounds.append({"round": moment.round, "labels": moment.labels, "measures": estimates})
     return rounds
 
 
@@ -176,7 +174,16 @@ def _provenance(snapshot: Snapshot) -> dict[str, Any]:
         "prior": pool.stratification.prior,
         "leaves": pool.table.leaves,
         "cells": len(pool.table),
-        "rounds": _designs(snapshot),
+        "rounds": [
+            {
+                "round": files.number,
+                "sampler": files.design["sampler"]["name"],
+                "draws": len(files.draws),
+                "new_rows": len(files.asked),
+                "closed": files.number in snapshot.closed,
+            }
+            for files in snapshot.standing
+        ],
         "deliveries": [
             {"sha256": delivery.digest, "rejects": delivery.rejects}
             for delivery in snapshot.deliveries
@@ -187,14 +194,30 @@ def _provenance(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def _designs(snapshot: Snapshot) -> Sequence[Mapping[str, Any]]:
-    return [
-        {
-            "round": files.number,
-            "sampler": files.design["sampler"]["name"],
-            "draws": len(files.draws),
-            "new_rows": len(files.asked),
-            "closed": files.number in snapshot.closed,
-        }
-        for files in snapshot.standing
-    ]
+def run_of(snapshot: Snapshot, result: EstimateResult, started: float) -> Run:
+    """Return the run that made a result of what a workspace holds, as receivers get it."""
+    pool, path = snapshot.pool, snapshot.pool.workspace.path
+    workspace = path.rstrip("/") if is_url(path) else os.path.abspath(path)
+    return Run(
+        name=workspace.rpartition("/")[2],
+        workspace=workspace,
+        spec=pool.spec,
+        pool=pool.marker["pool"],
+        rows=pool.table.rows,
+        started=datetime.datetime.fromtimestamp(started, datetime.UTC),
+        time=datetime.datetime.now(datetime.UTC),
+        round=result.round,
+        labels=result.labels,
+        open=result.open,
+        warnings=result.warnings,
+        numbers=result.measures,
+        gates=result.gates,
+        page=lambda: _page(snapshot),
+    )
+
+
+def _page(snapshot: Snapshot) -> bytes:
+    """Return the report; annotators have numbers for names, since others read it."""
+    from evalsampling.report.page import page  # Few receivers want it.
+
+    return page(Facts.from_json(report_facts(snapshot, anonymous=True))).encode()

@@ -73,8 +73,7 @@ def status(options: WorkspaceOptions) -> StatusResult:
         InputError: if the workspace is not prepared, or a file of it cannot be read.
     """
     snapshot = Snapshot.at(options.workspace)
-    pool = snapshot.pool
-    marker = pool.marker
+    pool, marker = snapshot.pool, snapshot.pool.marker
     return StatusResult(
         rounds=len(snapshot.rounds),
         labels=snapshot.answers,
@@ -83,11 +82,8 @@ def status(options: WorkspaceOptions) -> StatusResult:
         budget=pool.spec.budget,
         rejects=snapshot.rejects,
         prepared=PreparedStatus(
-            marker["rows"],
-            marker["seconds"],
-            marker["runner"],
-            marker["versions"],
-            pool.spec.pool.selection or None,
+            **{key: marker[key] for key in ("rows", "seconds", "runner", "versions")},
+            selection=pool.spec.pool.selection or None,
         ),
         jobs=tuple(read_jobs(pool.workspace)),
         disputed=sum(state is State.DISPUTED for state in snapshot.states),

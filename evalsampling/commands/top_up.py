@@ -1,6 +1,7 @@
 """Topping up the reserve: more rows for the cells that run short of them."""
 
 import dataclasses
+import operator
 from typing import Any
 
 from evalsampling.commands.prepare import Preparation
@@ -115,7 +116,7 @@ def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
     )
     same = engine.call(plan.compare_counts(spec, top_up.held, top_up.pool), counts)
     # When there are parts all is read, also the payload.
-    numbers = engine.each(Step("NumberParts", _number), parts)
+    numbers = engine.each(Step("NumberParts", operator.itemgetter(0)), parts)
     checked = engine.call(Step("CheckPool", TopUp.check_unchanged, (same, numbers)), work)
     return engine.each(Step("WriteReserve", _write, (top_up, checked)), parts)
 
@@ -131,10 +132,6 @@ def read_unchanged(prepared: PreparedPool, directory: str | None = None) -> Cata
         if here.get(path) != there.get(path):
             raise InputError(f"{path}: the pool has changed since it was prepared")
     return pool
-
-
-def _number(part: tuple[int, Reserve]) -> int:
-    return part[0]
 
 
 def _write(part: tuple[int, Reserve], top_up: TopUp, _: Any) -> int:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from evalsampling.commands.deliveries import of_codes, take
 from evalsampling.commands.estimate_result import result_of
 from evalsampling.commands.label_quality import doubts, missing_labels
-from evalsampling.commands.reporting import run_of
+from evalsampling.commands.report_facts import run_of
 from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, check_new_rows

@@ -17,7 +17,7 @@ import pytest
 from evalsampling.__main__ import run
 from evalsampling.pipelines.running import parse_options
 from evalsampling.pipelines.running import run as run_pipeline
-from tests.jobs import Job, call
+from tests.jobs import Jobs, call
 
 
 class Interrupting(importlib.abc.MetaPathFinder):
@@ -50,9 +50,7 @@ def test_while_the_command_line_is_imported(
     assert capsys.readouterr() == ("", "evalsampling: interrupted\n")
 
 
-def test_while_beam_is_imported(
-    during_import_of: Callable[[str], None], job: Callable[..., Job]
-) -> None:
+def test_while_beam_is_imported(during_import_of: Callable[[str], None], job: Jobs) -> None:
     one = job()
     during_import_of("evalsampling.pipelines.prepare")
     result = call("prepare", one.spec, "--runner=FnApiRunner")
@@ -118,7 +116,7 @@ def test_while_evaluations_are_repeated(tmp_path: Path, to_all: bool) -> None:
 
 
 @pytest.mark.slow
-def test_while_a_pool_is_prepared(job: Callable[..., Job]) -> None:
+def test_while_a_pool_is_prepared(job: Jobs) -> None:
     one = job(files=4, group_rows=50, pool={"scorer": "napping:score"})
     scorer = "import time\ndef score(batch):\n    time.sleep(0.1)\n    return batch\n"
     (one.directory / "napping.py").write_text(scorer)

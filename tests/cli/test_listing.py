@@ -79,17 +79,14 @@ def test_a_command_loads_what_it_needs(name: str) -> None:
 
 @pytest.mark.slow
 def test_status_counts_without_measures(job: Any) -> None:
-    one = job()
-    one.prepare()
-    one.sample()
-    one.estimate("--labels", one.deliver(one.answers(1)))
+    one = job().drawn()
+    one.answer(1)
     assert loaded("status", one.workspace) <= FILES
 
 
 @pytest.mark.slow
 def test_a_round_loads_neither_pandas_nor_parts_of_scipy(job: Any) -> None:
-    one = job()
-    one.prepare()
+    one = job().prepared()
     assert loaded("sample", one.workspace) <= SAMPLES
 
 

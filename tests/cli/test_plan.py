@@ -2,7 +2,6 @@
 
 import argparse
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +9,7 @@ import pytest
 
 from evalsampling.cli import plan
 from evalsampling.commands.plan import PlannedError, PlanResult
-from tests.jobs import Job, Pool, call, make_pool, make_rich_pool
+from tests.jobs import Jobs, Pool, call, make_pool, make_rich_pool
 
 
 def text(*errors: PlannedError, by_cost: bool = False) -> list[str]:
@@ -52,7 +51,7 @@ def test_power_stands_where_something_is_compared() -> None:
 
 
 @pytest.mark.slow
-def test_a_low_label_likelihood_is_told(job: Callable[..., Job]) -> None:
+def test_a_low_label_likelihood_is_told(job: Jobs) -> None:
     pool = make_pool(400)
     even = np.full(len(pool.table), 0.5) + np.linspace(0, 1e-3, len(pool.table))
     table = pool.table.append_column("chance", pa.array(even))
@@ -60,8 +59,7 @@ def test_a_low_label_likelihood_is_told(job: Callable[..., Job]) -> None:
     table = table.set_column(table.schema.get_field_index("prediction"), "prediction", says)
     one = job(Pool(table, pool.truth), pool={"probability": "chance"}, strata={"leaves": 4})
     few = ("--budgets", "50", "--repeats", "2")
-    told = call("plan", one.spec, *few, "--sampler", "importance")
-    assert told.status == 0, told.err
+    told = call("plan", one.spec, *few, "--sampler", "importance").done
     assert "warning: the label likelihood to expect of the scores is 0.5" in told.err
     assert "warning" not in told.out
     quiet = call("plan", one.spec, *few, "--sampler", "importance", "--quiet")
@@ -70,7 +68,7 @@ def test_a_low_label_likelihood_is_told(job: Callable[..., Job]) -> None:
 
 
 @pytest.mark.slow
-def test_scores_that_predictions_contradict_are_told(job: Callable[..., Job]) -> None:
+def test_scores_that_predictions_contradict_are_told(job: Jobs) -> None:
     """In the words of `prepare`."""
     pool = make_pool(400)
     alike = pool.table.append_column("alike", pa.array(np.linspace(0, 1, len(pool.table))))
@@ -78,19 +76,19 @@ def test_scores_that_predictions_contradict_are_told(job: Callable[..., Job]) ->
     warning = one.prepare("--in-process").json["warnings"][0]
     assert warning.startswith("pool.score: 'alike' expects 200 positives where ")
     for form in ([], ["--json"]):
-        told = call("plan", one.spec, "--budgets", "50", "--repeats", "2", *form)
-        assert told.status == 0, told.err
+        told = call("plan", one.spec, "--budgets", "50", "--repeats", "2", *form).done
         assert f"warning: {warning}\n" in told.err
 
 
-def test_the_power_of_no_comparison_is_refused(job: Callable[..., Job]) -> None:
-    told = call("plan", job().spec, "--power", "0.8")
-    assert told.status == 1
-    assert "evaluation.yaml: --power is that of a comparison, and no measure compares" in told.err
+def test_the_power_of_no_comparison_is_refused(job: Jobs) -> None:
+    assert (
+        "evaluation.yaml: --power is that of a comparison, and no measure compares"
+        in call("plan", job().spec, "--power", "0.8").refused
+    )
 
 
 @pytest.mark.slow
-def test_samplers_without_labels_for_a_power_are_named(job: Callable[..., Job]) -> None:
+def test_samplers_without_labels_for_a_power_are_named(job: Jobs) -> None:
     systems = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"} for n in (0, 1)}
     one = job(make_rich_pool(100), pool={"systems": systems}, measure="accuracy")
     for sampler, is_named in (("calibrated", True), ("ais", False)):

@@ -11,10 +11,8 @@ from evalsampling.cli import status
 
 def test_jobs_fit_a_terminal(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    one = job()
-    assert one.prepare().status == 0
-    one.sample()
-    one.estimate("--labels", one.deliver(one.answers(1)))
+    one = job().drawn()
+    one.answer(1)
     arguments = argparse.Namespace(workspace=str(one.workspace), jobs=True, verify=False)
     result = status.COMMAND.run(arguments, print)
     cost = {"rows": 100_000_000, "seconds": 2.4, "batches": 1, "peak_mebibytes": 555}

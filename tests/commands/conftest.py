@@ -17,7 +17,6 @@ def asked(job: Any) -> Job:
         sampler="importance",
         round_size=90,
         budget=200,
-    )
-    assert one.prepare().status == 0
+    ).prepared()
     assert one.sample().json["rows"] == 90
     return one

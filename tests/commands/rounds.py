@@ -16,8 +16,7 @@ def rich_job(job: Any, **keys: Any) -> Job:
         "new": {"score": "s1.chance", "prediction": {"threshold": 0.5}},
     }
     pool = {"systems": systems, "slices": ["city", "new"], **keys.pop("pool", {})}
-    one: Job = job(make_rich_pool(), files=2, pool=pool, **{"budget": 900, **keys})
-    assert one.prepare().status == 0
+    one: Job = job(make_rich_pool(), files=2, pool=pool, **{"budget": 900, **keys}).prepared()
     return one
 
 
@@ -26,7 +25,7 @@ def labelled(one: Job, rounds: int = 1, *options: Any) -> Any:
     done = len(list((one.workspace / "rounds").glob("*")))
     for number in range(done + 1, done + rounds + 1):
         assert one.sample(*options).json["round"] == number
-        result = one.estimate("--labels", one.deliver(one.answers(number), f"{number}.csv"))
+        result = one.answer(number, f"{number}.csv")
     return result.json
 
 

@@ -30,7 +30,7 @@ def test_a_budget_in_words(budget: Budget, words: str) -> None:
 
 def spend(one: Job, number: int, *options: Any) -> dict[str, Any]:
     one.sample(*options)
-    return one.estimate("--labels", one.deliver(one.answers(number), f"l{number}.csv")).json
+    return one.answer(number, f"l{number}.csv").json
 
 
 @pytest.mark.slow
@@ -47,7 +47,7 @@ def test_more_labels_after_the_budget_is_spent(job: Any) -> None:
     assert raised["raised"] == {"budget": 60, "before": 40, "short": 0}
     assert raised["round"] == 3, "the next round is drawn by the same call"
     assert before.items() <= files_below(small.workspace).items(), "nothing else is changed"
-    after = small.estimate("--labels", small.deliver(small.answers(3), "l3.csv")).json
+    after = small.answer(3, "l3.csv").json
     assert after["measures"] == spend(large, 3)["measures"] != told["measures"]
     assert call("status", small.workspace, "--json").json["budget"] == 60
     assert small.sample().json["reason"] == "budget"
@@ -64,9 +64,7 @@ def test_a_budget_that_is_raised_while_an_estimate_waits(
     job: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It goes by the budget that it finds when its turn comes, also where it looks again."""
-    one: Job = job(budget=20, round_size=20)
-    one.prepare()
-    one.sample()
+    one: Job = job(budget=20, round_size=20).drawn()
     labels = one.deliver(one.answers(1))
     before = Snapshot.at(one.workspace)
     in_use, amounts = Workspace.in_use, [40]
@@ -88,9 +86,10 @@ def test_a_budget_that_is_not_raised(job: Any, tmp_path: Path) -> None:
     nowhere = call("sample", tmp_path / "nowhere", "--budget", "9")
     assert "not a prepared workspace" in nowhere.err
     one.prepare()
-    refused = one.sample("--budget", "39")
-    assert refused.status == 1
-    assert "the budget is 40 labels, and can only be raised, not set to 39 labels" in refused.err
+    assert (
+        "the budget is 40 labels, and can only be raised, not set to 39 labels"
+        in one.sample("--budget", "39").refused
+    )
     assert one.sample("--budget", "many").status == 2
     assert "a whole number, got 40.5" in one.sample("--budget", "40.5").err
     limited = one.sample("--budget", "50", "--budget-labels", "60")
@@ -108,12 +107,11 @@ def test_more_money(job: Any) -> None:
     keys = {"pool": pool, "measure": "f1", "strata": {"leaves": 8}, "round_size": 30}
     one: Job = job(
         make_rich_pool(600), budget={"cost": 10, "labels": 500}, sampler="passive", **keys
-    )
-    one.prepare()
+    ).prepared()
     number = 0
     while one.sample().json["reason"] != "budget":
         number += 1
-        told = one.estimate("--labels", one.deliver(one.answers(number), f"{number}.csv")).json
+        told = one.answer(number, f"{number}.csv").json
     assert told["done"]
     changed = one.spec.read_text().replace("cost: 10", "cost: 90.5")
     one.spec.write_text(changed)
@@ -136,13 +134,11 @@ def test_more_money(job: Any) -> None:
 def test_a_reserve_that_runs_short_is_topped_up(job: Any) -> None:
     one: Job = job(
         make_pool(rows=400), budget=30, round_size=30, strata={"leaves": 1}, sampler="passive"
-    )
-    one.prepare()
+    ).prepared()
     spend(one, 1)
-    raised = call("sample", one.workspace, "--budget", "90")
-    assert raised.status == 0, raised.err
+    raised = call("sample", one.workspace, "--budget", "90").done
     assert "was topped up" in raised.out
-    assert one.estimate("--labels", one.deliver(one.answers(2), "l2.csv")).json["labels"] == 60
+    assert one.answer(2, "l2.csv").json["labels"] == 60
 
 
 def test_a_budget_that_was_lost_is_missed(drawn: Job) -> None:

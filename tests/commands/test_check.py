@@ -188,16 +188,14 @@ def test_scores_that_predictions_contradict(tmp_path: Path, rows: int) -> None:
     """The words are those of `prepare`; they say so if there are more rows."""
     lines = "".join(f"{i},{i % 100 / 100},0,x\n" for i in range(rows))
     spec = written(tmp_path, {"a.csv": HEAD + lines})
-    result = call("prepare", "--check", spec)
-    assert result.status == 0
+    result = call("prepare", "--check", spec).done
     seen = "by the first 10,000 rows, " if rows > 10_000 else ""
     assert f"warning: {seen}pool.score: 'score' expects " in result.err
     assert len(call("prepare", "--check", spec, "--json").json["warnings"]) == 1
 
 
 def test_a_workspace_of_another_spec(job: Any, tmp_path: Path) -> None:
-    one: Job = job()
-    one.prepare()
+    one: Job = job().prepared()
     changed(one, seed=6)
     assert "prepared with another seed" in call("prepare", "--check", one.spec).out
     assert (
@@ -213,8 +211,7 @@ def test_match_weights_of_splink_are_recognised(job: Any) -> None:
     names = ["match_weight" if name == "score" else name for name in table.column_names]
     pq.write_table(table.rename_columns(names), path)
     changed(one, pool={"score": "match_weight"})
-    told = call("prepare", "--check", one.spec)
-    assert told.status == 0
+    told = call("prepare", "--check", one.spec).done
     words = "pool.score: 'match_weight' is a match weight of Splink by its name: log2 odds"
     assert words in told.err
     assert "match_probability, or multiply the weights by ln 2 = 0.6931" in told.err

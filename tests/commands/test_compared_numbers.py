@@ -15,11 +15,9 @@ from tests.jobs import Job, call
 
 def labelled(one: Job) -> Job:
     """With a first round, and the labels that are true."""
-    assert one.prepare().status == 0
-    assert one.sample().status == 0
+    one.drawn()
     labels = [(task, repr(one.pool.truth[row])) for task, row in one.asked(1)]
-    result = call("estimate", one.workspace, "--labels", one.deliver(labels))
-    assert result.status == 0, result.err
+    assert call("estimate", one.workspace, "--labels", one.deliver(labels)).done
     return one
 
 
@@ -71,8 +69,7 @@ def test_plans_of_power_need_the_difference(job: Any) -> None:
     refused = call(*arguments)
     assert refused.status != 0
     assert "--effect" in refused.err
-    planned = call(*arguments, "--effect", 20, "--json")
-    assert planned.status == 0, planned.err
+    planned = call(*arguments, "--effect", 20, "--json").done
     powers = [one for one in json.loads(planned.out) if one.get("power") == 0.8]
     needed = {one["sampler"]: one["labels"] for one in powers}
     assert needed.keys() == {"passive", "compare"}

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 from evalsampling.labels.annotators import records
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import deliver, exported_tasks, numbers, truth_of_tasks, votes
-from tests.jobs import Job, Pool, call, make_pool
+from tests.jobs import Job, Jobs, Pool, call, csv_rows, make_pool
 
 MEASURES = ["precision", "recall", "accuracy"]
 
@@ -32,25 +31,23 @@ def write_gold(job_directory: Path, rows: int = 40) -> Path:
     return path
 
 
-def make(job: Callable[..., Job], tmp_path: Path, **keys: Any) -> Job:
+def make(job: Jobs, tmp_path: Path, **keys: Any) -> Job:
     gold = {"path": str(write_gold(tmp_path / "gold")), "rows": 8}
     one = job(
         labels={"votes": 3, "gold": gold, "repeats": 4},
         measure=MEASURES,
         sampler={"name": "ais", "delta": 0.2},
         **{"round_size": 40, **keys},
-    )
-    assert one.prepare().status == 0
+    ).prepared()
     return one
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("one_key")
-def test_estimates_know_nothing_of_control_tasks(job: Callable[..., Job], tmp_path: Path) -> None:
+def test_estimates_know_nothing_of_control_tasks(job: Jobs, tmp_path: Path) -> None:
     """The same rows are drawn and the same numbers come out as without them."""
     plain = job(labels={"votes": 3}, measure=MEASURES, round_size=40,
-                sampler={"name": "ais", "delta": 0.2})  # fmt: skip
-    assert plain.prepare().status == 0
+                sampler={"name": "ais", "delta": 0.2}).prepared()  # fmt: skip
     one = make(job, tmp_path)
     for number in (1, 2):
         assert plain.sample().json["controls"] == 0
@@ -70,9 +67,7 @@ def test_estimates_know_nothing_of_control_tasks(job: Callable[..., Job], tmp_pa
     assert call("status", "--verify", one.workspace).status == 0
 
 
-def test_gold_rows_say_how_far_wrong_labels_move_each_measure(
-    job: Callable[..., Job], tmp_path: Path
-) -> None:
+def test_gold_rows_say_how_far_wrong_labels_move_each_measure(job: Jobs, tmp_path: Path) -> None:
     one = make(job, tmp_path)
     one.sample()
     result = one.estimate("--labels", deliver(one, votes(one, 1, skipped=0), "1.csv")).json
@@ -81,20 +76,19 @@ def test_gold_rows_say_how_far_wrong_labels_move_each_measure(
     assert sum(map(sum, error["gold"])) == 8
 
 
-def test_control_tasks_look_like_all_others(job: Callable[..., Job], tmp_path: Path) -> None:
+def test_control_tasks_look_like_all_others(job: Jobs, tmp_path: Path) -> None:
     one = make(job, tmp_path)
     one.sample()
     tasks = exported_tasks(one, 1)
     assert tasks == sorted(tasks)
     assert len(tasks) == len({*tasks}) == 48
     assert {len(task) for task in tasks} == {18}
-    with (one.round_directory(1) / "batch.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(one.round_directory(1) / "batch.csv")
     assert all(row["name"].startswith("row ") and row["label"] == "" for row in rows)
     assert "g1" not in (one.round_directory(1) / "batch.csv").read_text()
 
 
-def test_gold_rows_take_turns(job: Callable[..., Job], tmp_path: Path) -> None:
+def test_gold_rows_take_turns(job: Jobs, tmp_path: Path) -> None:
     one = make(job, tmp_path, round_size=5)
     shown: list[str] = []
     for number in range(1, 6):
@@ -107,9 +101,7 @@ def test_gold_rows_take_turns(job: Callable[..., Job], tmp_path: Path) -> None:
     assert len(shown) == len({*shown}) == 40
 
 
-def test_gold_rows_swapped_between_rounds_are_refused(
-    job: Callable[..., Job], tmp_path: Path
-) -> None:
+def test_gold_rows_swapped_between_rounds_are_refused(job: Jobs, tmp_path: Path) -> None:
     one = make(job, tmp_path, round_size=5)
     path, design = tmp_path / "gold/gold.parquet", one.round_directory(1) / "design.json"
     assert one.sample().status == 0
@@ -135,9 +127,7 @@ def test_gold_rows_swapped_between_rounds_are_refused(
     assert one.sample("--next").json["controls"] == 12, "what nobody looks at may change"
 
 
-def test_gold_rows_may_change_where_no_round_says_what_they_were(
-    job: Callable[..., Job], tmp_path: Path
-) -> None:
+def test_gold_rows_may_change_where_no_round_says_what_they_were(job: Jobs, tmp_path: Path) -> None:
     """Before the first round, and after it was withdrawn."""
     one = make(job, tmp_path, round_size=5)
     path = tmp_path / "gold/gold.parquet"
@@ -150,9 +140,7 @@ def test_gold_rows_may_change_where_no_round_says_what_they_were(
 
 
 @pytest.mark.slow
-def test_annotators_are_told_by_gold_rows_and_repeats(
-    job: Callable[..., Job], tmp_path: Path
-) -> None:
+def test_annotators_are_told_by_gold_rows_and_repeats(job: Jobs, tmp_path: Path) -> None:
     one = make(job, tmp_path)
     right, asked, again, repeats = 0, 0, 0, 0
     for number in (1, 2):
@@ -186,7 +174,7 @@ def test_annotators_are_told_by_gold_rows_and_repeats(
 
 
 @pytest.mark.slow
-def test_wrong_labels_are_told_by_gold_rows(job: Callable[..., Job], tmp_path: Path) -> None:
+def test_wrong_labels_are_told_by_gold_rows(job: Jobs, tmp_path: Path) -> None:
     one = make(job, tmp_path)
     for number in (1, 2, 3):
         one.sample()
@@ -213,26 +201,20 @@ def test_wrong_labels_are_told_by_gold_rows(job: Callable[..., Job], tmp_path: P
         (None, "cannot be read: "),
     ],
 )
-def test_bad_gold_rows(
-    job: Callable[..., Job], tmp_path: Path, content: str | None, words: str
-) -> None:
+def test_bad_gold_rows(job: Jobs, tmp_path: Path, content: str | None, words: str) -> None:
     path = tmp_path / "gold.csv"
     if content is not None:
         path.write_text(content)
     one = job(labels={"gold": {"path": str(path)}})
     for options in ((), ("--in-process",)):
-        refused = call("prepare", one.spec, *options)
-        assert refused.status == 1
-        assert f"gold.csv: {words}" in refused.err
+        assert f"gold.csv: {words}" in call("prepare", one.spec, *options).refused
         assert not one.workspace.exists()
     path.write_text("name,label\nx,1\n")
     assert one.prepare().status == 0
     path.unlink()
     if content is not None:
         path.write_text(content)
-    result = one.sample()
-    assert result.status == 1
-    assert f"gold.csv: {words}" in result.err
+    assert f"gold.csv: {words}" in one.sample().refused
     assert not (one.workspace / "rounds").exists()
     path.write_text("name,label\nx,1\n")
     assert one.sample().json["controls"] == 1
@@ -244,7 +226,7 @@ def test_bad_gold_rows(
      ("gold.csv", pa.array(["0.0", "1.0"])), ("gold.jsonl", pa.array([0.0, 1.0]))],
 )  # fmt: skip
 def test_gold_labels_are_read_as_those_of_deliveries(
-    job: Callable[..., Job], tmp_path: Path, file: str, labels: pa.Array
+    job: Jobs, tmp_path: Path, file: str, labels: pa.Array
 ) -> None:
     path, table = tmp_path / file, pa.table({"name": ["x", "y"], "label": labels})
     if path.suffix == ".parquet":
@@ -253,8 +235,7 @@ def test_gold_labels_are_read_as_those_of_deliveries(
         pyarrow.csv.write_csv(table, path)
     else:
         path.write_text("\n".join(map(json.dumps, table.to_pylist())))
-    one = job(labels={"gold": {"path": str(path), "rows": 2}})
-    one.prepare()
+    one = job(labels={"gold": {"path": str(path), "rows": 2}}).prepared()
     assert call("prepare", "--check", one.spec).status == 0
     assert one.sample().json["controls"] == 2
     controls = pq.read_table(one.round_directory(1) / "controls.parquet")
@@ -265,14 +246,11 @@ def test_gold_labels_are_read_as_those_of_deliveries(
 @pytest.mark.parametrize(
     "text", ["x" * 200_000, "a\u2028b\u2029c\x85d\x0ce"], ids=["long", "lines"]
 )
-def test_texts_of_gold_rows_may_be_any(
-    job: Callable[..., Job], tmp_path: Path, suffix: str, text: str
-) -> None:
+def test_texts_of_gold_rows_may_be_any(job: Jobs, tmp_path: Path, suffix: str, text: str) -> None:
     path = tmp_path / f"gold.{suffix}"
     line = json.dumps({"name": text, "label": 1}, ensure_ascii=False)
     path.write_text({"csv": f'name,label\n"{text}",1\n', "jsonl": f"{line}\n\n"}[suffix])
-    one = job(labels={"gold": {"path": str(path), "rows": 1}})
-    assert one.prepare().status == 0
+    one = job(labels={"gold": {"path": str(path), "rows": 1}}).prepared()
     assert one.sample().json["controls"] == 1
     controls = pq.read_table(one.round_directory(1) / "controls.parquet")
     assert controls["payload.name"].to_pylist() == [text]
@@ -281,7 +259,7 @@ def test_texts_of_gold_rows_may_be_any(
 @pytest.mark.parametrize("format", ["csv", "vendor"])
 @pytest.mark.parametrize("own", ["id", "pair"])
 def test_a_batch_that_shows_the_ids_comes_back(
-    job: Callable[..., Job], tmp_path: Path, own: str, format: str
+    job: Jobs, tmp_path: Path, own: str, format: str
 ) -> None:
     """Of gold rows too, and where an id looks like a formula."""
     table = make_pool(text_ids=True).table.select(["id", "score", "prediction"])
@@ -295,8 +273,7 @@ def test_a_batch_that_shows_the_ids_comes_back(
         pool={"id": own, "payload": [own]},
         labels={"gold": {"path": str(gold), "rows": 2}},
         sink={"format": format},
-    )
-    assert one.prepare().status == 0
+    ).prepared()
     assert one.sample().json["controls"] == 2
     batch = one.round_directory(1) / "batch.csv"
     with batch.open(encoding="utf-8-sig", newline="") as file:
@@ -306,16 +283,14 @@ def test_a_batch_that_shows_the_ids_comes_back(
     assert (told["labels"], told["rejects"]) == (20, 0)
 
 
-def test_a_gold_row_nested_too_deeply(job: Callable[..., Job], tmp_path: Path) -> None:
+def test_a_gold_row_nested_too_deeply(job: Jobs, tmp_path: Path) -> None:
     path = tmp_path / "gold.jsonl"
     path.write_text("[" * 100_000)
     one = job(labels={"gold": {"path": str(path)}})
-    told = one.prepare()
-    assert told.status == 1
-    assert "gold.jsonl: cannot be read: " in told.err
+    assert "gold.jsonl: cannot be read: " in one.prepare().refused
 
 
-def test_another_gold_file_is_told_by_its_key(job: Callable[..., Job], tmp_path: Path) -> None:
+def test_another_gold_file_is_told_by_its_key(job: Jobs, tmp_path: Path) -> None:
     one = make(job, tmp_path, workspace=str(tmp_path / "workspace"))
     other = write_gold(tmp_path / "other")
     two = job(
@@ -330,11 +305,9 @@ def test_another_gold_file_is_told_by_its_key(job: Callable[..., Job], tmp_path:
     assert told in two.prepare().err
 
 
-def test_names_do_not_collide_with_ids(job: Callable[..., Job], tmp_path: Path) -> None:
+def test_names_do_not_collide_with_ids(job: Jobs, tmp_path: Path) -> None:
     pool = make_pool(text_ids=True)
-    one = job(pool, labels={"repeats": 5}, round_size=10)
-    one.prepare()
-    one.sample()
-    one.estimate("--labels", one.deliver(one.answers(1), "1.csv"))
+    one = job(pool, labels={"repeats": 5}, round_size=10).drawn()
+    one.answer(1, "1.csv")
     assert one.sample().json["controls"] == 5
     assert len({*exported_tasks(one, 2)}) == 15

@@ -36,7 +36,7 @@ def test_rounds_are_drawn_until_the_money_is_spent(job: Any, sampler: str) -> No
         rounds += 1
         assert rounds < 40
         spent += sum(cost[id] for _, id in one.asked(rounds))
-        found = one.estimate("--labels", one.deliver(one.answers(rounds), f"{rounds}.csv")).json
+        found = one.answer(rounds, f"{rounds}.csv").json
         assert found["cost"] == pytest.approx(spent)
     assert found["done"]
     # The last rounds are small: a few dear rows at most are too many, or too dear to be had.
@@ -54,14 +54,12 @@ def test_simulate_and_plan_spend_money(job: Any) -> None:
     pq.write_table(pa.table(labels), truth)
     names = ["passive", "strat_model", "active_lambda"]
     options = ["--sampler", *names, "--repeats", 2, "--budgets", "100"]
-    simulated = call("simulate", one.spec, "--truth", truth, *options, "--json")
-    assert simulated.status == 0, simulated.err
+    simulated = call("simulate", one.spec, "--truth", truth, *options, "--json").done
     for told in simulated.json["results"]:
         assert told["cost"] == pytest.approx(100, abs=30)
     by_name = {told["sampler"]: told["labels"] for told in simulated.json["results"]}
     assert by_name["active_lambda"] > 1.2 * by_name["passive"]
-    planned = call("plan", one.spec, *options, "--json")
-    assert planned.status == 0, planned.err
+    planned = call("plan", one.spec, *options, "--json").done
     plans = {told["sampler"]: told for told in planned.json}
     assert plans["active_lambda"]["draws"] > plans["passive"]["draws"]
     assert plans["strat_model"]["draws"] is None
@@ -79,9 +77,9 @@ def test_costs_that_are_not_above_nothing_are_named(job: Any, bad: float) -> Non
     table = pool.table.append_column("price", pa.array(cost))
     keys = {"score": "s0.score", "prediction": "s0.prediction", "cost": "price"}
     one: Job = job(type(pool)(table, pool.truth), pool=keys)
-    found = one.prepare()
-    assert found.status == 1
-    assert f"column 'price', row 41: a label costs more than 0, got {bad:g}" in found.err
+    assert (
+        f"column 'price', row 41: a label costs more than 0, got {bad:g}" in one.prepare().refused
+    )
 
 
 def test_money_that_buys_nothing_leaves_nothing_to_do(job: Any) -> None:

@@ -35,17 +35,17 @@ def truth_of(one: Job) -> Any:
 @pytest.mark.slow
 def test_rounds_until_the_guarantee(job: Any) -> None:
     """At the end `sample` has nothing more to ask."""
-    one: Job = job(ranked_pool(1200), **{**KEYS, "sampler": WIDE})
-    assert one.prepare().status == 0
-    early = call("estimate", one.workspace, "--at", 5)
-    assert early.status == 1
-    assert "no curve: that takes the sampler adastrat or logstrat (here: adastrat)" in early.err
+    one: Job = job(ranked_pool(1200), **{**KEYS, "sampler": WIDE}).prepared()
+    assert (
+        "no curve: that takes the sampler adastrat or logstrat (here: adastrat)"
+        in call("estimate", one.workspace, "--at", 5).refused
+    )
     told: list[Any] = []
     for number in range(1, 21):
         round = one.sample().json
         if not round["rows"]:
             break
-        told.append(one.estimate("--labels", one.deliver(one.answers(number))).json)
+        told.append(one.answer(number).json)
     assert round["reason"] == "exhausted"
     assert len(told) > 1
     assert not told[0]["done"]
@@ -60,8 +60,7 @@ def test_rounds_until_the_guarantee(job: Any) -> None:
     [bounds] = [one for one in f1["intervals"] if one["method"] == "envelope"]
     assert bounds["low"] <= f1["value"] <= bounds["high"]
 
-    shown = call("estimate", one.workspace, "--detail")
-    assert shown.status == 0, shown.err
+    shown = call("estimate", one.workspace, "--detail").done
     assert re.search(r"^rank +threshold +precision", shown.out, re.M)
     assert f"within a factor of {guarantee['factor']:.4g}, with confidence 0.95" in shown.out
     points = one.estimate().json["curve"]["points"]
@@ -89,8 +88,7 @@ def test_simulate_compares_them_and_plan_says_what_the_first_round_takes(job: An
     one: Job = job(ranked_pool(1200), **{**KEYS, "measure": KEYS["measure"][:1]})
     options = ["--budgets", "300,900", "--repeats", 2, "--json"]
     names = ["adastrat", "passive"]
-    found = call("simulate", one.spec, "--truth", truth_of(one), *options, "--sampler", *names)
-    assert found.status == 0, found.err
+    found = call("simulate", one.spec, "--truth", truth_of(one), *options, "--sampler", *names).done
     curves = [r for r in found.json["results"] if r["measure"] == "pr_curve"]
     assert [r["sampler"] for r in curves] == ["adastrat"] * 2 + ["passive"] * 2
     assert curves[1]["rmse"] < curves[0]["rmse"]
@@ -117,8 +115,7 @@ def test_simulate_runs_logstrat_beside_plain_random_sampling(job: Any) -> None:
     one: Job = job(ranked_pool(2500), **keys)
     options = ["--budgets", "900,1500", "--repeats", 2, "--json"]
     names = ["logstrat", "passive"]
-    found = call("simulate", one.spec, "--truth", truth_of(one), *options, "--sampler", *names)
-    assert found.status == 0, found.err
+    found = call("simulate", one.spec, "--truth", truth_of(one), *options, "--sampler", *names).done
     told = {(r["sampler"], r["budget"]): r for r in found.json["results"]}
     assert told["logstrat", 1500]["coverage"] == 1
     for budget in (900, 1500):
@@ -127,12 +124,11 @@ def test_simulate_runs_logstrat_beside_plain_random_sampling(job: Any) -> None:
 
 def test_why_nothing_is_guaranteed_is_told_once(job: Any) -> None:
     """By `estimate` for all points of both curves; no interval claims anything."""
-    one: Job = job(ranked_pool(1200), **{**KEYS, "sampler": {**WIDE, "p_min": 0.9}})
-    assert one.prepare().status == 0
+    one: Job = job(ranked_pool(1200), **{**KEYS, "sampler": {**WIDE, "p_min": 0.9}}).prepared()
     for number in range(1, 20):
         if not one.sample().json["rows"]:
             break
-        one.estimate("--labels", one.deliver(one.answers(number), f"{number}.csv"))
+        one.answer(number, f"{number}.csv")
     told = one.estimate().json
     assert told["guarantee"]["factor"] is None
     [why] = [words for words in told["warnings"] if "p_min is 0.9, but the labels say" in words]
@@ -146,9 +142,7 @@ def test_why_nothing_is_guaranteed_is_told_once(job: Any) -> None:
 
 
 def test_another_sampler_has_no_curve(drawn: Job) -> None:
-    told = call("estimate", drawn.workspace, "--at", "5")
-    assert told.status == 1
-    assert "logstrat (here: " in told.err
+    assert "logstrat (here: " in call("estimate", drawn.workspace, "--at", "5").refused
 
 
 def test_from_python() -> None:
@@ -174,9 +168,7 @@ def test_a_stochastic_oracle_is_asked_about_the_head_again(job: Any) -> None:
     sampler = {**KEYS["sampler"], "eta": 0.05, "beta": 1.5, "p_min": 0.4}
     one: Job = job(
         ranked_pool(600), **{**KEYS, "sampler": sampler, "labels": {"oracle": "stochastic"}}
-    )
-    assert one.prepare().status == 0
-    assert one.sample().status == 0
+    ).drawn()
     asked = [id for _, id in one.asked(1)]
     times = {id: asked.count(id) for id in _by_score(one)[:5]}
     assert set(times.values()) == {times[asked[asked.index(_by_score(one)[0])]]}

@@ -1,6 +1,5 @@
 """Labels in: which count, which are rejected and why."""
 
-import csv
 import random
 import shutil
 from collections.abc import Callable
@@ -30,18 +29,14 @@ def test_same_delivery_twice_is_one(drawn: Job) -> None:
 def test_any_order_of_deliveries_gives_the_same_numbers(job: Any) -> None:
     results = []
     for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
-        one = job()
-        one.prepare()
-        one.sample()
+        one = job().drawn()
         answers = one.answers(1)
         paths = [one.deliver(answers[i::3], f"{i}.csv") for i in range(3)]
         for i in order:
             result = one.estimate("--labels", paths[i]).json
         results.append(result)
     assert results[0] == results[1] == results[2]
-    together = job()
-    together.prepare()
-    together.sample()
+    together = job().drawn()
     answers = together.answers(1)
     paths = [together.deliver(answers[i::3], f"{i}.csv") for i in range(3)]
     assert together.estimate("--labels", *paths).json == results[0]
@@ -57,9 +52,7 @@ KINDS = {
 def test_formats_of_deliveries_agree(job: Any) -> None:
     results = []
     for kind, (name, spelt) in KINDS.items():
-        one = job()
-        one.prepare()
-        one.sample()
+        one = job().drawn()
         answers = one.answers(1)
         random.Random(kind).shuffle(answers)
         of_task = dict(zip(one.batch(1)["task"], one.batch(1)["id"], strict=True))
@@ -79,17 +72,12 @@ def reject(drawn: Job, rows: list[list[str]], header: str = "task,label") -> str
     drawn.estimate("--labels", drawn.deliver(answers[:10], "good.csv"))
     before = measures(drawn)
     path = drawn.deliver(rows, "bad.csv", header)
-    strict = drawn.estimate("--labels", path, "--strict")
-    assert strict.status == 1
-    assert "bad.csv: line" in strict.err
+    assert "bad.csv: line" in drawn.estimate("--labels", path, "--strict").refused
     assert len(list((drawn.workspace / "labels").iterdir())) == 1
-    result = drawn.estimate("--labels", path)
-    assert result.status == 0
+    result = drawn.estimate("--labels", path).done
     assert result.json["rejects"] == len(rows)
     assert result.json["measures"] == before
-    (listed,) = (drawn.workspace / "labels").glob("*.rejects.csv")
-    with listed.open(encoding="utf-8-sig") as file:
-        found = list(csv.DictReader(file))
+    found = drawn.rejects()
     assert list(found[0]) == ["file", "line", "task", "id", "label", "reason"]
     assert [int(row["line"]) for row in found] == list(range(2, len(rows) + 2))
     assert all(row["file"].endswith("bad.csv") for row in found)
@@ -122,9 +110,7 @@ def test_rejects_are_counted_until_they_are_made_up_for(drawn: Job) -> None:
     (first, label), (second, _), *_ = drawn.answers(1)
     bad = [(first, "=maybe"), (second, "2"), ("t_nobody", "1")]
     assert drawn.estimate("--labels", drawn.deliver(bad, "bad.csv")).json["rejects"] == 3
-    (listed,) = (drawn.workspace / "labels").glob("*.rejects.csv")
-    with listed.open(encoding="utf-8-sig") as file:
-        told = [(row["task"], row["label"]) for row in csv.DictReader(file)]
+    told = [(row["task"], row["label"]) for row in drawn.rejects()]
     assert told == [(first, "'=maybe"), (second, "2"), ("t_nobody", "1")], "no formula"
     mended = drawn.estimate("--labels", drawn.deliver([(first, label)], "good.csv")).json
     assert mended["rejects"] == 2
@@ -140,9 +126,7 @@ def test_rejects_have_what_was_given_whatever_is_wrong(drawn: Job) -> None:
     bad = [(first, "", label, "maybe"), ("", str(ids[second]), "1.0", "maybe")]
     path = drawn.deliver(bad, "bad.csv", "task,id,label,skipped")
     assert drawn.estimate("--labels", path).json["rejects"] == 2
-    (listed,) = (drawn.workspace / "labels").glob("*.rejects.csv")
-    with listed.open(encoding="utf-8-sig") as file:
-        told = [(row["task"], row["id"], row["label"]) for row in csv.DictReader(file)]
+    told = [(row["task"], row["id"], row["label"]) for row in drawn.rejects()]
     assert told == [(first, "", label), (second, str(ids[second]), "1.0")]
     mended = drawn.estimate("--labels", drawn.deliver([(first, label)], "good.csv")).json
     assert mended["rejects"] == 1
@@ -160,9 +144,7 @@ def test_a_whole_column_of_floats_is_classes(drawn: Job) -> None:
 def test_the_id_column_may_be_called_as_in_the_pool(job: Any, suffix: str) -> None:
     pool = make_pool()
     names = ["uid" if name == "id" else name for name in pool.table.column_names]
-    one: Job = job(Pool(pool.table.rename_columns(names), pool.truth), pool={"id": "uid"})
-    one.prepare()
-    one.sample()
+    one: Job = job(Pool(pool.table.rename_columns(names), pool.truth), pool={"id": "uid"}).drawn()
     ids = one.batch(1)["id"]
     path = one.directory / f"labels.{suffix}"
     spelt = float if suffix == "parquet" else int
@@ -213,16 +195,14 @@ def test_words_for_yes_and_no_are_labels(drawn: Job) -> None:
     ]
     result = drawn.estimate("--labels", drawn.deliver(answers)).json
     assert (result["labels"], result["rejects"]) == (len(answers), 0)
-    plain = drawn.estimate("--labels", drawn.deliver(drawn.answers(1), "plain.csv")).json
+    plain = drawn.answer(1, "plain.csv").json
     assert plain["measures"] == result["measures"]
 
 
 def test_case_and_blanks_around_labels_do_not_matter(job: Any) -> None:
     """Of a hundred answers of a spreadsheet seventy were once rejected for them."""
     one = job(make_pool(), labels={"classes": ["no", "Yes"], "positive": "Yes"},
-              pool={"prediction": {"threshold": 0}})  # fmt: skip
-    one.prepare()
-    one.sample()
+              pool={"prediction": {"threshold": 0}}).drawn()  # fmt: skip
     spelled = {"0": ["no", " no", "NO ", "No"], "1": ["Yes", "yes", " YES", "yEs "]}
     answers = [
         (task, spelled["1" if label in ("1", "Yes") else "0"][place % 4])
@@ -233,9 +213,7 @@ def test_case_and_blanks_around_labels_do_not_matter(job: Any) -> None:
 
 
 def test_id_that_lost_its_leading_zeros(job: Any) -> None:
-    one = job(make_pool(text_ids=True))
-    one.prepare()
-    one.sample()
+    one = job(make_pool(text_ids=True)).drawn()
     lost = next(id for id in one.batch(1)["id"] if id.startswith("0"))
     reason = reject(one, [[lost.lstrip("0"), "1"]], header="id,label")
     assert "answer by the column `task`" in reason
@@ -297,9 +275,7 @@ def test_strict_also_holds_for_a_delivery_taken_before(drawn: Job) -> None:
 def test_strict_sees_contradictions_between_files_of_one_call(drawn: Job) -> None:
     task = drawn.answers(1)[0][0]
     paths = [drawn.deliver([(task, label)], f"{label}.csv") for label in "01"]
-    result = drawn.estimate("--labels", *paths, "--strict")
-    assert result.status == 1
-    assert "1.csv: line 2" in result.err
+    assert "1.csv: line 2" in drawn.estimate("--labels", *paths, "--strict").refused
     assert not (drawn.workspace / "labels").exists()
 
 
@@ -334,7 +310,7 @@ def test_a_correction_is_known_with_the_rounds_before_it(drawn: Job) -> None:
     wrong = str(1 - int(label))
     drawn.estimate("--labels", drawn.deliver([(task, wrong), *answers[1:]], "first.csv"))
     drawn.sample()
-    drawn.estimate("--labels", drawn.deliver(drawn.answers(2), "second.csv"))
+    drawn.answer(2, "second.csv")
     before = Snapshot.at(drawn.workspace).history
     assert before.corrected == {}
     drawn.estimate("--replace", drawn.deliver([(task, label)], "correction.csv"))

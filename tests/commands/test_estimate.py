@@ -25,17 +25,15 @@ def test_closing_by_hand(drawn: Job) -> None:
 
 
 def test_open_round_without_answers_changes_no_number(drawn: Job) -> None:
-    first = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
+    first = drawn.answer(1).json
     drawn.sample()
     assert drawn.estimate().json["measures"] == first["measures"]
 
 
 @pytest.mark.slow
 def test_an_estimate_of_another_budget_is_kept_too(job: Any) -> None:
-    one: Job = job(budget=20)
-    one.prepare()
-    one.sample()
-    told = [one.estimate("--labels", one.deliver(one.answers(1))).json]
+    one: Job = job(budget=20).drawn()
+    told = [one.answer(1).json]
     assert one.sample("--budget", "40").json["rows"]
     told.append(one.estimate().json)
     assert [one["done"] for one in told] == [True, False]
@@ -45,7 +43,7 @@ def test_an_estimate_of_another_budget_is_kept_too(job: Any) -> None:
 
 @pytest.mark.slow
 def test_estimate_json(drawn: Job) -> None:
-    result = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
+    result = drawn.answer(1).json
     assert list(result) == [
         "round", "labels", "open", "rejects", "warnings", "done", "measures", "regions",
         "half_width", "awaited", "assumes", "hidden", "missing", "label_error",
@@ -80,7 +78,7 @@ def test_estimate_json(drawn: Job) -> None:
 
 def test_json_tells_what_the_labels_leave_open(drawn_by_ais: Job) -> None:
     """Recall and F1 go by scores where no positive was met; a share of found rows does not."""
-    result = drawn_by_ais.estimate("--labels", drawn_by_ais.deliver(drawn_by_ais.answers(1))).json
+    result = drawn_by_ais.answer(1).json
     told = {one["measure"]: one for one in result["measures"]}
     part = told["recall"]["unsearched"]
     assert 0 < part["positives"] <= part["rows"] - part["labelled"]
@@ -116,9 +114,7 @@ def test_estimates_from_next_to_nothing_are_json(job: Any, rows: int) -> None:
     weighted = {"name": "generalized_risk", "weights": [[0, 1], [1, 2]]}
     listed = [*names, {"name": "pr_curve", "thresholds": 5}, weighted, MACRO_F1, MICRO_F1, EACH_F1]
     keys = {"score": "s0.score", "prediction": "s0.prediction", "slices": ["new"]}
-    one = job(make_rich_pool(), pool=keys, measure=listed, sampler="passive", round_size=5)
-    assert one.prepare().status == 0
-    one.sample()
+    one = job(make_rich_pool(), pool=keys, measure=listed, sampler="passive", round_size=5).drawn()
     for label in ("0", "1"):
         answers = [(task, label) for task, _ in one.answers(1)[:rows]]
         result = one.estimate("--replace", one.deliver(answers, f"{label}.csv")).json

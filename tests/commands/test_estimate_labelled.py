@@ -23,8 +23,7 @@ def table(tmp_path: Path, monkeypatch: Any) -> str:
 
 def test_from_a_table_to_numbers_and_on(table: str, tmp_path: Path) -> None:
     """The same numbers as in Python; run again it changes nothing, and `sample` goes on."""
-    done = call("estimate", table, "--label", "human", "--drawn", "random", "--json")
-    assert done.status == 0, done.err
+    done = call("estimate", table, "--label", "human", "--drawn", "random", "--json").done
     assert done.json["labels"] == 150
     assert done.json["notes"][0].startswith(
         "all numbers rest on what was said of the 150 labels of column hu"
@@ -52,8 +51,7 @@ def test_from_a_table_to_numbers_and_on(table: str, tmp_path: Path) -> None:
 
 
 def test_labels_drawn_within_groups(table: str) -> None:
-    done = call("estimate", table, "--label", "human", "--drawn", "within:region")
-    assert done.status == 0, done.err
+    done = call("estimate", table, "--label", "human", "--drawn", "within:region").done
     assert "said to be drawn" not in done.out
     assert "were drawn at random among those of each region" in " ".join(done.out.split())
 
@@ -85,9 +83,10 @@ def test_what_is_wrong(table: str, tmp_path: Path, options: list[str], message: 
 def test_a_spec_that_is_there_already(table: str, tmp_path: Path) -> None:
     """It is gone on with; of other labels it is refused."""
     assert call("estimate", table, "--label", "human", "--drawn", "random").status == 0
-    done = call("estimate", table, "--label", "human", "--drawn", "picked")
-    assert done.status == 1
-    assert "my-verdicts-evaluation.yaml: is there already, and says" in done.err
+    assert (
+        "my-verdicts-evaluation.yaml: is there already, and says"
+        in call("estimate", table, "--label", "human", "--drawn", "picked").refused
+    )
     spec = tmp_path / "my-verdicts-evaluation.yaml"
     spec.write_text(spec.read_text().replace("column: human", "# column: human"))
     done = call("estimate", table, "--label", "human", "--drawn", "random")
@@ -97,9 +96,10 @@ def test_a_spec_that_is_there_already(table: str, tmp_path: Path) -> None:
 def test_a_column_that_cannot_be_guessed(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "odd.csv").write_text("a,b,human\n1,1,1\n1,1,\n")
-    done = call("estimate", "odd.csv", "--label", "human", "--drawn", "random")
-    assert done.status == 1
-    assert "odd-evaluation.yaml: fill in pool.id" in done.err
+    assert (
+        "odd-evaluation.yaml: fill in pool.id"
+        in call("estimate", "odd.csv", "--label", "human", "--drawn", "random").refused
+    )
 
 
 def test_the_positive_class_is_said(tmp_path: Path, monkeypatch: Any) -> None:
@@ -108,8 +108,7 @@ def test_the_positive_class_is_said(tmp_path: Path, monkeypatch: Any) -> None:
     lines = [f"a{i},{'bad' if i % 4 else 'good'},{'bad' if i % 3 else ''}" for i in range(60)]
     (tmp_path / "answers.csv").write_text("\n".join(["id,verdict,human", *lines]))
     asked = ["estimate", "answers.csv", "--label", "human", "--drawn", "random"]
-    done = call(*asked, "--positive", "bad")
-    assert done.status == 0, done.err
+    done = call(*asked, "--positive", "bad").done
     assert "predictions are verdict; measures are about bad" in done.err
     assert call(*asked).out == done.out
     refused = call(*asked, "--positive", "good")
@@ -122,9 +121,9 @@ def test_another_table_of_the_same_name(table: str, tmp_path: Path) -> None:
     assert call("estimate", table, *asked).status == 0
     (tmp_path / "other").mkdir()
     (tmp_path / table).rename(tmp_path / "other" / table)
-    refused = call("estimate", f"other/{table}", *asked)
-    assert refused.status == 1
-    assert f"says pool.path: {tmp_path / table}" in refused.err
+    assert (
+        f"says pool.path: {tmp_path / table}" in call("estimate", f"other/{table}", *asked).refused
+    )
 
 
 def test_the_verdict_is_the_column_with_the_values_of_the_labels(
@@ -138,8 +137,9 @@ def test_the_verdict_is_the_column_with_the_values_of_the_labels(
     ]
     lines[0] = "a0,law,good,good"
     (tmp_path / "odd.csv").write_text("\n".join(["id,topic,xq7,human", *lines]))
-    done = call("estimate", "odd.csv", "--label", "human", "--drawn", "random", "--positive", "bad")
-    assert done.status == 0, done.err
+    done = call(
+        "estimate", "odd.csv", "--label", "human", "--drawn", "random", "--positive", "bad"
+    ).done
     assert "predictions are xq7; measures are about bad" in done.err
     assert "positive is bad." in " ".join(done.out.split())
     assert call("report", "odd-evaluation", "--short", "--to", "boss.html").status == 0

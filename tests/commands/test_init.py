@@ -15,21 +15,29 @@ from evalsampling.evaluation import load_spec
 from tests.jobs import call, make_pool, make_rich_pool
 
 
+def of_table(folder: Path, columns: Any, right: bool = True) -> tuple[Any, str]:
+    """What `init` says of a table and the spec that it writes, in which `check` finds nothing."""
+    if not isinstance(columns, Path):
+        pq.write_table(pa.table(columns), folder / "pool.parquet")
+    spec = folder / "mine.yaml"
+    pool = columns if isinstance(columns, Path) else folder / "pool.parquet"
+    told = call("init", pool, "--output", spec).done
+    assert not right or call("prepare", "--check", spec).status == 0
+    return told, spec.read_text()
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
 def test_a_spec_that_runs(tmp_path: Path, monkeypatch: Any, suffix: str) -> None:
     """Without a change: from the files to a round."""
     monkeypatch.chdir(tmp_path)
-    make_pool(rows=300).write_as(suffix, tmp_path / "pool") if suffix != "parquet" else make_pool(
-        rows=300
-    ).write(tmp_path / "pool")
-    done = call("init", f"pool/*.{suffix}")
-    assert done.status == 0, done.err
+    pool, folder = make_pool(rows=300), tmp_path / "pool"
+    pool.write(folder) if suffix == "parquet" else pool.write_as(suffix, folder)
+    done = call("init", f"pool/*.{suffix}").done
     assert done.out.startswith("evaluation.yaml: a spec for 1 file\n")
     spec = load_spec("evaluation.yaml")
     assert (spec.pool.id, spec.pool.score) == ("id", "score")
     assert (spec.pool.systems[0].prediction, spec.pool.payload) == ("prediction", ("name",))
-    checked = call("prepare", "--check", "evaluation.yaml")
-    assert checked.status == 0, checked.out
+    checked = call("prepare", "--check", "evaluation.yaml").done
     assert "nothing wrong found; 300 rows in 1 file" in checked.out
     assert call("prepare", "evaluation.yaml", "--in-process").status == 0
     assert call("sample", "run", "--json").json["rows"] == 100
@@ -37,9 +45,7 @@ def test_a_spec_that_runs(tmp_path: Path, monkeypatch: Any, suffix: str) -> None
 
 def test_what_columns_look_like(tmp_path: Path) -> None:
     make_rich_pool(rows=200, classes=3).write(tmp_path / "pool")
-    spec = tmp_path / "mine.yaml"
-    assert call("init", tmp_path / "pool" / "*.parquet", "--output", spec).status == 0
-    text = spec.read_text()
+    _, text = of_table(tmp_path, tmp_path / "pool" / "*.parquet", right=False)
     assert "#   city: text; Bern, Genève, Zürich; " in text
     assert "of 200 missing" in text
     content = yaml.safe_load(text)
@@ -60,14 +66,10 @@ def test_what_columns_look_like(tmp_path: Path) -> None:
     ],
 )
 def test_probabilities_beside_the_score(tmp_path: Path, columns: Any, expected: Any) -> None:
-    table = pa.table({"id": [1, 2], "prediction": [0, 1], **columns})
-    pq.write_table(table, tmp_path / "pool.parquet")
-    spec = tmp_path / "mine.yaml"
-    assert call("init", tmp_path / "pool.parquet", "--output", spec).status == 0
-    pool = yaml.safe_load(spec.read_text())["pool"]
+    _, text = of_table(tmp_path, {"id": [1, 2], "prediction": [0, 1], **columns})
+    pool = yaml.safe_load(text)["pool"]
     assert (pool["score"], pool.get("probability")) == expected
-    assert ("# is hgb another system's?" in spec.read_text()) == ("hgb" in columns)
-    assert call("prepare", "--check", spec).status == 0
+    assert ("# is hgb another system's?" in text) == ("hgb" in columns)
 
 
 def test_columns_that_go_in_pairs_are_systems(tmp_path: Path, monkeypatch: Any) -> None:
@@ -77,8 +79,7 @@ def test_columns_that_go_in_pairs_are_systems(tmp_path: Path, monkeypatch: Any) 
     for name, score in zip(("gbm", "rf"), chance, strict=True):
         columns |= {f"{name}_score": score, f"{name}_pred": (score > 0.5).astype(int)}
     pq.write_table(pa.table(columns), "pool.parquet")
-    done = call("init", "pool.parquet")
-    assert done.status == 0, done.err
+    assert call("init", "pool.parquet").done
     systems = load_spec("evaluation.yaml").pool.systems
     assert [(one.name, one.score, one.prediction) for one in systems] == [
         ("gbm", "gbm_score", "gbm_pred"), ("rf", "rf_score", "rf_pred"),
@@ -107,11 +108,7 @@ def test_names_and_values_of_any_letters(tmp_path: Path) -> None:
     }  # fmt: skip
     many = {name: values * 30 for name, values in columns.items()}
     many |= {"id": list(range(90)), odd: [f"{one}{n}" for n, one in enumerate(many[odd])]}
-    pq.write_table(pa.table(many), tmp_path / "pool.parquet")
-    spec = tmp_path / "mine.yaml"
-    assert call("init", tmp_path / "pool.parquet", "--output", spec).status == 0
-    assert yaml.safe_load(spec.read_text())["pool"]["payload"] == [odd]
-    assert call("prepare", "--check", spec).status == 0
+    assert yaml.safe_load(of_table(tmp_path, many)[1])["pool"]["payload"] == [odd]
 
 
 @pytest.mark.parametrize(
@@ -119,16 +116,9 @@ def test_names_and_values_of_any_letters(tmp_path: Path) -> None:
 )
 def test_no_column_of_answers_is_shown(tmp_path: Path, name: str) -> None:
     texts = [f"text {row // 2}" for row in range(90)]
-    columns = {
-        "pair_id": list(range(90)),
-        "score": np.linspace(0, 1, 90),
-        "prediction": [0, 1] * 45,
-    }
-    pq.write_table(pa.table({**columns, name: texts, "more": texts}), tmp_path / "pool.parquet")
-    spec = tmp_path / "mine.yaml"
-    assert call("init", tmp_path / "pool.parquet", "--output", spec).status == 0
-    assert yaml.safe_load(spec.read_text())["pool"]["payload"] == ["more"]
-    assert call("prepare", "--check", spec).status == 0
+    columns = {"pair_id": range(90), "score": np.linspace(0, 1, 90), "prediction": [0, 1] * 45}
+    _, text = of_table(tmp_path, {**columns, name: texts, "more": texts})
+    assert yaml.safe_load(text)["pool"]["payload"] == ["more"]
 
 
 def test_what_cannot_be_guessed_is_to_be_filled_in(tmp_path: Path) -> None:
@@ -145,9 +135,10 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     make_pool(rows=20).write(tmp_path / "pool")
     spec = tmp_path / "evaluation.yaml"
     spec.write_text("mine")
-    refused = call("init", tmp_path / "pool" / "*.parquet", "--output", spec)
-    assert refused.status == 1
-    assert "is there already; --output names another file" in refused.err
+    assert (
+        "is there already; --output names another file"
+        in call("init", tmp_path / "pool" / "*.parquet", "--output", spec).refused
+    )
     assert spec.read_text() == "mine"
     assert "no such file" in call("init", tmp_path / "none.parquet", "--output", "x.yaml").err
 
@@ -159,24 +150,22 @@ def test_an_answer_of_yes_or_no_is_the_prediction(
 ) -> None:
     """Not a slice; and a score of whole numbers is one."""
     rows = [f"a{i},text {i},{i % 60 + 7},{said[i % 2]},{'ab'[i % 3 % 2]}" for i in range(300)]
-    pool, spec = tmp_path / "pool.csv", tmp_path / "spec.yaml"
+    pool = tmp_path / "pool.csv"
     pool.write_text("\n".join([f"id,answer,judge_score,{name},model", *rows, ""]))
-    assert call("init", pool, "--output", spec).status == 0
-    content = yaml.safe_load(spec.read_text())["pool"]
+    content = yaml.safe_load(of_table(tmp_path, pool)[1])["pool"]
     assert (content["prediction"], content["score"]) == (name, "judge_score")
     assert (content["slices"], content["payload"]) == (["model"], ["answer"])
-    assert call("prepare", "--check", spec).status == 0
 
 
 @pytest.mark.parametrize("shown", ["0,{:02}", "{} %", "{}%", "high {}"])
 def test_annotators_see_no_score_in_whatever_form(tmp_path: Path, shown: str) -> None:
     rows = [f"a{i};text {i};{shown.format(i % 70 + 10)};{i % 2}" for i in range(300)]
-    pool, spec = tmp_path / "pool.csv", tmp_path / "spec.yaml"
+    pool = tmp_path / "pool.csv"
     pool.write_text("\n".join(["id;answer;risk;prediction", *rows, ""]))
-    told = call("init", pool, "--output", spec)
+    told, text = of_table(tmp_path, pool, right=False)
     assert "fill in pool.score" in told.out
-    assert yaml.safe_load(spec.read_text())["pool"]["payload"] == ["answer"]
-    assert ("write 0.93 for 0,93 or 93 %" in spec.read_text()) == (shown != "high {}")
+    assert yaml.safe_load(text)["pool"]["payload"] == ["answer"]
+    assert ("write 0.93 for 0,93 or 93 %" in text) == (shown != "high {}")
 
 
 @pytest.mark.parametrize(
@@ -193,11 +182,8 @@ def test_what_is_made_of_scores_is_said(
     tmp_path: Path, scores: np.ndarray, threshold: float | None, said: str | None
 ) -> None:
     """And a threshold at even odds is suggested only where scores may have any."""
-    pq.write_table(pa.table({"id": np.arange(200), "score": scores}), tmp_path / "pool.parquet")
-    spec = tmp_path / "mine.yaml"
-    told = call("init", tmp_path / "pool.parquet", "--output", spec)
-    assert told.status == 0
-    prediction = yaml.safe_load(spec.read_text())["pool"]["prediction"]
+    told, text = of_table(tmp_path, {"id": np.arange(200), "score": scores}, right=False)
+    prediction = yaml.safe_load(text)["pool"]["prediction"]
     assert prediction == ("FILL-IN" if threshold is None else {"threshold": threshold})
     out = " ".join(told.out.split())
     assert said is None or said in out
@@ -221,24 +207,20 @@ def test_a_verdict_alone_makes_strata(tmp_path: Path, verdicts: Any, classes: An
     columns = {"id": list(range(4)), "verdict": verdicts}
     if len(classes) > 2:
         columns["score"] = [0.1, 0.2, 0.3, 0.4]
-    pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
-    spec = tmp_path / "mine.yaml"
-    done = call("init", tmp_path / "pool.parquet", "--output", spec)
-    assert done.status == 0, done.err
-    assert "fill in" not in done.out
-    written = yaml.safe_load(spec.read_text())
+    told, text = of_table(tmp_path, columns, right=False)
+    assert "fill in" not in told.out
+    written = yaml.safe_load(text)
     assert "score" not in written["pool"]
     assert written["strata"] == {"method": "predictions"}
     assert written["labels"]["classes"] == classes
-    assert load_spec(spec).strata.by_predictions
-    assert call("prepare", spec).status == 0
+    assert load_spec(tmp_path / "mine.yaml").strata.by_predictions
+    assert call("prepare", tmp_path / "mine.yaml").status == 0
 
 
 def test_of_one_verdict_the_other_class_is_asked_for(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"id": [1, 2], "verdict": ["pass"] * 2}), tmp_path / "pool.parquet")
-    done = call("init", tmp_path / "pool.parquet", "--output", tmp_path / "mine.yaml")
-    assert "fill in labels.classes" in done.out
-    assert "FILL-IN" in (tmp_path / "mine.yaml").read_text()
+    told, text = of_table(tmp_path, {"id": [1, 2], "verdict": ["pass"] * 2}, right=False)
+    assert "fill in labels.classes" in told.out
+    assert "FILL-IN" in text
 
 
 def test_types_of_everyday_tools(tmp_path: Path) -> None:
@@ -256,10 +238,7 @@ def test_types_of_everyday_tools(tmp_path: Path) -> None:
         }
     )
     pq.write_table(table, tmp_path / "out" / "part-0.snappy.parquet")
-    spec = tmp_path / "mine.yaml"
-    assert call("init", tmp_path / "out", "--output", spec).status == 0
-    content = yaml.safe_load(spec.read_text())
+    content = yaml.safe_load(of_table(tmp_path, tmp_path / "out")[1])
     pool = content["pool"]
     assert (pool["id"], pool["score"], pool["prediction"]) == ("id", "score", "prediction")
     assert content["labels"]["classes"] == [0, 1]
-    assert not call("prepare", "--check", spec).status

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from evalsampling import Evaluation, InputError
-from tests.jobs import Job, Pool, call
+from tests.jobs import Job, Jobs, Pool, call
 
 ROWS = 3000
 
@@ -30,13 +30,12 @@ def mostly_phishing(seed: int = 0) -> tuple[Pool, set[int]]:
 
 
 @pytest.fixture
-def mail(job: Callable[..., Job]) -> Job:
+def mail(job: Jobs) -> Job:
     """A job on that pool with a round of 150 rows."""
     one: Job = job(
         mostly_phishing()[0], labels={"classes": ["ham", "spam"]},
         measure=["precision", "recall"], budget=300, round_size=150,
-    )  # fmt: skip
-    assert one.prepare().status == 0
+    ).prepared()  # fmt: skip
     assert one.sample().json["rows"] == 150
     return one
 

@@ -1,8 +1,7 @@
 """`push` and `pull` on a server that answers as Label Studio does, and tables of Splink."""
 
-import csv
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 
 from evalsampling.labels import label_studio_server
 from evalsampling.labels.label_studio import TOKEN
-from tests.jobs import Job, Pool, call, files_below, make_pool
+from tests.jobs import Job, Jobs, Pool, call, csv_rows, files_below, make_pool
 from tests.labels.label_studio_double import KEY, Double, double
 
 
@@ -35,10 +34,8 @@ def annotate(server: Double, truth: dict[str, str]) -> None:
         ]
 
 
-def test_there_and_back(job: Callable[..., Job], server: Double, tmp_path: Path) -> None:
-    one = job(sink={"format": "label-studio", "chunk": 7}, labels={"votes": 3})
-    one.prepare()
-    one.sample()
+def test_there_and_back(job: Jobs, server: Double, tmp_path: Path) -> None:
+    one = job(sink={"format": "label-studio", "chunk": 7}, labels={"votes": 3}).drawn()
     assert len(list((one.round_directory(1) / "label-studio").glob("tasks-*.json"))) == 3
     server.fail["POST", "import"] = ["lost"]
     pushed = call("push", one.workspace, "--url", server.url, "--json").json
@@ -54,13 +51,9 @@ def test_there_and_back(job: Callable[..., Job], server: Double, tmp_path: Path)
 PAGE = b"<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
 
 
-def test_of_a_server_that_dies_no_half_is_taken(
-    job: Callable[..., Job], server: Double, tmp_path: Path
-) -> None:
+def test_of_a_server_that_dies_no_half_is_taken(job: Jobs, server: Double, tmp_path: Path) -> None:
     """`pull` leaves the file as it was; an export saved by other means is refused as a whole."""
-    one = job(sink={"format": "label-studio"}, labels={"votes": 3})
-    one.prepare()
-    one.sample()
+    one = job(sink={"format": "label-studio"}, labels={"votes": 3}).drawn()
     call("push", one.workspace, "--url", server.url)
     annotate(server, dict(one.answers(1)))
     file = tmp_path / "votes.json"
@@ -83,12 +76,10 @@ def test_of_a_server_that_dies_no_half_is_taken(
     assert (result["labels"], result["open"], result["rejects"]) == (20, 0, 0)
 
 
-def test_what_cannot_be_pushed(job: Callable[..., Job], server: Double) -> None:
-    plain = job()
-    plain.prepare()
+def test_what_cannot_be_pushed(job: Jobs, server: Double) -> None:
+    plain = job().prepared()
     assert "sink.format is csv" in call("push", plain.workspace, "--url", server.url).err
-    one = job(sink={"format": "label-studio"})
-    one.prepare()
+    one = job(sink={"format": "label-studio"}).prepared()
     assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
     one.sample()
     result = call("push", one.workspace, "--url", server.url, "--round", 2)
@@ -99,21 +90,21 @@ def test_what_cannot_be_pushed(job: Callable[..., Job], server: Double) -> None:
     assert "must end in .json" in result.err
 
 
-def test_a_batch_whose_files_were_deleted(job: Callable[..., Job], server: Double) -> None:
-    one = job(sink={"format": "label-studio"})
-    one.prepare()
-    one.sample()
+def test_a_batch_whose_files_were_deleted(job: Jobs, server: Double) -> None:
+    one = job(sink={"format": "label-studio"}).drawn()
     shutil.rmtree(one.round_directory(1) / "label-studio")
-    told = call("push", one.workspace, "--url", server.url)
-    assert told.status == 1
-    assert "rounds/0001/label-studio: files of the batch are missing, and `push` sends" in told.err
+    assert (
+        "rounds/0001/label-studio: files of the batch are missing, and `push` sends"
+        in call("push", one.workspace, "--url", server.url).refused
+    )
 
 
 def test_a_file_that_cannot_be_written_is_named(drawn: Job, tmp_path: Path) -> None:
     for options in (["--to", tmp_path / "no" / "v.csv"], ["--to", tmp_path / "no" / "v.parquet"]):
-        told = call("export", drawn.workspace, *options)
-        assert told.status == 1
-        assert f"export: {options[1]}: cannot be written: No such file or directory\n" in told.err
+        assert (
+            f"export: {options[1]}: cannot be written: No such file or directory\n"
+            in call("export", drawn.workspace, *options).refused
+        )
 
 
 def test_no_file_of_the_workspace_is_written(drawn: Job, server: Double) -> None:
@@ -130,7 +121,7 @@ def test_no_file_of_the_workspace_is_written(drawn: Job, server: Double) -> None
     assert call("export", drawn.workspace, "--form", "short", "--to", "x.csv").status == 2
 
 
-def test_pairs_of_splink(job: Callable[..., Job], tmp_path: Path) -> None:
+def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:
     """Pairs go out by their records, and come back with a score, left and right exchanged."""
     pool = make_pool()
     rows = range(len(pool.table))
@@ -143,12 +134,10 @@ def test_pairs_of_splink(job: Callable[..., Job], tmp_path: Path) -> None:
         pool={"payload": ["l", "r", "src_l", "src_r", "name"]},
         sink={"format": "splink", "records": records},
         measure=["f1", "accuracy"],
-    )
-    one.prepare()
+    ).prepared()
     batch = one.sample().json["batch"]
     truth = dict(one.answers(1))
-    with open(batch, newline="") as file:
-        shown = list(csv.DictReader(file))
+    shown = csv_rows(batch)
     lines: list[list[Any]] = []
     for row in shown:
         lines.append([row["source_dataset_r"], row["unique_id_r"], row["source_dataset_l"],
@@ -164,15 +153,14 @@ def test_pairs_of_splink(job: Callable[..., Job], tmp_path: Path) -> None:
     assert (
         call("export", one.workspace, "--to", out, "--form", "splink", "--json").json["rows"] == 19
     )
-    with out.open(newline="") as file:
-        written = list(csv.DictReader(file))
+    written = csv_rows(out)
     assert {row["unique_id_l"] for row in written} < {row["unique_id_l"] for row in shown}
     score = {row["unique_id_l"]: float(row["clerical_match_score"]) for row in written}
     for row in shown[1:]:
         assert score[row["unique_id_l"]] == float(truth[row["task"]])
 
 
-def test_formulas_of_splink_are_escaped_if_asked(job: Callable[..., Job]) -> None:
+def test_formulas_of_splink_are_escaped_if_asked(job: Jobs) -> None:
     """And pairs are known by their records as they came."""
     pool = make_pool()
     table = pool.table.append_column("l", pa.array([f"=l{row}" for row in range(len(pool.table))]))
@@ -181,10 +169,8 @@ def test_formulas_of_splink_are_escaped_if_asked(job: Callable[..., Job]) -> Non
         Pool(table, pool.truth),
         pool={"payload": ["l", "r"]},
         sink={"format": "splink", "escape": True, "records": {"left": "l", "right": "r"}},
-    )
-    one.prepare()
-    with open(one.sample().json["batch"], newline="") as file:
-        shown = list(csv.DictReader(file))
+    ).prepared()
+    shown = csv_rows(one.sample().json["batch"])
     assert {row["unique_id_l"][:3] + row["unique_id_r"][:3] for row in shown} == {"'=l'-r"}
     lines = [(row["unique_id_l"], row["unique_id_r"], "1") for row in shown]
     head = "unique_id_l,unique_id_r,clerical_match_score"
@@ -192,10 +178,8 @@ def test_formulas_of_splink_are_escaped_if_asked(job: Callable[..., Job]) -> Non
     assert (told["labels"], told["rejects"]) == (20, 0)
 
 
-def test_mistyped_tasks_of_vendors_are_named(job: Callable[..., Job]) -> None:
-    one = job(sink={"format": "vendor", "question": "Is it one?"})
-    one.prepare()
-    one.sample()
+def test_mistyped_tasks_of_vendors_are_named(job: Jobs) -> None:
+    one = job(sink={"format": "vendor", "question": "Is it one?"}).drawn()
     sheet = (one.round_directory(1) / "instructions.txt").read_text()
     assert "Is it one?" in sheet
     assert "    0\n    1\n" in sheet
@@ -210,22 +194,17 @@ def test_mistyped_tasks_of_vendors_are_named(job: Callable[..., Job]) -> None:
     assert "its check character is wrong, so it was mistyped or cut" in result.err
 
 
-def test_the_long_table_of_votes(job: Callable[..., Job], tmp_path: Path) -> None:
-    one = job(labels={"votes": 2})
-    one.prepare()
-    one.sample()
+def test_the_long_table_of_votes(job: Jobs, tmp_path: Path) -> None:
+    one = job(labels={"votes": 2}).drawn()
     rows = [(task, name, label, "", "said") for task, label in one.answers(1) for name in "ab"]
     one.estimate("--labels", one.deliver(rows, "1.csv", "task,annotator,label,skipped,comment"))
     out = tmp_path / "long.csv"
     assert call("export", one.workspace, "--to", out).status == 0
-    with out.open(newline="") as file:
-        written = list(csv.DictReader(file))
+    written = csv_rows(out)
     assert [(row["task"], row["annotator"], row["label"]) for row in written] == [
         row[:3] for row in rows
     ]
     assert {row["kind"] for row in written} == {"sample"}
-    other = job(labels={"votes": 2})
-    assert other.prepare().status == 0
     parquet = tmp_path / "long.parquet"
     assert call("export", one.workspace, "--to", parquet).status == 0
     again = one.estimate("--labels", parquet).json
@@ -233,11 +212,9 @@ def test_the_long_table_of_votes(job: Callable[..., Job], tmp_path: Path) -> Non
     assert call("export", one.workspace, "--to", tmp_path / "x.txt").status == 2
 
 
-def test_no_vote_is_a_formula(job: Callable[..., Job], tmp_path: Path) -> None:
+def test_no_vote_is_a_formula(job: Jobs, tmp_path: Path) -> None:
     """What annotators typed is text to a spreadsheet, and comes back as they typed it."""
-    one = job(labels={"votes": 4})
-    one.prepare()
-    one.sample()
+    one = job(labels={"votes": 4}).drawn()
     copy = tmp_path / "copy"
     shutil.copytree(one.workspace, copy)
     names = ("=1+1", "@anna", "'", "-5")
@@ -245,8 +222,7 @@ def test_no_vote_is_a_formula(job: Callable[..., Job], tmp_path: Path) -> None:
     one.estimate("--labels", one.deliver(rows, "1.csv", "task,annotator,label,comment"))
     out = tmp_path / "long.csv"
     assert call("export", one.workspace, "--to", out).status == 0
-    with out.open(newline="") as file:
-        written = list(csv.DictReader(file))
+    written = csv_rows(out)
     assert {row["annotator"] for row in written} == {"'=1+1", "'@anna", "''", "-5"}
     assert {row["comment"] for row in written} == {"'+cmd|x"}
     call("estimate", copy, "--labels", out)

@@ -63,8 +63,7 @@ def test_the_first_round_is_that_of_memory(
 
 
 def test_nothing_of_them_is_for_annotators(job: Any) -> None:
-    one = job(labelled_pool(), **keys("random"))
-    assert one.prepare().status == 0
+    one = job(labelled_pool(), **keys("random")).prepared()
     status = call("status", one.workspace, "--json").json
     assert (status["rounds"], status["labels"], status["open"]) == (1, 150, 0)
     assert not list((one.workspace / "rounds").rglob("batch.csv"))
@@ -92,8 +91,9 @@ def test_killed_between_the_round_and_its_labels(job: Any, monkeypatch: Any) -> 
 
 def test_a_correction_and_more_rows_of_the_reserve(job: Any) -> None:
     """A label at hand is corrected as any other; a top-up adds no row that has one."""
-    one = job(labelled_pool(), strata={"leaves": 2}, budget=300, round_size=90, **keys("random"))
-    one.prepare()
+    one = job(
+        labelled_pool(), strata={"leaves": 2}, budget=300, round_size=90, **keys("random")
+    ).prepared()
     snapshot = Snapshot.at(one.workspace)
     wrong = [[snapshot.tasks[0], 1 - int(snapshot.labels[0])]]
     assert one.estimate("--replace", one.deliver(wrong, "mended.csv")).json["labels"] == 150
@@ -111,11 +111,10 @@ def test_a_correction_and_more_rows_of_the_reserve(job: Any) -> None:
 def test_rows_drawn_by_the_design_of_another_workspace(job: Any) -> None:
     """Their chances are those of its rounds."""
     pool = labelled_pool()
-    old = job(pool, budget=100, round_size=50)
-    old.prepare()
+    old = job(pool, budget=100, round_size=50).prepared()
     for number in (1, 2):
         old.sample()
-        old.estimate("--labels", old.deliver(old.answers(number)))
+        old.answer(number)
     snapshot = Snapshot.at(old.workspace)
     given = {id: pool.truth[int(id)] for id in snapshot.ids}
     place = pool.table.column_names.index("human")
@@ -123,8 +122,7 @@ def test_rows_drawn_by_the_design_of_another_workspace(job: Any) -> None:
     table = pool.table.set_column(place, "human", [human])
     design = old.workspace / "rounds" / "0002" / "design.json"
     labels = {"column": "human", "drawn": {"design": str(design)}}
-    new = job(type(pool)(table, pool.truth), labels=labels)
-    assert new.prepare().status == 0
+    new = job(type(pool)(table, pool.truth), labels=labels).prepared()
     history, weights = snapshot.history, snapshot.analysis.sampler.weigh
     inclusion = 1 / (weights(snapshot.pool.table, history).weight * snapshot.pool.table.rows)
     stored = Evaluation.open(new.workspace)
@@ -138,22 +136,17 @@ def test_rows_drawn_by_the_design_of_another_workspace(job: Any) -> None:
 def test_rows_that_another_design_did_not_draw(job: Any) -> None:
     """They are refused, and so is a file that is no design of a round."""
     pool = labelled_pool()
-    old = job(pool, budget=100, round_size=50)
-    old.prepare()
-    old.sample()
+    old = job(pool, budget=100, round_size=50).drawn()
     design = old.workspace / "rounds" / "0001" / "design.json"
     labels = {"column": "human", "drawn": {"design": str(design)}}
     other = job(pool, labels=labels)
-    refused = other.prepare()
-    assert refused.status == 1
-    assert "has a label and was not drawn by it" in refused.err
+    assert "has a label and was not drawn by it" in other.prepare().refused
     wrong = job(pool, labels={"column": "human", "drawn": {"design": "design.json"}})
     assert "is no design of a round" in wrong.prepare().err
 
 
 def test_the_design_says_that_people_picked(job: Any) -> None:
-    one = job(labelled_pool("picked"), **keys("picked"))
-    one.prepare()
+    one = job(labelled_pool("picked"), **keys("picked")).prepared()
     design = json.loads((one.workspace / "rounds" / "0001" / "design.json").read_text())
     assert design["origin"] == "people"
     assert not np.any(design["cell_probability"])

@@ -194,9 +194,10 @@ def test_predictions_and_answers_that_are_no_labels(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
     spec = write_job(tmp_path, tagged, budget=20)
     pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
-    told = call("prepare", spec)
-    assert told.status == 1
-    assert "pool.parquet: column 'tags', row 7: 'tga 3' is none of the 12 labels" in told.err
+    assert (
+        "pool.parquet: column 'tags', row 7: 'tga 3' is none of the 12 labels"
+        in call("prepare", spec).refused
+    )
     evaluation = in_memory(tagged)
     ids = evaluation.sample(10)
     with pytest.raises(InputError, match=r"label 'tga 3' of id .* is not one of the sets of 12"):

@@ -16,7 +16,7 @@ from tests.jobs import Job, Pool, files_below, make_pool, make_rich_pool, strict
 
 @pytest.mark.slow
 def test_other_measures_later(drawn_by_ais: Job) -> None:
-    drawn_by_ais.estimate("--labels", drawn_by_ais.deliver(drawn_by_ais.answers(1)))
+    drawn_by_ais.answer(1)
     (beta,) = drawn_by_ais.estimate("--measure", "f_beta").json["measures"]
     (f1,) = drawn_by_ais.estimate("--measure", "f1").json["measures"]
     assert beta == f1, "with its defaults"
@@ -31,16 +31,16 @@ def test_other_measures_later(drawn_by_ais: Job) -> None:
     assert len(curve) == 1 + 3 * 1024
     assert curve[0]["value"] is not None
     before = files_below(drawn_by_ais.workspace)
-    wrong = drawn_by_ais.estimate("--measure", "no_such_module_at_all:x")
-    assert wrong.status == 1
-    assert "no_such_module_at_all:x: No module" in wrong.err
+    assert (
+        "no_such_module_at_all:x: No module"
+        in drawn_by_ais.estimate("--measure", "no_such_module_at_all:x").refused
+    )
     assert files_below(drawn_by_ais.workspace) == before
 
 
 def test_other_measures_from_draws_that_support_them_all(job: Any) -> None:
     one = job(make_rich_pool(), sampler={"name": "ais", "delta": 0.3}, round_size=100,
-              pool={"score": "s0.score", "prediction": "s0.prediction"})  # fmt: skip
-    one.prepare()
+              pool={"score": "s0.score", "prediction": "s0.prediction"}).prepared()  # fmt: skip
     labelled(one)
     names = ["mcc", "specificity", "npv", "brier", "prevalence", "balanced_accuracy"]
     told = one.estimate("--measure", *names).json["measures"]
@@ -54,12 +54,11 @@ def test_a_curve_later_needs_scores_whose_range_is_known(job: Any) -> None:
     table = make_pool().table
     p = 1 / (1 + np.exp(-table["score"].to_numpy()))
     rows = Pool(table.append_column("p", pa.array(p)), make_pool().truth)
-    one = job(rows, pool={"probability": "p"})
-    one.prepare()
+    one = job(rows, pool={"probability": "p"}).prepared()
     labelled(one)
-    result = one.estimate("--measure", "pr_curve")
-    assert result.status == 1
-    assert "the range of the scores is not known here" in result.err
+    assert (
+        "the range of the scores is not known here" in one.estimate("--measure", "pr_curve").refused
+    )
 
 
 OWN_MEASURE = """
@@ -92,8 +91,7 @@ def test_measure_of_the_users_own_beside_the_spec(job: Any, tmp_path: Path) -> N
     measure = [{"name": f"{module}:Cost", "miss": 5}, "f1"]
     one = job(make_pool(), measure=measure, round_size=100, budget=500)
     (one.directory / f"{module}.py").write_text(OWN_MEASURE)
-    assert one.prepare().status == 0
-    one.sample()
+    one.drawn()
     path = one.deliver(one.answers(1))
     command = [sys.executable, "-m", "evalsampling", "estimate", str(one.workspace), "--json"]
     elsewhere = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}

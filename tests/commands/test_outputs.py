@@ -1,7 +1,6 @@
 """Files that commands write for users: only their own are replaced, and no input ever."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 
 from evalsampling import Evaluation, InputError
 from evalsampling.cli.listing import COMMANDS as LISTED
-from tests.jobs import Job, call, files_below
+from tests.jobs import Job, Jobs, call, files_below
 
 FILES = ("products.csv", "products.html", "products.json", "p.parquet", "e.yaml", "v.json")
 
@@ -27,11 +26,9 @@ ATTACKS: dict[str, tuple[str, ...]] = {
 
 
 @pytest.fixture
-def labelled(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> Job:
-    one = job(round_size=100)
-    one.prepare()
-    one.sample()
-    one.estimate("--labels", one.deliver(one.answers(1)))
+def labelled(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> Job:
+    one = job(round_size=100).drawn()
+    one.answer(1)
     monkeypatch.chdir(one.directory)
     return one
 
@@ -68,9 +65,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], set[str]]] = {
 REFUSED = ("init again", "init over the pool", "init over the spec", "push", "pull")
 
 
-def test_no_command_touches_a_file_beside_the_workspace(
-    labelled: Job,
-) -> None:
+def test_no_command_touches_a_file_beside_the_workspace(labelled: Job) -> None:
     one = labelled
     truth = one.deliver([(str(i), str(t)) for i, t in one.pool.truth.items()], "t.csv", "id,label")
     [pool] = (one.directory / "pool").glob("*.parquet")

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from evalsampling.commands.export import table_of_votes
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import deliver, votes
 from tests.formats import FORMATS
-from tests.jobs import Job, Pool, call
+from tests.jobs import Job, Jobs, Pool, call
 from tests.labels.deliveries import FORMATS as DELIVERIES
 from tests.labels.deliveries import written
 from tests.pairs import IDS, flat_of, pair_pool
@@ -24,10 +23,8 @@ from tests.pairs import IDS, flat_of, pair_pool
 @pytest.fixture(
     params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["texts", "numbers"]
 )
-def pairs(job: Callable[..., Job], request: pytest.FixtureRequest) -> Job:
-    one = job(pair_pool(numbers=request.param), files=3, pool={"id": IDS})
-    assert one.prepare().status == 0
-    assert one.sample().status == 0
+def pairs(job: Jobs, request: pytest.FixtureRequest) -> Job:
+    one = job(pair_pool(numbers=request.param), files=3, pool={"id": IDS}).drawn()
     return one
 
 
@@ -42,7 +39,7 @@ SUFFIXES = [
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_pool_with_the_pasted_id_is_the_same(job: Callable[..., Job], suffix: str) -> None:
+def test_a_pool_with_the_pasted_id_is_the_same(job: Jobs, suffix: str) -> None:
     pool, done = pair_pool(), []
     for rows, id in ((pool, IDS), (flat_of(pool), "id")):
         one = job(rows, 2, pool={"id": id})
@@ -50,10 +47,9 @@ def test_a_pool_with_the_pasted_id_is_the_same(job: Callable[..., Job], suffix: 
         if suffix != "parquet":
             spec["pool"]["path"] = str(rows.write_as(suffix, one.directory / suffix, 2))
         one.spec.write_text(yaml.safe_dump(spec))
-        assert one.prepare().status == 0
-        assert one.sample().status == 0
+        one.drawn()
         if suffix == "parquet":
-            one.estimate("--labels", one.deliver(one.answers(1)))
+            one.answer(1)
         estimated = one.estimate().json if suffix == "parquet" else {"measures": []}
         cells = pq.read_table(one.workspace / "cells.parquet")
         done.append(([id for _, id in one.asked(1)], estimated["measures"], cells))
@@ -79,7 +75,7 @@ def test_labels_come_by_the_columns(pairs: Job, name: str) -> None:
     by_columns = pairs.estimate("--labels", path)
     assert by_columns.json["labels"] == len(rows), by_columns.err
     assert by_columns.json["rejects"] == 0
-    again = pairs.estimate("--labels", pairs.deliver(pairs.answers(1)))
+    again = pairs.answer(1)
     assert again.json["measures"] == by_columns.json["measures"], "the same labels by task"
 
 
@@ -98,9 +94,7 @@ def test_rejects_name_the_columns(pairs: Job) -> None:
     rows = [("", "zz", "q", "1"), ("", first[0], "", "1"), (task, "zz", "q", "1")]
     path = pairs.deliver(rows, header="task,unique_id_l,unique_id_r,label")
     assert pairs.estimate("--labels", path).json["rejects"] == 3
-    (listed,) = (pairs.workspace / "labels").glob("*.rejects.csv")
-    with listed.open(encoding="utf-8-sig") as file:
-        lines = list(csv.DictReader(file))
+    lines = pairs.rejects()
     assert [*lines[0]] == ["file", "line", "task", *IDS, "label", "reason"]
     assert [(line[IDS[0]], line[IDS[1]]) for line in lines] == [("zz", "q"), ("", ""), ("zz", "q")]
     reasons = [line["reason"] for line in lines]
@@ -116,14 +110,12 @@ def test_rows_that_lack_columns_of_the_id_say_which(pairs: Job, suffix: str) -> 
     path = pairs.directory / f"short.{suffix}"
     path.write_bytes(written(f"short.{suffix}", rows, ["task", *IDS, "label"]))
     assert pairs.estimate("--labels", path).json["rejects"] == 3
-    (listed,) = (pairs.workspace / "labels").glob("*.rejects.csv")
-    with listed.open(encoding="utf-8-sig") as file:
-        reasons = [line["reason"] for line in csv.DictReader(file)]
+    reasons = [line["reason"] for line in pairs.rejects()]
     missing = ["unique_id_l", "unique_id_r", "unique_id_l and unique_id_r"]
     assert reasons == [f"neither task nor {names} is given" for names in missing]
 
 
-def test_a_program_that_reads_numbers_is_noticed(job: Callable[..., Job]) -> None:
+def test_a_program_that_reads_numbers_is_noticed(job: Jobs) -> None:
     pool = pair_pool(400)
     names = [f"{i:03d}" for i in range(400)]
     table = pool.table.set_column(1, IDS[1], pa.array(names))
@@ -131,9 +123,9 @@ def test_a_program_that_reads_numbers_is_noticed(job: Callable[..., Job]) -> Non
         json.dumps([*pair], separators=(",", ":"))
         for pair in zip(table[IDS[0]].to_pylist(), names, strict=True)
     ]
-    one = job(Pool(table, dict(zip(ids, pool.truth.values(), strict=True))), pool={"id": IDS})
-    one.prepare()
-    one.sample()
+    one = job(
+        Pool(table, dict(zip(ids, pool.truth.values(), strict=True))), pool={"id": IDS}
+    ).drawn()
     left, right, label = next(row for row in by_pair(one, 1) if row[1].startswith("0"))
     result = one.estimate(
         "--labels", one.deliver([(left, int(right), label)], header="unique_id_l,unique_id_r,label")
@@ -158,10 +150,8 @@ def test_a_cut_file_is_noticed_in_either_column(pairs: Job, last: str) -> None:
 
 
 @pytest.mark.slow
-def test_votes_are_listed_by_the_columns_and_come_back(job: Callable[..., Job]) -> None:
-    one = job(pair_pool(), pool={"id": IDS}, labels={"votes": 2, "repeats": 5})
-    one.prepare()
-    one.sample()
+def test_votes_are_listed_by_the_columns_and_come_back(job: Jobs) -> None:
+    one = job(pair_pool(), pool={"id": IDS}, labels={"votes": 2, "repeats": 5}).drawn()
     one.estimate("--labels", deliver(one, votes(one, 1, "ab"), "votes.csv"))
     table = table_of_votes(Snapshot.at(one.workspace))
     assert table.column_names[:4] == ["task", *IDS, "kind"]
@@ -181,7 +171,7 @@ def test_votes_are_listed_by_the_columns_and_come_back(job: Callable[..., Job]) 
     assert one.estimate("--labels", path).json["rejects"] == 0
 
 
-def test_gold_rows_are_named_by_the_columns(job: Callable[..., Job]) -> None:
+def test_gold_rows_are_named_by_the_columns(job: Jobs) -> None:
     rows = [{"unique_id_l": "a1", "unique_id_r": "b9", "name": "x", "label": 1}]
     rows.append({"unique_id_l": "", "unique_id_r": "b9", "name": "y", "label": 0})
     one = job(pair_pool(), pool={"id": IDS})
@@ -189,8 +179,7 @@ def test_gold_rows_are_named_by_the_columns(job: Callable[..., Job]) -> None:
     spec = yaml.safe_load(one.spec.read_text())
     spec["labels"] = {"gold": {"path": "gold.jsonl", "rows": 2}}
     one.spec.write_text(yaml.safe_dump(spec))
-    one.prepare()
-    assert one.sample().status == 0
+    one.drawn()
     controls = pq.read_table(one.round_directory(1) / "controls.parquet")
     assert sorted(controls["id"].to_pylist()) == ['["a1","b9"]', "gold 1"]
 
@@ -212,14 +201,13 @@ def test_truth_is_named_by_the_columns(pairs: Job, suffix: str) -> None:
     else:
         pq.write_table(truth, path)
     options = ("--budgets", "50", "--repeats", "2", "--sampler", "passive")
-    simulated = call("simulate", pairs.spec, "--truth", path, *options, "--json")
-    assert simulated.status == 0, simulated.err
+    assert call("simulate", pairs.spec, "--truth", path, *options, "--json").done
     pq.write_table(truth.slice(1), pairs.directory / "short.parquet")
     short = call("simulate", pairs.spec, "--truth", pairs.directory / "short.parquet", *options)
     assert "has no label in" in short.err
 
 
-def test_a_pair_that_is_there_twice_names_both_places(job: Callable[..., Job]) -> None:
+def test_a_pair_that_is_there_twice_names_both_places(job: Jobs) -> None:
     pool = pair_pool(300)
     table = pa.concat_tables([pool.table, pool.table.slice(7, 1)])
     one = job(Pool(table, pool.truth), pool={"id": IDS})
@@ -240,7 +228,7 @@ def test_a_pair_that_is_there_twice_names_both_places(job: Callable[..., Job]) -
         (["unique_id_l", "nope"], "column 'nope' is missing; there are: unique_id_l"),
     ],
 )
-def test_wrong_lists_are_refused(job: Callable[..., Job], id: list[Any], words: str) -> None:
+def test_wrong_lists_are_refused(job: Jobs, id: list[Any], words: str) -> None:
     one = job(pair_pool(100), pool={"id": id})
     failed = call("prepare", one.spec, "--in-process")
     assert failed.status in (1, 2)
@@ -264,14 +252,12 @@ def test_wrong_lists_are_refused(job: Callable[..., Job], id: list[Any], words: 
         ),
     ],
 )
-def test_what_annotators_cannot_be_shown(
-    job: Callable[..., Job], keys: dict[str, Any], words: str
-) -> None:
+def test_what_annotators_cannot_be_shown(job: Jobs, keys: dict[str, Any], words: str) -> None:
     failed = call("prepare", "--check", job(pair_pool(100), **keys).spec)
     assert words in failed.err + failed.out
 
 
-def test_a_null_names_column_and_row(job: Callable[..., Job]) -> None:
+def test_a_null_names_column_and_row(job: Jobs) -> None:
     pool = pair_pool(100)
     right = pool.table[IDS[1]].to_pylist()
     right[17] = None
@@ -280,12 +266,10 @@ def test_a_null_names_column_and_row(job: Callable[..., Job]) -> None:
     assert "part-0.parquet: column 'unique_id_r', row 17: null" in failed.err
 
 
-def test_a_list_of_one_is_that_column(job: Callable[..., Job]) -> None:
+def test_a_list_of_one_is_that_column(job: Jobs) -> None:
     asked = []
     for id in ("id", ["id"]):
-        one = job(pool={"id": id})
-        one.prepare()
-        one.sample()
+        one = job(pool={"id": id}).drawn()
         asked.append([id for _, id in one.asked(1)])
         assert (
             json.loads((one.workspace / "evaluation.json").read_text())["spec"]["pool"]["id"]
@@ -294,10 +278,10 @@ def test_a_list_of_one_is_that_column(job: Callable[..., Job]) -> None:
     assert asked[0] == asked[1]
 
 
-def test_splink_names_a_pair_in_either_order(job: Callable[..., Job]) -> None:
-    one = job(pair_pool(), pool={"id": IDS, "payload": [*IDS, "name"]}, sink={"format": "splink"})
-    one.prepare()
-    one.sample()
+def test_splink_names_a_pair_in_either_order(job: Jobs) -> None:
+    one = job(
+        pair_pool(), pool={"id": IDS, "payload": [*IDS, "name"]}, sink={"format": "splink"}
+    ).drawn()
     head = (one.round_directory(1) / "clerical-labels.csv").read_text().splitlines()[0]
     assert head.startswith("unique_id_l,unique_id_r,task,clerical_match_score")
     rows = [(b, a, label) if a > "a2" else (a, b, label) for a, b, label in by_pair(one, 1)]
@@ -337,11 +321,11 @@ def test_labels_come_in_either_order(pairs: Job) -> None:
     taken = pairs.estimate("--labels", path)
     assert taken.json["labels"] == len(rows), taken.err
     assert taken.json["rejects"] == 0
-    by_task = pairs.estimate("--labels", pairs.deliver(pairs.answers(1)))
+    by_task = pairs.answer(1)
     assert by_task.json["measures"] == taken.json["measures"], "the same labels by task"
 
 
-def test_pairs_in_both_orders_are_told(job: Callable[..., Job]) -> None:
+def test_pairs_in_both_orders_are_told(job: Jobs) -> None:
     """By `check` and by `prepare`, which asks for nothing else; no word where there are none."""
     pool = pair_pool(600)
     again = pool.table.slice(0, 90)

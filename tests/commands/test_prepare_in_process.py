@@ -1,11 +1,10 @@
 """`prepare --in-process`: pools that have changed since, and options that need Beam."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from tests.jobs import Job, call, files_below, make_pool
+from tests.jobs import Jobs, call, files_below, make_pool
 
 
 @pytest.mark.parametrize("how", [["--in-process"], ["--runner", "DirectRunner"]])
@@ -20,9 +19,7 @@ def test_a_pool_that_has_changed_is_not_taken_for_the_one_prepared(job: Any, how
     make_pool(rows=300).write(one.directory / "other")
     other = next((one.directory / "other").iterdir()).read_bytes()
     (folder / "part-2.parquet").write_bytes(other)
-    came = one.prepare(*how)
-    assert came.status == 1
-    assert "part-2.parquet: was not in the pool when" in came.err
+    assert "part-2.parquet: was not in the pool when" in one.prepare(*how).refused
     (folder / "part-2.parquet").unlink()
     (folder / "part-1.parquet").write_bytes(other)
     changed = one.prepare(*how)
@@ -41,13 +38,14 @@ def test_a_pool_that_has_changed_is_not_taken_for_the_one_prepared(job: Any, how
 @pytest.mark.parametrize("option", ["--check-ids", "--top-up", "--runner=FnApiRunner"])
 def test_what_needs_beam_is_refused(job: Any, option: str) -> None:
     one = job()
-    told = one.prepare("--in-process", option)
-    assert told.status == 2
-    assert "--in-process takes no --check-ids, --top-up or options of Beam" in told.err
+    assert (
+        "--in-process takes no --check-ids, --top-up or options of Beam"
+        in one.prepare("--in-process", option).misused
+    )
     assert not one.workspace.exists()
 
 
-def test_ids_are_checked_when_a_pool_is_prepared_or_not_at_all(job: Callable[..., Job]) -> None:
+def test_ids_are_checked_when_a_pool_is_prepared_or_not_at_all(job: Jobs) -> None:
     one = job()
     told = one.prepare().json
     before = files_below(one.workspace)

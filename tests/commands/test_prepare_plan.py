@@ -26,7 +26,7 @@ from tests.pairs import IDS, nested_pool, pair_pool
 from tests.reference import assert_same, reference
 
 MORE = "engine", ENGINES
-SOME = ("slices", "pooled signatures", "kd with its own tree", "hierarchy of columns", "systems",
+SOME = ("systems", "slices", "pooled signatures", "kd with its own tree", "hierarchy of columns",
         "weights and costs")  # fmt: skip
 """Cases of which all engines make what shares make of all; and Beam of all in
 `tests/pipelines/test_prepare.py`."""

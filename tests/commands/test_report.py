@@ -22,8 +22,10 @@ from tests.faults.operations import CHANGES, Killed, faults
 from tests.jobs import (
     LABEL_SET,
     Job,
+    Jobs,
     Result,
     call,
+    csv_rows,
     files_below,
     make_label_set_pool,
     make_pool,
@@ -56,8 +58,7 @@ def answered(job: Job, rounds: int, header: str = "task,label", who: tuple[str, 
         answers = [
             (*one, *name) for one in job.answers(number) for name in ([(n,) for n in who] or [()])
         ]
-        given = job.estimate("--labels", job.deliver(answers, f"{number}.csv", header))
-        assert given.status == 0, given.err
+        assert job.estimate("--labels", job.deliver(answers, f"{number}.csv", header)).done
     return job
 
 
@@ -78,7 +79,7 @@ def check(job: Job, *options: Any) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_two_classes_and_rounds(job: Callable[..., Job]) -> None:
+def test_two_classes_and_rounds(job: Jobs) -> None:
     one = answered(job(measure=["f1", "precision"]), 2)
     before = files_below(one.workspace)
     page, twin = check(one, "--title", "Pairs <of> 2026")
@@ -91,13 +92,13 @@ def test_two_classes_and_rounds(job: Callable[..., Job]) -> None:
     assert sum(band["rows"] for band in bands) == 2000
 
 
-def test_before_any_label(job: Callable[..., Job]) -> None:
+def test_before_any_label(job: Jobs) -> None:
     page, twin = check(answered(job(), 0))
     assert "Nothing is known yet" in page
     assert twin["rounds"] == []
 
 
-def test_systems_slices_and_curves(job: Callable[..., Job]) -> None:
+def test_systems_slices_and_curves(job: Jobs) -> None:
     systems = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"} for n in (0, 1)}
     curve = {"name": "pr_curve", "system": "s0", "thresholds": [-4, -2, 0, 1, 2]}
     one = job(
@@ -116,7 +117,7 @@ def test_systems_slices_and_curves(job: Callable[..., Job]) -> None:
 
 
 @pytest.mark.slow
-def test_labels_of_which_a_row_may_have_several(job: Callable[..., Job]) -> None:
+def test_labels_of_which_a_row_may_have_several(job: Jobs) -> None:
     """Rates are those of labels, not of sets: a row counts for each label that it has."""
     pool = make_label_set_pool(300)
     one = job(pool, labels={"multilabel": [*LABEL_SET]}, sampler="poisson", round_size=60,
@@ -132,7 +133,7 @@ def test_labels_of_which_a_row_may_have_several(job: Callable[..., Job]) -> None
     assert "F1 for toxic" in page
 
 
-def test_comparisons_of_many_systems(job: Callable[..., Job]) -> None:
+def test_comparisons_of_many_systems(job: Jobs) -> None:
     systems = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"}
                for n in range(3)}  # fmt: skip
     one = job(make_rich_pool(600, systems=3), pool={"systems": systems}, measure="accuracy",
@@ -145,7 +146,7 @@ def test_comparisons_of_many_systems(job: Callable[..., Job]) -> None:
         assert f"Accuracy of {told['system']} against {told['against']}" in text
 
 
-def test_roc_curves_have_thresholds_by_cost(job: Callable[..., Job]) -> None:
+def test_roc_curves_have_thresholds_by_cost(job: Jobs) -> None:
     """What errors cost is reckoned with the share of positives that `estimate` tells."""
     one = job(measure=[{"name": "roc_curve", "thresholds": [-1, 0, 1, 2]}, "prevalence"],
               sampler={"name": "ais", "delta": 0.3}, round_size=60)  # fmt: skip
@@ -166,7 +167,7 @@ def test_roc_curves_have_thresholds_by_cost(job: Callable[..., Job]) -> None:
     assert "Cheapest thresholds, by the ROC curve" in page
 
 
-def test_pictures_of_notebooks_are_those_of_the_page(job: Callable[..., Job]) -> None:
+def test_pictures_of_notebooks_are_those_of_the_page(job: Jobs) -> None:
     one = answered(job(measure=["f1", "precision"]), 2)
     page, _ = check(one)
     evaluation = Evaluation.open(one.workspace)
@@ -178,19 +179,18 @@ def test_pictures_of_notebooks_are_those_of_the_page(job: Callable[..., Job]) ->
     assert evaluation.scores.kind == "order"
 
 
-def test_numbers_of_the_spreadsheet_are_no_formulas(job: Callable[..., Job]) -> None:
+def test_numbers_of_the_spreadsheet_are_no_formulas(job: Jobs) -> None:
     systems = {name: {"score": f"s{n}.score", "prediction": f"s{n}.prediction"}
                for n, name in enumerate(("=1+1", "-b"))}  # fmt: skip
     one = answered(job(make_rich_pool(400), pool={"systems": systems}, measure="f1"), 1)
     done, page = report(one)
     assert done.status == 0, done.err
-    with page.with_suffix(".csv").open(encoding="utf-8-sig", newline="") as file:
-        lines = list(csv.DictReader(file))
+    lines = csv_rows(page.with_suffix(".csv"))
     assert {line["system"] for line in lines} == {"'=1+1", "'-b"}
     assert all(float(line["value"]) <= 1 for line in lines)
 
 
-def test_several_classes(job: Callable[..., Job]) -> None:
+def test_several_classes(job: Jobs) -> None:
     columns = {"score": "s0.score", "prediction": "s0.prediction",
                "probability": {str(n): f"s0.p{n}" for n in range(3)}}  # fmt: skip
     one = job(make_rich_pool(500, systems=1, classes=3), pool=columns, round_size=50,
@@ -208,12 +208,12 @@ def test_a_stochastic_oracle(asked: Job) -> None:
     assert "90 answers out of a pool" in page
 
 
-def test_every_row_labelled(job: Callable[..., Job]) -> None:
+def test_every_row_labelled(job: Jobs) -> None:
     page, _ = check(answered(job(make_pool(40), round_size=40, measure="accuracy"), 1))
     assert "every row that it depends on has a label" in page
 
 
-def test_annotators_by_name_or_by_number(job: Callable[..., Job]) -> None:
+def test_annotators_by_name_or_by_number(job: Jobs) -> None:
     one = answered(job(labels={"votes": 2}), 1, "task,label,annotator", ("Ann", "Ben"))
     page, twin = check(one)
     assert "Ann" in page
@@ -223,22 +223,17 @@ def test_annotators_by_name_or_by_number(job: Callable[..., Job]) -> None:
     ]
     page, twin = check(one, "--anonymous")
     assert "Ann<" not in page
-    assert [told["annotator"] for told in twin["annotators"]] == [
-        "annotator 1",
-        "annotator 2",
-    ]
+    assert [told["annotator"] for told in twin["annotators"]] == ["annotator 1", "annotator 2"]
 
 
-def test_answers_that_name_nobody_are_nobodys_in_an_anonymous_report(
-    job: Callable[..., Job],
-) -> None:
+def test_answers_that_name_nobody_are_nobodys_in_an_anonymous_report(job: Jobs) -> None:
     one = answered(job(), 1)
     _, twin = check(one, "--anonymous")
     assert [told["annotator"] for told in twin["annotators"]] == [None]
     assert "annotator 1" not in report(one, "--anonymous")[1].read_text()
 
 
-def test_the_same_state_has_the_same_page(job: Callable[..., Job]) -> None:
+def test_the_same_state_has_the_same_page(job: Jobs) -> None:
     one = answered(job(), 1)
     pages = [report(one)[1].read_bytes() for _ in range(2)]
     assert pages[0] == pages[1]
@@ -262,9 +257,10 @@ def test_no_file_of_the_workspace_is_replaced(drawn: Job, monkeypatch: pytest.Mo
     before = files_below(drawn.workspace)
     monkeypatch.chdir(drawn.workspace)
     for to in (drawn.workspace / "evaluation.html", "evaluation.html", "jobs/../jobs/prepare.html"):
-        told = call("report", drawn.workspace, "--to", to)
-        assert told.status == 1
-        assert "is in the workspace; write it beside it" in told.err
+        assert (
+            "is in the workspace; write it beside it"
+            in call("report", drawn.workspace, "--to", to).refused
+        )
     assert files_below(drawn.workspace) == before
 
 
@@ -292,19 +288,17 @@ def test_words_on_the_command_line(drawn: Job) -> None:
 
 
 @pytest.mark.stores
-def test_from_and_to_a_bucket(job: Callable[..., Job], bucket: Any) -> None:
-    one = job(make_pool(300), workspace=f"gs://{bucket.name}/run")
-    assert one.prepare().status == 0
+def test_from_and_to_a_bucket(job: Jobs, bucket: Any) -> None:
+    job(make_pool(300), workspace=f"gs://{bucket.name}/run").prepared()
     to = f"gs://{bucket.name}/reports/report.html"
-    done = call("report", f"gs://{bucket.name}/run", "--to", to, "--json")
-    assert done.status == 0, done.err
+    assert call("report", f"gs://{bucket.name}/run", "--to", to, "--json").done
     names = {blob.name for blob in bucket.list_blobs(prefix="reports/")}
     assert names == {f"reports/report.{end}" for end in ("html", "json", "csv")}
 
 
 @pytest.mark.parametrize("full", fast(1, [".json", ".csv", ".html"]))
 def test_where_one_file_has_no_room_all_stay(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, full: str
+    job: Jobs, monkeypatch: pytest.MonkeyPatch, full: str
 ) -> None:
     one = answered(job(), 1)
     assert report(one, "--title", "old")[0].status == 0
@@ -330,13 +324,13 @@ def contents(page: Path) -> list[bytes | None]:
 
 
 @pytest.mark.slow
-def test_a_page_is_there_only_beside_its_own_numbers(job: Callable[..., Job]) -> None:
+def test_a_page_is_there_only_beside_its_own_numbers(job: Jobs) -> None:
     """Killed at any of its changes; the next one makes all three."""
     one = answered(job(), 1)
     _, page = report(one)
     old = contents(page)
     one.sample()
-    one.estimate("--labels", one.deliver(one.answers(2), "2.csv"))
+    one.answer(2, "2.csv")
     with faults(CHANGES, None) as counted:
         report(one)
     new, without = contents(page), 0
@@ -357,7 +351,7 @@ def test_a_page_is_there_only_beside_its_own_numbers(job: Callable[..., Job]) ->
 
 @pytest.mark.parametrize("end", fast(1, [".html", ".json", ".csv"]))
 def test_where_a_file_may_not_be_replaced_a_page_is_that_of_its_numbers(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, end: str
+    job: Jobs, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     """In a folder where others may write, but not touch what is not theirs."""
     one = answered(job(), 1)
@@ -386,7 +380,7 @@ def test_where_a_file_may_not_be_replaced_a_page_is_that_of_its_numbers(
 @pytest.mark.stores
 @pytest.mark.parametrize("after", range(4))
 def test_a_page_in_a_bucket_is_there_only_beside_its_own_numbers(
-    job: Callable[..., Job], bucket: Any, monkeypatch: pytest.MonkeyPatch, after: int
+    job: Jobs, bucket: Any, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     one = answered(job(), 1)
     to = f"gs://{bucket.name}/report.html"

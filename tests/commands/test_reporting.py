@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,17 @@ import pytest
 
 from evalsampling import Evaluation
 from evalsampling.receivers import openlineage
-from tests.jobs import Job, call, files_below
+from tests.jobs import Job, Jobs, call, files_below
 from tests.receivers.runs import lines_of
 
 NEEDED = {"recall": 0.2, "f1": 0.2}
 
 
 @pytest.fixture
-def labelled(job: Callable[..., Job]) -> Job:
+def labelled(job: Jobs) -> Job:
     """A workspace with a round and its labels; their file may be taken again."""
-    one = job(measure=["f1", "recall", "precision"], round_size=100)
-    one.prepare()
-    one.sample()
-    one.estimate("--labels", one.deliver(one.answers(1)))
+    one = job(measure=["f1", "recall", "precision"], round_size=100).drawn()
+    one.answer(1)
     return one
 
 
@@ -46,16 +43,15 @@ def test_exit_codes(labelled: Job) -> None:
 
 
 def test_without_gates_nothing_is_said_of_them(labelled: Job) -> None:
-    result = labelled.estimate()
-    assert result.status == 0
+    result = labelled.estimate().done
     assert not {"gates", "reports"} & {*result.json}
 
 
-def test_gates_of_a_spec_are_asked_without_an_option(job: Callable[..., Job]) -> None:
-    one = job(measure=["f1", "recall"], round_size=100, gates={"at_least": {"recall": 0.999}})
-    one.prepare()
-    one.sample()
-    first = one.estimate("--labels", one.deliver(one.answers(1)))
+def test_gates_of_a_spec_are_asked_without_an_option(job: Jobs) -> None:
+    one = job(
+        measure=["f1", "recall"], round_size=100, gates={"at_least": {"recall": 0.999}}
+    ).drawn()
+    first = one.answer(1)
     assert first.status in (10, 11)
     assert first.json["labels"] == 100, "labels are taken whatever gates say"
     [gate] = first.json["gates"]["gates"]
@@ -75,9 +71,10 @@ def test_gates_of_a_spec_are_asked_without_an_option(job: Callable[..., Job]) ->
 def test_gates_of_a_workspace_stay(labelled: Job) -> None:
     content = labelled.spec.read_text()
     labelled.spec.write_text(f"{content}gates: {{at_least: {{recall: 0.5}}}}\n")
-    result = labelled.prepare()
-    assert result.status == 1
-    assert "prepared with other gates, which stay; options of `evalsampling estimate`" in result.err
+    assert (
+        "prepared with other gates, which stay; options of `evalsampling estimate`"
+        in labelled.prepare().refused
+    )
     labelled.spec.write_text(content)
     assert labelled.prepare().status == 0
 
@@ -105,16 +102,16 @@ def test_what_cannot_be_is_said_before_labels_are_taken(
 
 def test_nothing_is_written_into_the_workspace(labelled: Job) -> None:
     for place in (labelled.workspace, labelled.workspace / "a.csv", f"{labelled.workspace}/new/b"):
-        result = labelled.estimate("--report-to", f"table:{place}")
-        assert result.status == 1
-        assert f"--report-to: {place}: is in the workspace" in result.err
+        assert (
+            f"--report-to: {place}: is in the workspace"
+            in labelled.estimate("--report-to", f"table:{place}").refused
+        )
 
 
 def test_receivers_get_what_is_printed(labelled: Job, tmp_path: Path) -> None:
     events, folder = tmp_path / "events.jsonl", tmp_path / "tables"
     line = ["--at-least", "recall=0.2", "--report-to", f"table:{folder}", f"openlineage:{events}"]
-    result = labelled.estimate(*line)
-    assert result.status == 0
+    result = labelled.estimate(*line).done
     assert "reports" not in result.json
     assert f"reported to {events}" in result.err
     [file] = folder.iterdir()
@@ -169,9 +166,7 @@ def test_as_a_job_of_beam(labelled: Job, tmp_path: Path) -> None:
     assert labelled.estimate("--at-least", "f1=0.97", "--runner", "DirectRunner").status == 11
 
 
-def test_a_gate_of_a_slice_without_rows_is_refused_once_the_pool_was_read(
-    job: Callable[..., Job],
-) -> None:
+def test_a_gate_of_a_slice_without_rows_is_refused_once_the_pool_was_read(job: Jobs) -> None:
     good, bad = (f"f1 where prediction={value}" for value in (1, 7))
     one = job(measure="f1", pool={"slices": ["prediction"]}, gates={"at_least": {bad: 0.5}})
     before = files_below(one.directory)
@@ -186,16 +181,15 @@ def test_a_gate_of_a_slice_without_rows_is_refused_once_the_pool_was_read(
     assert one.prepare().status == 0
 
 
-def test_a_gate_of_no_slice_column_is_refused_before_the_pool_is_read(
-    job: Callable[..., Job],
-) -> None:
+def test_a_gate_of_no_slice_column_is_refused_before_the_pool_is_read(job: Jobs) -> None:
     one = job(measure="f1", gates={"at_least": {"f1 where city=Bern": 0.5}})
     for path in (one.directory / "pool").iterdir():
         path.unlink()
     for command in ("prepare", "plan"):
-        result = call(command, one.spec)
-        assert result.status == 1
-        assert "gates.at_least: no estimate 'f1 where city=Bern'; there are: 'f1'" in result.err
+        assert (
+            "gates.at_least: no estimate 'f1 where city=Bern'; there are: 'f1'"
+            in call(command, one.spec).refused
+        )
 
 
 def test_numbers_are_printed_before_they_are_sent(

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,11 @@ import pytest
 from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.labels.sinks import write_tasks
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job, call, files_below, make_pool
+from tests.jobs import Job, Jobs, call, csv_rows, files_below, make_pool
 
 
 def test_batch_is_blind_and_shuffled(drawn: Job) -> None:
-    with (drawn.round_directory(1) / "batch.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(drawn.round_directory(1) / "batch.csv")
     assert list(rows[0]) == ["task", "name", "label"]
     assert all(row["label"] == "" for row in rows)
     tasks = [row["task"] for row in rows]
@@ -44,8 +42,7 @@ def test_batch_is_blind_and_shuffled(drawn: Job) -> None:
 def test_batch_formats_hold_the_same(job: Any) -> None:
     seen = []
     for format in ("csv", "jsonl", "parquet"):
-        one = job(sink={"format": format})
-        one.prepare()
+        one = job(sink={"format": format}).prepared()
         path = Path(one.sample().json["batch"])
         if format == "csv":
             with path.open() as file:
@@ -118,26 +115,24 @@ def test_next_gives_up_the_open_rows_and_their_labels_still_count(drawn: Job) ->
 
 
 def test_budget_is_spent_to_the_row(job: Any) -> None:
-    one = job(budget=50)
-    one.prepare()
+    one = job(budget=50).prepared()
     sizes = []
     for number in range(1, 5):
         sampled = one.sample().json
         sizes.append((sampled["rows"], sampled["reason"]))
         if sampled["rows"]:
-            result = one.estimate("--labels", one.deliver(one.answers(number))).json
+            result = one.answer(number).json
     assert sizes == [(20, None), (20, None), (10, None), (0, "budget")]
     assert result["done"]
 
 
 def test_pool_smaller_than_the_budget_is_exhausted(job: Any) -> None:
-    one = job(make_pool(rows=60), budget=500, sampler="passive", strata={"leaves": 4})
-    one.prepare()
+    one = job(make_pool(rows=60), budget=500, sampler="passive", strata={"leaves": 4}).prepared()
     for number in range(1, 20):
         sampled = one.sample().json
         if not sampled["rows"]:
             break
-        result = one.estimate("--labels", one.deliver(one.answers(number))).json
+        result = one.answer(number).json
     assert sampled["reason"] == "exhausted"
     assert result["labels"] == 60
     assert result["done"]
@@ -149,13 +144,13 @@ def test_a_model_that_returns_no_probabilities_draws_nothing(job: Any) -> None:
     (one.directory / "flawed_model.py").write_text(
         "def model(cells, labels):\n    return cells.prior + labels.sum()\n"
     )
-    assert one.prepare().status == 0
-    assert one.sample().status == 0
-    one.estimate("--labels", one.deliver(one.answers(1)))
+    one.drawn()
+    one.answer(1)
     before = files_below(one.workspace)
-    refused = one.sample()
-    assert refused.status == 1
-    assert "sampler.model: the model must return probabilities from 0 to 1, got " in refused.err
+    assert (
+        "sampler.model: the model must return probabilities from 0 to 1, got "
+        in one.sample().refused
+    )
     assert files_below(one.workspace) == before
     sys.modules["flawed_model"].model = lambda cells, labels: cells.prior
     assert one.sample().status == 0
@@ -172,14 +167,13 @@ def test_rows_that_cannot_add_to_the_measure_are_left_alone(
     The calibrated design spreads a part of each round evenly, until then.
     """
     keys = {"sampler": sampler, "measure": "precision", "strata": {"leaves": 4}}
-    one = job(make_pool(rows=600), budget=500, **keys)
-    one.prepare()
+    one = job(make_pool(rows=600), budget=500, **keys).prepared()
     predicted = sum(one.pool.table["prediction"].to_pylist())
     for number in range(1, 20):
         sampled = one.sample().json
         if not sampled["rows"]:
             break
-        one.estimate("--labels", one.deliver(one.answers(number)))
+        one.answer(number)
     assert sampled["reason"] == "exhausted"
     assert call("status", one.workspace, "--json").json["labels"] - predicted <= others
     result = one.estimate().json
@@ -193,30 +187,28 @@ def test_rows_that_cannot_add_to_the_measure_are_left_alone(
 
 
 def test_fixed_draws_may_meet_no_new_row(job: Any) -> None:
-    one = job(sampler={"name": "passive", "draws": 3}, strata={"leaves": 2})
-    one.prepare()
+    one = job(sampler={"name": "passive", "draws": 3}, strata={"leaves": 2}).prepared()
     for number in range(1, 4):
         sampled = one.sample().json
         assert sampled["rows"] <= 3
         draws = pq.read_table(one.round_directory(number) / "draws.parquet")
         assert len(draws) == 3
-        one.estimate("--labels", one.deliver(one.answers(number)))
+        one.answer(number)
 
 
 @pytest.mark.slow
 def test_growing_rounds(job: Any) -> None:
-    one = job(round_size={"first": 10, "growth": 1.5}, budget=70)
-    one.prepare()
+    one = job(round_size={"first": 10, "growth": 1.5}, budget=70).prepared()
     sizes = []
     for number in range(1, 5):
         sizes.append(one.sample().json["rows"])
-        one.estimate("--labels", one.deliver(one.answers(number)))
+        one.answer(number)
     assert sizes == [10, 15, 22, 23], "22 is 22.5 cut, 23 what is left of the budget"
     assert one.sample().json["reason"] == "budget"
 
 
 def test_sample_killed_before_the_round_is_whole(drawn: Job, monkeypatch: Any) -> None:
-    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    drawn.answer(1)
     before = files_below(drawn.workspace)
 
     class Killed(BaseException):
@@ -234,7 +226,7 @@ def test_sample_killed_before_the_round_is_whole(drawn: Job, monkeypatch: Any) -
 
 
 def test_two_commands_drawing_the_same_round(drawn: Job, monkeypatch: Any) -> None:
-    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    drawn.answer(1)
     rival = shutil.copytree(drawn.workspace, drawn.directory / "rival")
     call("sample", rival)
     theirs = rival / "rounds" / "0002"
@@ -245,16 +237,14 @@ def test_two_commands_drawing_the_same_round(drawn: Job, monkeypatch: Any) -> No
         return write(*arguments)
 
     monkeypatch.setattr("evalsampling.commands.new_round.write_tasks", lose)
-    result = drawn.sample()
-    assert result.status == 1
-    assert "another command made this round" in result.err
+    assert "another command made this round" in drawn.sample().refused
     assert files_below(drawn.round_directory(2)) == files_below(theirs)
     monkeypatch.undo()
     assert drawn.sample().json["round"] == 2
 
 
 def test_sampling_at_once_gives_one_round(drawn: Job) -> None:
-    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    drawn.answer(1)
     command = [sys.executable, "-m", "evalsampling", "sample", str(drawn.workspace), "--json"]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
     printed = [process.communicate()[0] for process in running]
@@ -265,11 +255,11 @@ def test_sampling_at_once_gives_one_round(drawn: Job) -> None:
 
 @pytest.mark.parametrize("closing", [["sample", "--next"], ["estimate", "--close"]])
 def test_closing_a_round_says_which_rows_it_leaves_half_answered(
-    job: Callable[..., Job], closing: list[str]
+    job: Jobs, closing: list[str]
 ) -> None:
-    one = job(make_pool(200), budget=60, round_size=5, labels={"votes": 2}, strata={"leaves": 3})
-    one.prepare()
-    one.sample()
+    one = job(
+        make_pool(200), budget=60, round_size=5, labels={"votes": 2}, strata={"leaves": 3}
+    ).drawn()
     rows = [(task, "ann", label) for task, label in one.answers(1)[:3]]
     one.estimate("--labels", one.deliver(rows, header="task,annotator,label"))
     command, flag = closing
@@ -284,9 +274,7 @@ def test_closing_a_round_says_which_rows_it_leaves_half_answered(
 
 def test_reserve_that_is_gone(drawn: Job) -> None:
     shutil.rmtree(drawn.workspace / "reserve")
-    result = drawn.sample("--next")
-    assert result.status == 1
-    assert "reserve: cannot be read" in result.err
+    assert "reserve: cannot be read" in drawn.sample("--next").refused
 
 
 def test_others_may_read_the_batch(drawn: Job) -> None:
@@ -338,13 +326,9 @@ def test_a_round_that_somebody_has_seen_is_not_given_again(
     assert (drawn.round_directory(1) / "closed.json").exists()
 
 
-def test_a_request_that_broke_off_is_finished(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_request_that_broke_off_is_finished(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     """After its round was drawn, before the one before was closed; others draw meanwhile."""
-    one = job()
-    one.prepare()
-    one.sample()
+    one = job().drawn()
     options = SampleOptions(str(one.workspace), 7, next=True)
 
     def die(*_: object) -> None:
@@ -373,10 +357,9 @@ def test_no_round_once_the_difference_is_significant(job: Any) -> None:
         sampler="compare",
         stop={"significance": 0.9},
         round_size=20,
-    )
-    one.prepare()
+    ).prepared()
     assert one.sample().json["rows"] == 20
-    result = one.estimate("--labels", one.deliver(one.answers(1))).json
+    result = one.answer(1).json
     (told,) = result["measures"]
     assert (told["measure"], told["system"], told["against"]) == ("accuracy", "new", "old")
     enough = told["significance"]["anytime_p_value"] <= 0.9

@@ -2,7 +2,6 @@
 
 import random
 import shutil
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from evalsampling.labels.tally import State
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import doubtful, repeated
-from tests.jobs import Job, call, make_pool, make_rich_pool
+from tests.jobs import Job, Jobs, call, make_pool, make_rich_pool
 from tests.labels.deliveries import written
 from tests.slow import slowly
 
@@ -71,8 +70,7 @@ def test_stochastic_rounds_start_from_the_files_alone(job: Any, sampler: str) ->
         sampler=sampler,
         round_size=40,
         pool={"score": "s0.score", "prediction": "s0.prediction"},
-    )
-    one.prepare()
+    ).prepared()
     memory = Snapshot.at(one.workspace).analysis
     for number in range(1, 4):
         assert one.sample().json["rows"] == 40
@@ -105,7 +103,7 @@ FORMATS = {
 
 
 @pytest.fixture
-def voted(job: Callable[..., Job]) -> Job:
+def voted(job: Jobs) -> Job:
     """A job whose draws are to have a vote by an annotator for each format of files."""
     one = job(
         make_pool(text_ids=True),
@@ -115,8 +113,7 @@ def voted(job: Callable[..., Job]) -> Job:
         sampler={"name": "importance", "delta": 0.3},
         round_size=60,
         budget=100,
-    )
-    assert one.prepare().status == 0
+    ).prepared()
     assert one.sample().json["rows"] == 60
     return one
 
@@ -169,5 +166,5 @@ def test_tasks_count_once_all_their_votes_are_there(voted: Job) -> None:
     assert missing["bounds"]
     assert voted.sample("--adjudicate").json["reason"] == "no-disputes"
     assert Snapshot.at(voted.workspace).states.count(State.DECIDED) == 10
-    unnamed = voted.estimate("--labels", voted.deliver(voted.answers(1), "unnamed.csv"))
+    unnamed = voted.answer(1, "unnamed.csv")
     assert unnamed.json["rejects"] == 60

@@ -45,16 +45,14 @@ def test_a_table_is_evaluated_like_a_file(
     assert said == expected
     workspace = tmp_path / "run"
     assert call("status", "--verify", workspace).status == 0
-    again = call("prepare", spec, "--in-process")
-    assert again.status == 0, again.err
+    assert call("prepare", spec, "--in-process").done
     status = call("status", workspace, "--json").json["prepared"]["selection"]
     assert status["where"] == WHERE
     assert ("version" in status) == (kind in ("delta", "iceberg"))
     assert f"where: {WHERE}" in call("status", workspace).out
     manifest = json.loads((workspace / "jobs" / "prepare.json").read_text())
     assert manifest["input"]["pool"]["where"] == WHERE
-    report = call("report", workspace, "--to", tmp_path / "report.html")
-    assert report.status == 0, report.err
+    assert call("report", workspace, "--to", tmp_path / "report.html").done
     assert "where of the pool" in (tmp_path / "report.html").read_text()
 
 
@@ -151,8 +149,7 @@ def test_more_rows_of_a_table(table: pa.Table, tmp_path: Path) -> None:
     _appended(tmp_path / "pool", table)
     assert call("sample", tmp_path / "run").status == 0
     held = sum(map(len, reserve_of(tmp_path / "run").values()))
-    topped = call("prepare", spec, "--top-up", "60", "--runner=FnApiRunner", "--json")
-    assert topped.status == 0, topped.err
+    topped = call("prepare", spec, "--top-up", "60", "--runner=FnApiRunner", "--json").done
     assert topped.json["reserve_rows"] > held
     added = pa.concat_tables(
         [pq.read_table(path) for path in (tmp_path / "run").rglob("*.parquet")
@@ -211,8 +208,7 @@ def test_simulations_on_a_table(table: pa.Table, tmp_path: Path) -> None:
     ):
         spec = spec_of(tmp_path / folder, pool)
         options = ("--truth", tmp_path / "truth.parquet", "--repeats", "2", "--json")
-        simulated = call("simulate", spec, *options, "--sampler", "passive")
-        assert simulated.status == 0, simulated.err
+        simulated = call("simulate", spec, *options, "--sampler", "passive").done
         results = simulated.json["results"]
         said.append((simulated.json["truth"], [result["rmse"] for result in results]))
     assert said[0] == said[1]

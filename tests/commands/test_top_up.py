@@ -35,9 +35,7 @@ def test_top_up(job: Any, scored: bool) -> None:
     reserve.mkdir()
     pq.write_table(kept, reserve / "part-00000.parquet")
     before = files_below(one.workspace)
-    short = one.sample()
-    assert short.status == 1
-    assert "--top-up 90`" in short.err
+    assert "--top-up 90`" in one.sample().refused
     assert files_below(one.workspace) == before
 
     assert one.prepare("--top-up").json["reserve_rows"] > len(kept)
@@ -49,15 +47,13 @@ def test_top_up(job: Any, scored: bool) -> None:
     assert topped.select(columns) == expected.select(columns)
     assert counts.max() == 200
     assert one.sample().json["rows"] == 90
-    again = one.prepare("--top-up")
-    assert again.status == 0
+    assert one.prepare("--top-up").done
 
 
 @pytest.mark.slow
 def test_rows_that_two_top_ups_hold_count_once(job: Any) -> None:
     """Poisson rounds go by the numbers of all rows of the reserve, in the order of their cell."""
-    one = job(budget=1000, strata={"leaves": 2}, sampler="poisson", round_size=90)
-    assert one.prepare().status == 0
+    one = job(budget=1000, strata={"leaves": 2}, sampler="poisson", round_size=90).prepared()
     reserve = one.workspace / "reserve"
     for path in reserve.iterdir():
         part = pq.read_table(path)
@@ -76,22 +72,17 @@ def test_rows_that_two_top_ups_hold_count_once(job: Any) -> None:
 
 
 def test_top_up_refuses_a_changed_pool(job: Any) -> None:
-    one = job(budget=100)
-    one.prepare()
+    one = job(budget=100).prepared()
     path = one.directory / "pool" / "part-0.parquet"
     table = pq.read_table(path)
     pq.write_table(pa.concat_tables([table, table.slice(0, 1)]), path)
-    result = one.prepare("--top-up")
-    assert result.status == 1
-    assert "part-0.parquet: the pool has changed" in result.err
+    assert "part-0.parquet: the pool has changed" in one.prepare("--top-up").refused
 
 
 @pytest.mark.parametrize("change", fast(1, ["scores", "ids"]))
 def test_top_up_refuses_a_pool_rewritten_at_the_same_size(job: Any, change: str) -> None:
     """Rows that moved to other cells, or ids to other rows, in files as long as before."""
-    one = job(budget=20, round_size=5, strata={"leaves": 2})
-    one.prepare()
-    one.sample()
+    one = job(budget=20, round_size=5, strata={"leaves": 2}).drawn()
     (path,) = (one.directory / "pool").iterdir()
     table = pq.read_table(path)
     order = np.random.default_rng(1).permutation(len(table))

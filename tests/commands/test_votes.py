@@ -1,9 +1,7 @@
 """Several votes a row: decisions, disputes, permutations, and what is told of annotators."""
 
-import csv
 import itertools
 import random
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -13,19 +11,18 @@ import pytest
 from evalsampling.labels.tally import State
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import deliver, majority, numbers, votes
-from tests.jobs import Job, call
+from tests.jobs import Job, Jobs, call, csv_rows
 
 
 @pytest.fixture
-def voted(job: Callable[..., Job]) -> Job:
+def voted(job: Jobs) -> Job:
     """A job with an open round of 60 rows that are to have three votes each."""
     one = job(
         labels={"votes": 3},
         round_size=60,
         measure=["precision", "recall", "accuracy"],
         sampler={"name": "ais", "delta": 0.2},
-    )
-    assert one.prepare().status == 0
+    ).prepared()
     assert one.sample().json["rows"] == 60
     return one
 
@@ -51,13 +48,11 @@ def test_one_vote_of_three_decides_nothing(voted: Job) -> None:
 
 
 @pytest.mark.slow
-def test_any_permutation_and_any_division_gives_the_same_numbers(job: Callable[..., Job]) -> None:
+def test_any_permutation_and_any_division_gives_the_same_numbers(job: Jobs) -> None:
     """Also where an annotator contradicts themselves, or answers again."""
     found = []
     for seed in range(4):
-        one = job(labels={"votes": 3}, round_size=30, measure=["precision", "recall"])
-        one.prepare()
-        one.sample()
+        one = job(labels={"votes": 3}, round_size=30, measure=["precision", "recall"]).drawn()
         batch = dict(zip(one.batch(1)["id"], one.batch(1)["task"], strict=True))
         draw = random.Random(7)
         rows: list[Any] = []
@@ -83,7 +78,7 @@ def test_any_permutation_and_any_division_gives_the_same_numbers(job: Callable[.
 
 
 def test_a_vote_that_names_nobody_is_rejected(voted: Job) -> None:
-    result = voted.estimate("--labels", voted.deliver(voted.answers(1)))
+    result = voted.answer(1)
     assert result.json["rejects"] == 60
     assert "no annotator is named, and a row is to have 3 votes" in result.err
 
@@ -130,8 +125,7 @@ def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:
     batch = voted.sample("--adjudicate").json
     assert (batch["rows"], batch["round"]) == (disputed, 1)
     assert voted.sample("--adjudicate").json == batch, "while it is open it is returned again"
-    with open(batch["batch"]) as file:
-        shown = list(csv.DictReader(file))
+    shown = csv_rows(batch["batch"])
     assert list(shown[0]) == ["task", "name", "label"]
     assert not {row["task"] for row in shown} & set(voted.batch(1)["task"])
     names = dict(zip(voted.batch(1)["payload.name"], voted.batch(1)["id"], strict=True))
@@ -148,11 +142,9 @@ def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:
 
 
 @pytest.fixture
-def disputed(job: Callable[..., Job]) -> Job:
+def disputed(job: Jobs) -> Job:
     """A job whose batches are Parquet, with rows that two annotators do not agree on."""
-    one = job(labels={"votes": 2}, sink={"format": "parquet"})
-    assert one.prepare().status == 0
-    assert one.sample().status == 0
+    one = job(labels={"votes": 2}, sink={"format": "parquet"}).drawn()
     rows = [(task, name, said, "", "") for task, _ in one.answers(1)
             for name, said in (("a", "0"), ("b", "1"))]  # fmt: skip
     assert one.estimate("--labels", deliver(one, rows, "all.csv")).json["open"] == 20
@@ -263,7 +255,7 @@ def test_late_labels_and_rows_that_were_given_up(voted: Job) -> None:
     assert (result["missing"]["closed"], result["missing"]["open"]) == (5, 60)
 
 
-def test_two_annotators_from_the_first_answer_to_the_decided_row(job: Callable[..., Job]) -> None:
+def test_two_annotators_from_the_first_answer_to_the_decided_row(job: Jobs) -> None:
     """What waits for a second answer is not called open, and disputes have their way out."""
     one = job(labels={"votes": 2}, round_size=20)
     assert "answers: 400 for the whole budget" in call("prepare", one.spec, "--in-process").out
@@ -293,10 +285,8 @@ def test_two_annotators_from_the_first_answer_to_the_decided_row(job: Callable[.
     assert "most answers of" not in told.out, "no row wants for anything"
 
 
-def test_one_person_settles_a_dispute_and_is_asked_so(job: Callable[..., Job]) -> None:
-    one = job(labels={"votes": 2}, round_size=10, sink={"format": "vendor"})
-    one.prepare()
-    one.sample()
+def test_one_person_settles_a_dispute_and_is_asked_so(job: Jobs) -> None:
+    one = job(labels={"votes": 2}, round_size=10, sink={"format": "vendor"}).drawn()
     assert "by 2 people" in (one.round_directory(1) / "instructions.txt").read_text()
     answers = one.answers(1)
     for who, flip in (("ann", 0), ("bob", 1)):

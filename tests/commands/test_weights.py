@@ -55,9 +55,8 @@ def weighted_values(pool: Pool, inside: np.ndarray | None = None) -> dict[str, f
 
 
 def all_labelled(one: Job) -> Any:
-    assert one.prepare().status == 0
-    assert one.sample().status == 0
-    return one.estimate("--labels", one.deliver(one.answers(1))).json
+    one.drawn()
+    return one.answer(1).json
 
 
 def values_of(told: Any, slice: str | None = None) -> dict[str, float]:
@@ -122,9 +121,7 @@ def test_what_is_no_weight_is_named(job: Any, bad: Any, words: str) -> None:
     views[241] = bad
     table = pool.table.drop_columns("views").append_column("views", pa.array(views))
     one = job(Pool(table, pool.truth), 2, **keys())
-    found = one.prepare()
-    assert found.status == 1
-    assert f"part-1.parquet: column 'views', {words}" in found.err
+    assert f"part-1.parquet: column 'views', {words}" in one.prepare().refused
     frame = {name: table[name].to_pylist() for name in table.column_names}
     with pytest.raises(InputError, match=words.replace("row 41", "row 241").split(":")[1]):
         Evaluation.from_frame(frame, weight="views")
@@ -152,9 +149,7 @@ def test_wrong_specs(job: Any, change: Any, words: str) -> None:
 
 def test_a_pool_whose_rows_all_count_nothing_is_empty(job: Any) -> None:
     one = job(counted_pool(scale=0.0), **keys())
-    found = one.prepare()
-    assert found.status == 1
-    assert "pool.weight: no row of" in found.err
+    assert "pool.weight: no row of" in one.prepare().refused
 
 
 @pytest.mark.slow
@@ -195,15 +190,13 @@ def test_simulations_and_plans_count_by_weight(job: Any) -> None:
     lines = [f"{id},{label}" for id, label in pool.truth.items()]
     truth.write_text("\n".join(["id,label", *lines]) + "\n")
     options = ("--sampler", "passive", "--repeats", 2, "--budgets", 50, "--json")
-    told = call("simulate", one.spec, "--truth", truth, *options)
-    assert told.status == 0, told.err
+    told = call("simulate", one.spec, "--truth", truth, *options).done
     assert {each["measure"] for each in told.json["results"]} == {"f1 by views", "f1 by rows"}
     true = json.loads(told.out)["truth"]
     expected = weighted_values(pool)
     for name in ("f1 by views", "f1 by rows"):
         assert any(value == pytest.approx(expected[name]) for value in _numbers(true))
-    planned = call("plan", one.spec, *options)
-    assert planned.status == 0, planned.err
+    assert call("plan", one.spec, *options).done
 
 
 def _numbers(tree: Any) -> list[float]:

@@ -1,19 +1,17 @@
 """Rounds that are taken back."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from evalsampling.commands.top_up import TopUp, short_cells
 from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.snapshot import Snapshot
-from tests.jobs import Job, call, files_below
+from tests.jobs import Job, Jobs, call, files_below
 
 
 @pytest.mark.slow
 def test_a_withdrawn_round_counts_as_never_drawn(drawn: Job) -> None:
-    drawn.estimate("--labels", drawn.deliver(drawn.answers(1), "1.csv"))
+    drawn.answer(1, "1.csv")
     before = drawn.estimate().json
     drawn.sample()
     ids, answers = drawn.batch(2)["id"], drawn.answers(2)
@@ -30,18 +28,17 @@ def test_a_withdrawn_round_counts_as_never_drawn(drawn: Job) -> None:
     assert (again["round"], again["rows"]) == (3, 20)
     assert set(drawn.batch(3)["id"]) == set(ids), "nobody gets another sample by withdrawing"
     assert not {*drawn.batch(3)["task"]} & {*drawn.batch(2)["task"]}
-    done = drawn.estimate("--labels", drawn.deliver(drawn.answers(3), "3.csv")).json
+    done = drawn.answer(3, "3.csv").json
     assert (done["labels"], done["open"], done["round"]) == (40, 0, 2)
     assert call("status", "--verify", drawn.workspace).status == 0
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("one_key")
-def test_the_numbers_are_those_without_it(job: Callable[..., Job]) -> None:
+def test_the_numbers_are_those_without_it(job: Jobs) -> None:
     results = []
     for withdrawn in (False, True):
-        one = job(measure=["f1", "accuracy"])
-        one.prepare()
+        one = job(measure=["f1", "accuracy"]).prepared()
         numbers = [1, 2, 3]
         for number in numbers:
             one.sample()
@@ -63,9 +60,7 @@ def test_what_cannot_be_withdrawn(drawn: Job) -> None:
     drawn.estimate("--labels", drawn.deliver(drawn.answers(1)[:1], "1.csv"))
     before = files_below(drawn.workspace)
     for number, words in ((1, "it has answers already"), (2, "there is no such round")):
-        result = drawn.sample("--withdraw", number)
-        assert result.status == 1
-        assert words in result.err
+        assert words in drawn.sample("--withdraw", number).refused
     assert files_below(drawn.workspace) == before
     drawn.sample("--next")
     drawn.sample("--next")
@@ -78,10 +73,8 @@ def test_what_cannot_be_withdrawn(drawn: Job) -> None:
     assert drawn.sample("--withdraw", 0).status == 2
 
 
-def test_the_next_round_is_of_one_size_for_all_commands(job: Callable[..., Job]) -> None:
-    one = job(round_size={"first": 10, "growth": 3})
-    one.prepare()
-    one.sample()
+def test_the_next_round_is_of_one_size_for_all_commands(job: Jobs) -> None:
+    one = job(round_size={"first": 10, "growth": 3}).drawn()
     one.sample("--withdraw", 1)
     snapshot = Snapshot.at(one.workspace)
     topped = TopUp.from_snapshot(snapshot, None, HERE)

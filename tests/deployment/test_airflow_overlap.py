@@ -6,14 +6,13 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.deployment.airflow_double import Dag, load
-from tests.jobs import Job, make_pool
+from tests.jobs import Job, Jobs, make_pool
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUND = ["prepare", "undecided", "sample", "wait_for_labels", "estimate"]
@@ -29,7 +28,7 @@ kill -9 $$
 
 
 @pytest.fixture
-def scheduled(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> Job:
+def scheduled(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> Job:
     """A job that a DAG is written for; its command says on stderr when it begins."""
     one = job(make_pool(), budget=20, round_size=20, measure="accuracy", sampler="passive")
     (one.directory / "in box").mkdir()

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.jobs import Job, call, make_pool
+from tests.jobs import Job, Jobs, call, make_pool
 
 DEPLOYMENT = Path(__file__).resolve().parents[2] / "deployment"
 SCRIPT = DEPLOYMENT / "cron/evaluate.py"
@@ -27,7 +27,7 @@ NAMES = ["-x.csv", "--labels 'a'.csv", 'b "$(id)" `id`.csv', "c\n;&|*?.csv", "é
 
 
 @pytest.fixture
-def scheduled(job: Callable[..., Job]) -> Job:
+def scheduled(job: Jobs) -> Job:
     # Half of the predictions are wrong, so that the first round has an interval.
     wrong = {"prediction": {"threshold": -2.0}}
     keys = {"measure": ["accuracy", "specificity"], "sampler": "passive", "pool": wrong}

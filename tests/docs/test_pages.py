@@ -12,17 +12,14 @@ from typing import Any
 import pytest
 
 from tests.docs.examples import (
-    BLOCK,
     OF_THE_MACHINE,
     ROOT,
-    SAVE,
     WALK,
     blocks_of,
     json_examples,
     page_outputs,
     pair,
     python_outputs,
-    shell_outputs,
     with_values,
 )
 
@@ -50,59 +47,19 @@ def test_front_page_prints_what_it_shows(tmp_path: Path) -> None:
     assert printed == shown
 
 
+EXAMPLES = {
+    "poisson": 2, "rankings": 2, "slices": 2, "adastrat": 1, "costs": 1, "extending": 1,
+    "active_risk": 8, "comparisons": 13, "regression": 8,
+}  # fmt: skip
+"""Pages by themselves, each with how many examples it has."""
+
+
 @pytest.mark.slow
-def test_page_of_poisson_prints_what_it_shows(tmp_path: Path) -> None:
-    pairs = python_outputs(blocks_of("docs/poisson.md"), tmp_path)
-    assert len(pairs) == 2
+@pytest.mark.parametrize("page", EXAMPLES)
+def test_page_prints_what_it_shows(page: str, tmp_path: Path) -> None:
+    pairs = page_outputs(f"docs/{page}.md", tmp_path)
+    assert len(pairs) == EXAMPLES[page]
     assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("page", "examples"), [("costs", 1), ("extending", 1)])
-def test_page_of_python_prints_what_it_shows(page: str, examples: int, tmp_path: Path) -> None:
-    text = (ROOT / f"docs/{page}.md").read_text("utf-8")
-    pairs = python_outputs([match.groupdict() for match in BLOCK.finditer(text)], tmp_path)
-    assert len(pairs) == examples
-    assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("page", "least"),
-    [("active_risk", 8), ("comparisons", 13), ("regression", 8)],
-)
-def test_page_with_pools_of_its_own_prints_what_it_shows(
-    page: str, least: int, tmp_path: Path
-) -> None:
-    text = (ROOT / f"docs/{page}.md").read_text("utf-8")
-    blocks = [match.groupdict() for match in BLOCK.finditer(text)]
-    for block in blocks:
-        if name := SAVE.search(block["prose"]):
-            (tmp_path / name[1]).write_text(block["text"], "utf-8")
-    pairs = shell_outputs(blocks, tmp_path)
-    assert len(pairs) >= least
-    assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
-
-
-@pytest.mark.slow
-def test_page_of_rankings_prints_what_it_shows(tmp_path: Path) -> None:
-    pairs = page_outputs("docs/rankings.md", tmp_path)
-    assert len(pairs) == 2
-    assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
-
-
-@pytest.mark.slow
-def test_page_of_slices_prints_what_it_shows(tmp_path: Path) -> None:
-    pairs = page_outputs("docs/slices.md", tmp_path)
-    assert len(pairs) == 2
-    assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
-
-
-@pytest.mark.slow
-def test_page_of_adastrat_prints_what_it_shows(tmp_path: Path) -> None:
-    text = (ROOT / "docs/adastrat.md").read_text("utf-8")
-    [(shown, printed)] = python_outputs([m.groupdict() for m in BLOCK.finditer(text)], tmp_path)
-    assert printed == shown
 
 
 @pytest.mark.slow

@@ -19,9 +19,7 @@ def arrays(**changes: Any) -> dict[str, Any]:
 
 
 def test_same_rows_as_a_workspace(job: Any) -> None:
-    one = job()
-    one.prepare()
-    one.sample()
+    one = job().drawn()
     evaluation = Evaluation.from_arrays(**arrays())
     assert sorted(evaluation.sample(20).tolist()) == sorted(one.batch(1)["id"])
 
@@ -178,8 +176,7 @@ def test_systems_and_slices_in_memory() -> None:
 def test_systems_in_memory_are_those_of_a_workspace(job: Any) -> None:
     arguments, _ = rich()
     keys = {k: arguments[k] for k in ("pool", "strata", "seed")}
-    one = job(make_rich_pool(rows=2000), budget=2000, **keys)
-    one.prepare()
+    one = job(make_rich_pool(rows=2000), budget=2000, **keys).prepared()
     one.sample("--size", 30)
     asked = [id for _, id in one.asked(1)]
     assert Evaluation.from_arrays(**arguments).sample(30).tolist() == asked
@@ -382,8 +379,7 @@ def test_measure_of_the_users_own_drives_the_sampling(tmp_path: Path, monkeypatc
 
 
 def test_rows_of_a_workspace_are_not_in_memory(job: Any) -> None:
-    one = job()
-    one.prepare()
+    one = job().prepared()
     with pytest.raises(InputError, match="not in memory: use its workspace"):
         Evaluation.open(one.workspace).items([1])
 

@@ -1,6 +1,6 @@
 """How well people agree with each other: closed forms, and pools of which it is known."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from evalsampling import Evaluation
 from evalsampling.evaluation.people import PeopleAgreement, people_agree
 from tests.commands.votes import deliver, votes
 from tests.golden.cases import SURE
-from tests.jobs import Job, call
+from tests.jobs import Jobs, call
 from tests.slow import fast
 
 Answers = Mapping[int, Mapping[str | None, int]]
@@ -124,10 +124,8 @@ def test_rows_are_weighted_by_the_design(sampler: Any) -> None:
     assert np.abs(np.mean(plain, axis=0) - true).min() > 0.03, "unweighted they are far off"
 
 
-def test_command_report_and_notebook_say_it(job: Callable[..., Job], tmp_path: Path) -> None:
-    one = job(labels={"votes": 2}, measure=["f1", "kappa"], round_size=60)
-    one.prepare()
-    one.sample()
+def test_command_report_and_notebook_say_it(job: Jobs, tmp_path: Path) -> None:
+    one = job(labels={"votes": 2}, measure=["f1", "kappa"], round_size=60).drawn()
     answers = deliver(one, votes(one, 1, "ab", wrong=0.1, skipped=0), "1.csv")
     people = one.estimate("--labels", answers).json["people"]
     assert (people["rows"], people["people"], people["weighted"]) == (60, 2, True)

@@ -1,7 +1,6 @@
 """Rows of a round picked from any rows, and answers joined to them, as a workspace does."""
 
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,16 @@ from evalsampling.stats.permanent import permanent_numbers
 from evalsampling.workspace.pool_facts import PoolFacts, drawn_rows
 from tests.counted_histories import same_counts
 from tests.drawn_by_row import cells_of, counts_in, delivered, picked, votes_of
-from tests.jobs import Job, make_rich_pool
+from tests.jobs import Job, Jobs, make_rich_pool
 
 Answer = dict[str, str]
 
 
-def two_rounds(job: Callable[..., Job], **keys: Any) -> Job:
+def two_rounds(job: Jobs, **keys: Any) -> Job:
     """A workspace with two rounds by Poisson sampling, the first of them labelled."""
     one = job(**{"sampler": "poisson", **keys})
     assert one.prepare().status == one.sample().status == 0
-    one.estimate("--labels", one.deliver(one.answers(1)))
+    one.answer(1)
     assert one.sample("--size", 40).status == 0
     return one
 

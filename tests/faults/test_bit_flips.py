@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,19 @@ from evalsampling.storage.local import LocalStore
 from evalsampling.workspace import deliveries, rounds
 from evalsampling.workspace.workspace import Workspace
 from tests.faults.contents import known
-from tests.jobs import Job, call, files_below, make_pool
+from tests.jobs import Job, Jobs, call, files_below, make_pool
 
 NEEDED = ("evaluation.json", "cells.parquet", "slices.parquet", "rounds/", "taken/", "labels/")
 """Files that an estimate is made of."""
 
 
 @pytest.fixture
-def tiny(job: Callable[..., Job]) -> Job:
+def tiny(job: Jobs) -> Job:
     """Two rounds, the first one answered."""
     one = job(make_pool(120), budget=20, round_size=10, strata={"leaves": 3})
     for status in (one.prepare(), one.sample()):
         assert status.status == 0, status.err
-    assert one.estimate("--labels", one.deliver(one.answers(1))).status == 0
+    assert one.answer(1).status == 0
     assert one.sample().status == 0
     return one
 
@@ -201,11 +201,11 @@ def test_verify_of_what_may_be_deleted(tiny: Job) -> None:
         verify(WorkspaceOptions(str(tiny.directory)))
 
 
-def test_verify_tells_what_is_missing_though_nothing_names_it(job: Callable[..., Job]) -> None:
+def test_verify_tells_what_is_missing_though_nothing_names_it(job: Jobs) -> None:
     """The last budget, and the marker of a batch of adjudication: the manifests of jobs say so."""
-    one = job(make_pool(120), budget=20, round_size=5, labels={"votes": 2}, strata={"leaves": 3})
-    one.prepare()
-    one.sample()
+    one = job(
+        make_pool(120), budget=20, round_size=5, labels={"votes": 2}, strata={"leaves": 3}
+    ).drawn()
     rows = [(task, who, who) for task, _ in one.answers(1) for who in "01"]
     given = one.deliver(rows, header="task,annotator,label")
     assert one.estimate("--labels", given).status == 0
@@ -235,11 +235,9 @@ def missing_after(one: Job, *names: str) -> tuple[str, ...]:
     return bad
 
 
-def test_verify_tells_of_rounds_that_were_closed(job: Callable[..., Job]) -> None:
+def test_verify_tells_of_rounds_that_were_closed(job: Jobs) -> None:
     """By `sample --next`, which the next round says, and by `estimate --close`."""
-    one = job(make_pool(120), budget=40, round_size=5, strata={"leaves": 3})
-    one.prepare()
-    one.sample()
+    one = job(make_pool(120), budget=40, round_size=5, strata={"leaves": 3}).drawn()
     assert one.sample("--next").status == 0
     assert one.estimate("--close").status == 0
     one.sample()
@@ -251,10 +249,8 @@ def test_verify_tells_of_rounds_that_were_closed(job: Callable[..., Job]) -> Non
     assert missing_after(one, "rounds/0003/closed.json") == ()
 
 
-def test_verify_tells_of_a_delivery_that_has_gone_as_a_whole(job: Callable[..., Job]) -> None:
-    one = job(make_pool(120), budget=40, round_size=5, strata={"leaves": 3})
-    one.prepare()
-    one.sample()
+def test_verify_tells_of_a_delivery_that_has_gone_as_a_whole(job: Jobs) -> None:
+    one = job(make_pool(120), budget=40, round_size=5, strata={"leaves": 3}).drawn()
     answers = one.answers(1)
     files = [one.deliver([row], f"{place}.csv") for place, row in enumerate(answers)]
     assert one.estimate("--labels", *files[:2]).status == 0
@@ -272,9 +268,10 @@ def test_verify_tells_of_a_delivery_that_has_gone_as_a_whole(job: Callable[..., 
 
 
 @pytest.mark.slow
-def test_verify_tells_of_a_part_of_a_top_up(job: Callable[..., Job]) -> None:
-    one = job(make_pool(600), budget=20, round_size=5, strata={"leaves": 2}, sampler="passive")
-    one.prepare()
+def test_verify_tells_of_a_part_of_a_top_up(job: Jobs) -> None:
+    one = job(
+        make_pool(600), budget=20, round_size=5, strata={"leaves": 2}, sampler="passive"
+    ).prepared()
     reserve = one.workspace / "reserve"
     before = {*reserve.iterdir()}
     assert one.prepare("--top-up", 100).status == 0
@@ -302,8 +299,7 @@ def test_verify_tells_whether_the_pool_is_what_was_prepared(tiny: Job) -> None:
     top_up = call("prepare", tiny.spec, "--top-up", 30)
     assert f"{path}: the pool has changed since it was prepared" in top_up.err
     path.unlink()
-    result = call("status", "--verify", tiny.workspace)
-    assert result.status == 0
+    result = call("status", "--verify", tiny.workspace).done
     assert f"1 files of the pool not compared; {path}: no such file" in result.out
     path.write_bytes(content)
     assert verify(options).ok

@@ -3,7 +3,6 @@
 On the runners: `tests/runners/test_portable.py`; PySpark: `tests/pipelines/test_spark_prepare.py`.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +34,13 @@ from tests.changing_pools import (
     shorter,
     small,
 )
-from tests.jobs import Job, call, files_below
+from tests.jobs import Jobs, call, files_below
 
 SEEN_BEFORE = {cut, gone, of_same_size_and_time}
 """Changes of a file that nobody has looked into yet: it is damaged or gone, or as good as any."""
 
 
-def check(job: Callable[..., Job], suffix: str, change: Change, moment: str, *by: str) -> None:
+def check(job: Jobs, suffix: str, change: Change, moment: str, *by: str) -> None:
     one, path = small(job, suffix)
     before = files_of(one)
     with changed(moment, lambda: change(path)):
@@ -52,11 +51,11 @@ def check(job: Callable[..., Job], suffix: str, change: Change, moment: str, *by
 
 
 @pytest.mark.parametrize("change", [added, of_same_size, of_same_size_and_time])
-def test_a_file_changes_between_the_passes(job: Callable[..., Job], change: Change) -> None:
+def test_a_file_changes_between_the_passes(job: Jobs, change: Change) -> None:
     check(job, "parquet", change, "between the passes", "--in-process")
 
 
-def test_what_is_misread_of_a_longer_file_is_not_told(job: Callable[..., Job]) -> None:
+def test_what_is_misread_of_a_longer_file_is_not_told(job: Jobs) -> None:
     """Places within the file that was there before are the middle of rows."""
     check(job, "csv", longer, "between the passes", "--in-process")
 
@@ -64,7 +63,7 @@ def test_what_is_misread_of_a_longer_file_is_not_told(job: Callable[..., Job]) -
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("change", CHANGES)
-def test_any_change_at_any_moment(job: Callable[..., Job], change: Change, moment: str) -> None:
+def test_any_change_at_any_moment(job: Jobs, change: Change, moment: str) -> None:
     if moment == "found" and change in SEEN_BEFORE:
         pytest.skip("it was read as one version, whichever")
     check(job, "parquet", change, moment, "--in-process")
@@ -73,22 +72,20 @@ def test_any_change_at_any_moment(job: Callable[..., Job], change: Change, momen
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_any_change_of_a_file_of_text(job: Callable[..., Job], change: Change, suffix: str) -> None:
+def test_any_change_of_a_file_of_text(job: Jobs, change: Change, suffix: str) -> None:
     check(job, suffix, change, "between the passes", "--in-process")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", [shorter, longer])
-def test_any_change_of_an_avro_file(job: Callable[..., Job], change: Change) -> None:
+def test_any_change_of_an_avro_file(job: Jobs, change: Change) -> None:
     check(job, "avro", change, "between the passes", "--in-process")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("change", [longer, of_same_size])
-def test_changes_at_any_moment_of_a_job_of_beam(
-    job: Callable[..., Job], change: Change, moment: str
-) -> None:
+def test_changes_at_any_moment_of_a_job_of_beam(job: Jobs, change: Change, moment: str) -> None:
     check(job, "parquet", change, moment)
 
 
@@ -103,7 +100,7 @@ def test_changes_at_any_moment_of_a_job_of_beam(
     ],
 )
 def test_nothing_is_added_to_the_reserve_of_a_pool_that_changes(
-    job: Callable[..., Job], change: Change, monkeypatch: pytest.MonkeyPatch
+    job: Jobs, change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A prepared pool that changes once the top-up has listed its items."""
     one, path = small(job)
@@ -136,9 +133,7 @@ def change_after(
     monkeypatch.setattr(module, first_pass, late)
 
 
-def test_nothing_is_planned_on_two_versions(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_planned_on_two_versions(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     one, path = small(job)
     change_after(monkeypatch, planning, path)
     result = call("plan", one.spec, "--repeats", 2)
@@ -146,9 +141,7 @@ def test_nothing_is_planned_on_two_versions(
     assert result.err == f"evalsampling plan: {path}: has changed while it was read\n"
 
 
-def test_nothing_is_simulated_on_two_versions(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_simulated_on_two_versions(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     one, path = small(job)
     truth = one.deliver([(id, label) for id, label in one.pool.truth.items()], "t.csv", "id,label")
     change_after(monkeypatch, simulating, path)
@@ -157,16 +150,14 @@ def test_nothing_is_simulated_on_two_versions(
     assert result.err == f"evalsampling simulate: {path}: has changed while it was read\n"
 
 
-def test_no_sample_is_of_two_versions(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_sample_is_of_two_versions(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     one, path = small(job, measure="accuracy", sampler="poisson")
     change_after(monkeypatch, poisson, path, "stratify")
     with pytest.raises(InputError, match=r"part-1\.parquet: has changed while it was read"):
         poisson.poisson_sample(EvaluationSpec.load(one.spec))
 
 
-def test_a_pool_that_is_left_alone_passes(job: Callable[..., Job]) -> None:
+def test_a_pool_that_is_left_alone_passes(job: Jobs) -> None:
     """Also if somebody reads it, or changes who may."""
     one, path = small(job)
     spec = EvaluationSpec.load(one.spec)
@@ -176,7 +167,7 @@ def test_a_pool_that_is_left_alone_passes(job: Callable[..., Job]) -> None:
     catalog.check_unchanged(spec.pool)
 
 
-def test_a_name_with_characters_of_patterns(job: Callable[..., Job]) -> None:
+def test_a_name_with_characters_of_patterns(job: Jobs) -> None:
     """Brackets in the name of a file, as browsers put them there, are no pattern."""
     one, path = small(job)
     path = path.rename(path.with_name("part[1].parquet"))
@@ -188,7 +179,7 @@ def test_a_name_with_characters_of_patterns(job: Callable[..., Job]) -> None:
     assert f"{path}: the pool's file has changed" in told.out
 
 
-def test_a_damaged_file_that_has_not_changed_is_told_as_it_is(job: Callable[..., Job]) -> None:
+def test_a_damaged_file_that_has_not_changed_is_told_as_it_is(job: Jobs) -> None:
     one, path = small(job, "csv")
     path.write_text(path.read_text() + "1,no number,0,x\n")
     result = one.prepare("--in-process")

@@ -3,14 +3,13 @@
 import contextlib
 import errno
 import os
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from evalsampling.storage.local import LocalStore
 from tests.faults.operations import Killed
-from tests.jobs import Job, call
+from tests.jobs import Jobs, call
 
 
 @contextlib.contextmanager
@@ -30,22 +29,21 @@ READERS = ["status", "status --verify"]
 
 @pytest.mark.parametrize("reader", READERS)
 def test_a_round_is_whole_when_it_counts(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, reader: str
+    job: Jobs, monkeypatch: pytest.MonkeyPatch, reader: str
 ) -> None:
-    one = job()
-    one.prepare()
+    one = job().prepared()
     with killed_when_it_counts(monkeypatch), pytest.raises(Killed):
         one.sample()
     assert list((one.workspace / ".unfinished").glob("*.json"))
     read = call(*reader.split(), one.workspace)
     assert (read.status, "killed" in read.out) == (0, False)
-    assert one.estimate("--labels", one.deliver(one.answers(1))).json["labels"] == 20
+    assert one.answer(1).json["labels"] == 20
     assert list((one.workspace / ".unfinished").iterdir()) == []
 
 
 @pytest.mark.parametrize("again", ["prepare", *READERS])
 def test_a_prepared_workspace_is_whole_when_it_counts(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, again: str
+    job: Jobs, monkeypatch: pytest.MonkeyPatch, again: str
 ) -> None:
     one = job()
     with killed_when_it_counts(monkeypatch), pytest.raises((Killed, RuntimeError)):
@@ -57,11 +55,10 @@ def test_a_prepared_workspace_is_whole_when_it_counts(
 
 
 def test_readers_of_a_workspace_that_nobody_may_write_to(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+    job: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a round whose command was killed before its end."""
-    one = job()
-    one.prepare()
+    one = job().prepared()
     with killed_when_it_counts(monkeypatch), pytest.raises(Killed):
         one.sample()
 

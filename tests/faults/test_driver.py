@@ -27,7 +27,7 @@ from evalsampling.workspace import deliveries, rounds
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import HEADER
 from tests.faults.operations import CHANGES, Killed, faults
-from tests.jobs import Job, call, make_pool
+from tests.jobs import Job, Jobs, call, make_pool
 
 FIRST = int(os.environ.get("DRIVER_SEED", "1"))
 SEQUENCES = int(os.environ.get("DRIVER_SEQUENCES", "20"))
@@ -100,8 +100,7 @@ class Driver:
     def run(self, *arguments: Any) -> Any:
         """Call a command, perhaps killed before, to its end; return what it prints."""
         self.killed(*arguments)
-        result = call(*arguments, "--json")
-        assert result.status == 0, result.err
+        result = call(*arguments, "--json").done
         return result.json
 
     def sample(self) -> None:
@@ -124,8 +123,7 @@ class Driver:
             line = line[:4]  # It was drawn: it is given again, unless nothing is to be labelled.
         if len(line) == 4 and not ids and len(Snapshot.at(self.one.workspace).rounds) == rounds:
             return
-        result = call(*line, "--json")
-        assert result.status == 0, result.err
+        result = call(*line, "--json").done
         assert (result.json["round"], result.json["rows"]) == (rounds, len(ids))
 
     def label(self) -> None:
@@ -233,8 +231,7 @@ class Driver:
         """Compare what is told at the end of a sequence."""
         found = verify(WorkspaceOptions(str(self.one.workspace)))
         assert found.bad == ()
-        told = call("estimate", self.one.workspace, "--json")
-        assert told.status == 0, told.err
+        told = call("estimate", self.one.workspace, "--json").done
         numbers = [(one.value, one.low, one.high) for one in self.memory.estimate(["accuracy"])]
         listed = [(one["value"], one["low"], one["high"]) for one in told.json["measures"]]
         assert listed == numbers
@@ -252,9 +249,7 @@ def same(one: History, other: History) -> None:
 
 
 @pytest.fixture
-def sequences(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
-) -> Callable[[Sequence[int]], int]:
+def sequences(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[int]], int]:
     """Run the sequences of some numbers; return how many operations they had."""
     # Nothing here loses power, and flushing takes most of the time of such small files.
     monkeypatch.setattr(os, "fsync", lambda _: None)

@@ -21,7 +21,7 @@ from evalsampling.storage import filesystems
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.faults.operations import CHANGES, REQUESTS, Killed, faults
-from tests.jobs import Job, call, files_below, make_pool
+from tests.jobs import Job, Jobs, call, files_below, make_pool
 from tests.meeting import contents, put_back, requests
 from tests.stores import move, prepare
 
@@ -68,7 +68,7 @@ def some(count: int, wanted: int) -> list[int]:
 
 
 @pytest.fixture
-def here(job: Callable[..., Job]) -> tuple[Job, Path]:
+def here(job: Jobs) -> tuple[Job, Path]:
     """A job with an open round, and an empty zone."""
     one = job(make_pool(40), strata={"leaves": 2}, budget=40)
     assert one.prepare("--in-process").status == 0
@@ -189,7 +189,7 @@ def test_a_file_is_taken_away_after_it_was_listed(
 
 
 @pytest.fixture
-def there(job: Callable[..., Job], bucket: storage.Bucket) -> str:
+def there(job: Jobs, bucket: storage.Bucket) -> str:
     """A workspace in a bucket, with an open round."""
     url = move(job(make_pool(40), strata={"leaves": 2}, budget=40), bucket)
     assert prepare(bucket, "--in-process").status == 0

@@ -15,7 +15,7 @@ import pytest
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from tests.faults.operations import CHANGES, WRITES, faults, full
-from tests.jobs import Job, call, files_below, make_pool
+from tests.jobs import Job, Jobs, call, files_below, make_pool
 from tests.slow import fast
 
 COMMANDS = ["sample", "estimate", "next"]
@@ -32,9 +32,8 @@ def commands(one: Job) -> dict[str, Sequence[Any]]:
 
 
 @pytest.fixture
-def prepared(job: Callable[..., Job]) -> Job:
-    one = job(make_pool(300), budget=20, round_size=5, strata={"leaves": 3})
-    assert one.prepare().status == 0
+def prepared(job: Jobs) -> Job:
+    one = job(make_pool(300), budget=20, round_size=5, strata={"leaves": 3}).prepared()
     return one
 
 
@@ -140,13 +139,13 @@ def prepare_check(one: Job, numbers: Callable[[int], Sequence[int]]) -> None:
 
 
 @pytest.mark.slow
-def test_prepare_full_from_some_write_on(job: Callable[..., Job]) -> None:
+def test_prepare_full_from_some_write_on(job: Jobs) -> None:
     one = job(make_pool(300), strata={"leaves": 3})
     prepare_check(one, lambda count: [1, count // 2, count - 3])
 
 
 @pytest.mark.slow
-def test_prepare_full_from_every_write_on(job: Callable[..., Job]) -> None:
+def test_prepare_full_from_every_write_on(job: Jobs) -> None:
     one = job(make_pool(300), strata={"leaves": 3})
     prepare_check(one, lambda count: range(1, count + 1))
 

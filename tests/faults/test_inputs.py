@@ -1,6 +1,5 @@
 """Specs and paths that attack: one line each, and nothing written where it should not be."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from evalsampling import EvaluationSpec, InputError
 from evalsampling.storage import replace_json
 from evalsampling.storage.filesystems import read_file
-from tests.jobs import Job
+from tests.jobs import Jobs
 
 
 @pytest.mark.parametrize(
@@ -26,7 +25,7 @@ def test_yaml_that_is_nested_deeply(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("letters", ["x\\0y", "\\ud800"])
 @pytest.mark.parametrize("key", ["pool.path", "workspace"])
-def test_letters_that_no_path_has(job: Callable[..., Job], key: str, letters: str) -> None:
+def test_letters_that_no_path_has(job: Jobs, key: str, letters: str) -> None:
     one = job()
     lines = one.spec.read_text().splitlines()
     name = key.rpartition(".")[2]

@@ -21,7 +21,7 @@ from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.faults.contents import known
 from tests.faults.operations import CHANGES, REQUESTS, Killed, faults
-from tests.jobs import Job, call, make_pool
+from tests.jobs import Jobs, call, make_pool
 from tests.stores import move
 
 COMMANDS = ["sample", "estimate", "next", "top-up"]
@@ -45,8 +45,7 @@ class Case:
 
     def run(self) -> Any:
         """Run the command to its end and return what it prints."""
-        result = call(*self.arguments, "--json")
-        assert result.status == 0, result.err
+        result = call(*self.arguments, "--json").done
         return result.json
 
     def count(self) -> int:
@@ -118,7 +117,7 @@ def some(count: int, wanted: int) -> list[int]:  # from the first to the last
 
 
 @pytest.fixture
-def local(job: Callable[..., Job], tmp_path: Path, one_key: None) -> Callable[[str], Case]:
+def local(job: Jobs, tmp_path: Path, one_key: None) -> Callable[[str], Case]:
     """Cases on this machine."""
     one = job(make_pool(300), budget=20, round_size=5, strata={"leaves": 3})
 
@@ -178,7 +177,7 @@ def test_killed_at_every_operation(local: Callable[[str], Case], command: str) -
 
 @pytest.fixture
 def remote(
-    job: Callable[..., Job], bucket: storage.Bucket, one_key: None, tmp_path: Path
+    job: Jobs, bucket: storage.Bucket, one_key: None, tmp_path: Path
 ) -> Callable[[str], Case]:
     """Cases in a bucket."""
     one = job(make_pool(300), budget=20, round_size=5, strata={"leaves": 3})

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from evalsampling.storage.local import LocalStore
 from tests.commands.votes import deliver
 from tests.faults.operations import Killed
-from tests.jobs import Job, Result, call, files_below, make_pool
+from tests.jobs import Job, Jobs, Result, call, files_below, make_pool
 from tests.slow import fast
 
 NOBODY = 65534
@@ -77,12 +77,12 @@ class Foreign:
 
 
 @pytest.fixture
-def foreign(job: Callable[..., Job]) -> Any:
+def foreign(job: Jobs) -> Any:
     if os.geteuid() == 0 and shutil.which("setpriv") is None:
         pytest.skip("root may do everything, and there is no setpriv to give that up")
-    one = job(make_pool(200), budget=60, round_size=5, strata={"leaves": 3}, labels={"votes": 2})
-    assert one.prepare().status == 0
-    assert one.sample().status == 0
+    one = job(
+        make_pool(200), budget=60, round_size=5, strata={"leaves": 3}, labels={"votes": 2}
+    ).drawn()
     rows = [(task, name, said, "", "") for task, _ in one.answers(1)
             for name, said in (("a", "0"), ("b", "1"))]  # fmt: skip
     assert one.estimate("--labels", deliver(one, rows, "1.csv")).status == 0
@@ -220,8 +220,7 @@ def test_a_folder_that_may_not_be_written_to(foreign: Foreign, folder: str) -> N
             one_line(told, one.workspace / folder)
         assert {each.status for each in reading} == {0}, reading
         give(one.workspace, 0o777, 0o666)
-        again = call(*foreign.lines[name])
-        assert again.status == 0, again.err
+        assert call(*foreign.lines[name]).done
         assert call("status", "--verify", one.workspace).status == 0
         labels = call("status", one.workspace, "--json").json["labels"]
         assert labels == (5 if name == "labels" else 0)

@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +13,12 @@ from evalsampling.commands import estimate
 from evalsampling.labels import delivery
 from evalsampling.labels.delivery import LabelFile, LabelPath, look_in
 from evalsampling.labels.vote import Vote
-from tests.jobs import Job, files_below
+from tests.jobs import Job, Jobs, files_below
 
 
 @pytest.mark.slow
-def test_every_new_file_is_taken_once(job: Callable[..., Job]) -> None:
-    one = job(measure=["f1", "accuracy"])
-    one.prepare()
-    one.sample()
+def test_every_new_file_is_taken_once(job: Jobs) -> None:
+    one = job(measure=["f1", "accuracy"]).drawn()
     zone = one.directory / "zone"
     zone.mkdir()
     answers = one.answers(1)
@@ -61,9 +58,10 @@ def test_a_folder_without_deliveries_is_told_of(drawn: Job) -> None:
     assert f"{empty}: no deliveries (.csv, .csv.gz, .json" in told.err
     assert ", 0 other files passed over" in told.err
     (empty / "answers.txt").write_text("task,label\n")
-    told = drawn.estimate("--replace", empty, "--close")
-    assert told.status == 1
-    assert ", 1 other file passed over: nothing is closed" in told.err
+    assert (
+        ", 1 other file passed over: nothing is closed"
+        in drawn.estimate("--replace", empty, "--close").refused
+    )
     assert drawn.estimate().json["open"] == 20
     drawn.deliver(drawn.answers(1), "empty/a.csv")
     told = drawn.estimate("--labels", empty, "--close")
@@ -71,12 +69,8 @@ def test_a_folder_without_deliveries_is_told_of(drawn: Job) -> None:
     assert told.json["labels"] == 20
 
 
-def test_every_new_object_of_a_bucket_is_taken_once(
-    job: Callable[..., Job], bucket: storage.Bucket
-) -> None:
-    one = job(measure=["f1", "accuracy"])
-    one.prepare()
-    one.sample()
+def test_every_new_object_of_a_bucket_is_taken_once(job: Jobs, bucket: storage.Bucket) -> None:
+    one = job(measure=["f1", "accuracy"]).drawn()
     answers = one.answers(1)
     for folder, zone in (("labels/", f"gs://{bucket.name}/labels/"), ("", f"gs://{bucket.name}/")):
         for place in range(2):

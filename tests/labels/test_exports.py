@@ -4,7 +4,7 @@ import gzip
 import io
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from evalsampling.labels.register import Register
 from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.votes import check_votes
 from evalsampling.spec import EvaluationSpec
-from tests.jobs import Job
+from tests.jobs import Jobs
 from tests.labels.exported import (
     ANSWERS,
     FILES,
@@ -135,8 +135,7 @@ def test_the_key_of_a_tool_may_be_a_task_or_an_id() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "name"),
-    [("accept reject ignore", "answer"), ("ACCEPT REJECT IGNORE", "Answer")],
+    ("words", "name"), [("accept reject ignore", "answer"), ("ACCEPT REJECT IGNORE", "Answer")]
 )
 def test_a_table_with_the_answer_beside_what_was_asked(words: str, name: str) -> None:
     yes, no, skip = words.split()
@@ -336,15 +335,11 @@ def test_plain_rows_come_as_tsv_ndjson_json_and_compressed() -> None:
         assert taken_of(f"{name}.gz", gzip.compress(content.encode())) == (expected, [])
 
 
-def test_an_export_gives_the_estimate_of_the_same_answers_in_a_table(
-    job: Callable[..., Job],
-) -> None:
+def test_an_export_gives_the_estimate_of_the_same_answers_in_a_table(job: Jobs) -> None:
     """Of 150 answers all were taken for the class asked about, and precision was 1."""
     found = []
     for name in ("plain.csv", "export.jsonl", "export.csv.gz"):
-        one = job(measure=["precision", "recall"], round_size=60, budget=60)
-        one.prepare()
-        one.sample()
+        one = job(measure=["precision", "recall"], round_size=60, budget=60).drawn()
         answers = one.answers(1)
         asked = [
             {"task": task, "label": "1", "answer": "accept" if label == "1" else "reject"}

@@ -133,8 +133,7 @@ def test_two_calls_remove_the_same_copy_in_whatever_order_they_see_them(server: 
 
 
 @pytest.mark.parametrize(
-    ("status", "words"),
-    [(400, "400"), (403, "403"), (404, "404"), (302, "302"), (301, "301")],
+    ("status", "words"), [(400, "400"), (403, "403"), (404, "404"), (302, "302"), (301, "301")]
 )
 def test_what_is_refused_ends_at_once(server: Double, status: int, words: str) -> None:
     server.fail["POST", "import"] = [status] * 99

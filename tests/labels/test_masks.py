@@ -1,7 +1,6 @@
 """What annotators see of the payload, and what they do not, in every format."""
 
 import csv
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from evalsampling.labels.tasks import masked
 from evalsampling.spec.pool import Mask
 from evalsampling.spec.sink import SINKS
-from tests.jobs import Job, Pool, make_pool, text_of
+from tests.jobs import Job, Jobs, Pool, make_pool, text_of
 
 
 def test_masks() -> None:
@@ -59,15 +58,13 @@ def private_pool() -> Pool:
 
 
 @pytest.mark.parametrize("format", SINKS.own)
-def test_nothing_leaks(job: Callable[..., Job], format: str) -> None:
+def test_nothing_leaks(job: Jobs, format: str) -> None:
     """No column that is not listed, no masked text, no id, score or prediction, no order."""
     payload: list[Any] = ["city", {"email": "hash"}, {"phone": "redact"}, {"note": {"truncate": 9}}]
     sink: dict[str, Any] = {"format": format}
     if format == "splink":
         sink["records"] = {"left": "email", "right": "city"}
-    one = job(private_pool(), pool={"payload": payload}, sink=sink, round_size=30)
-    assert one.prepare().status == 0
-    one.sample()
+    one = job(private_pool(), pool={"payload": payload}, sink=sink, round_size=30).drawn()
     told = texts(one, 1).replace("clerical_match_score", "")
     rows = {row["id"]: row for row in one.pool.table.to_pylist()}
     for word in ("withheld", "mail-", "phone-", "n" * 10, "score", "prediction", "stratum"):
@@ -83,11 +80,10 @@ def test_nothing_leaks(job: Callable[..., Job], format: str) -> None:
     assert asked != tasks
 
 
-def test_batches_cannot_be_joined(job: Callable[..., Job]) -> None:
+def test_batches_cannot_be_joined(job: Jobs) -> None:
     """The same values in two batches have other hashes, and names tell nothing of rows."""
     payload: list[Any] = [{"city": "hash"}]
-    one = job(private_pool(), pool={"payload": payload}, labels={"repeats": 5})
-    one.prepare()
+    one = job(private_pool(), pool={"payload": payload}, labels={"repeats": 5}).prepared()
     shown = []
     for number in (1, 2):
         one.sample("--next")
@@ -100,10 +96,8 @@ def test_batches_cannot_be_joined(job: Callable[..., Job]) -> None:
     assert not shown[0][1] & shown[1][1]
 
 
-def test_a_batch_of_disputes_cannot_be_joined_to_its_round(job: Callable[..., Job]) -> None:
-    one = job(private_pool(), pool={"payload": [{"city": "hash"}]}, labels={"votes": 2})
-    one.prepare()
-    one.sample()
+def test_a_batch_of_disputes_cannot_be_joined_to_its_round(job: Jobs) -> None:
+    one = job(private_pool(), pool={"payload": [{"city": "hash"}]}, labels={"votes": 2}).drawn()
     rows = [f"{task},{name},{said}" for task, _ in one.asked(1) for name, said in ("a0", "b1")]
     votes = one.directory / "votes.csv"
     votes.write_text("\n".join(["task,annotator,label", *rows]))
@@ -125,16 +119,14 @@ def test_a_batch_of_disputes_cannot_be_joined_to_its_round(job: Callable[..., Jo
         ([{"name": {"cut": 3}}], "unknown key pool.payload.name.cut"),
     ],
 )
-def test_wrong_masks(job: Callable[..., Job], payload: Any, words: str) -> None:
+def test_wrong_masks(job: Jobs, payload: Any, words: str) -> None:
     result = job(pool={"payload": payload}).prepare()
     assert result.status == 1
     assert words in result.err
 
 
-def test_masks_are_kept_with_the_spec(job: Callable[..., Job], tmp_path: Path) -> None:
-    one = job(pool={"payload": [{"name": {"truncate": 3}}]})
-    assert one.prepare().status == 0
-    assert one.prepare().status == 0
-    one.sample()
+def test_masks_are_kept_with_the_spec(job: Jobs, tmp_path: Path) -> None:
+    one = job(pool={"payload": [{"name": {"truncate": 3}}]}).prepared()
+    one.drawn()
     assert set(one.batch(1)["payload.name"]) == {"row…"}
     assert tmp_path.exists()

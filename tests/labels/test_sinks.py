@@ -36,8 +36,7 @@ ODD = [
     "\ud7ff\ue000\ufffd",
 ]  # fmt: skip
 TEXT = st.one_of(
-    st.sampled_from(ODD),
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
+    st.sampled_from(ODD), st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 )
 CLASSES = ["0", "1", "01", "yes ", "é", '"', "a,b", "=1"]
 
@@ -359,8 +358,7 @@ def test_no_column_of_the_payload_is_taken_for_the_id_of_the_row(pool: Any, name
 
 
 @pytest.mark.parametrize(
-    ("score", "expected"),
-    [("1", 1.0), ("0.0", 0.0), ("0.5", 0.5), ("", None), ("0.9", 0.9)],
+    ("score", "expected"), [("1", 1.0), ("0.0", 0.0), ("0.5", 0.5), ("", None), ("0.9", 0.9)]
 )
 def test_tables_of_splink(score: str, expected: float | None) -> None:
     head = "source_dataset_l,unique_id_l,source_dataset_r,unique_id_r,clerical_match_score"

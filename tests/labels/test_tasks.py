@@ -1,25 +1,23 @@
 """Names of tasks, and their check characters."""
 
 import string
-from collections.abc import Callable
 
 import pytest
 
 from evalsampling.labels.tasks import check_problem, opaque_name, task_name, with_check
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job
+from tests.jobs import Jobs
 
 LETTERS = string.digits + string.ascii_lowercase
 NAMES = [with_check(opaque_name(b"k" * 16, 1, id)) for id in range(30)]
 
 
-def test_names_cannot_be_told_from_spec_and_id(job: Callable[..., Job]) -> None:
+def test_names_cannot_be_told_from_spec_and_id(job: Jobs) -> None:
     """Whoever knows the spec and all ids of the pool finds no task; the key is kept."""
     one, other = job(seed=0), job(seed=0)
     for each in (one, other):
-        assert each.prepare().status == 0
-        assert each.sample().status == 0
+        each.drawn()
     assert set(one.batch(1)["id"]) == set(other.batch(1)["id"])
     assert not set(one.batch(1)["task"]) & set(other.batch(1)["task"])
     pool = PreparedPool.read(Workspace(one.workspace))

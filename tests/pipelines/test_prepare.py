@@ -14,17 +14,13 @@ from evalsampling.transforms import BeamEngine
 from evalsampling.workspace.manifest import ExecutionContext
 from tests.cases import CASES
 from tests.jobs import call, make_pool, make_rich_pool
-from tests.reference import (
-    assert_same,
-    assert_same_evaluation,
-    reference,
-)
+from tests.reference import assert_same, assert_same_evaluation, reference
 
 SHARDINGS = [
     pytest.param(1, 1 << 20, 1, False, id="one-group"),
-    pytest.param(1, 100, 2, True, id="one-file-20-groups-text"),
-    pytest.param(2, 333, 2, False, id="two-files"),
     pytest.param(7, 50, 4, True, id="seven-files-four-threads-text"),
+    pytest.param(1, 100, 2, True, id="one-file-20-groups-text", marks=pytest.mark.slow),
+    pytest.param(2, 333, 2, False, id="two-files", marks=pytest.mark.slow),
 ]
 
 FIRST = "slices", "kd"

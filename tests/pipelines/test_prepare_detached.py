@@ -3,7 +3,6 @@
 import base64
 import bz2
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import apache_beam as beam
@@ -19,14 +18,14 @@ from evalsampling.transforms import BeamEngine
 from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job, call, files_below
+from tests.jobs import Jobs, call, files_below
 from tests.reference import assert_same, reference
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
-def test_prepare_detached(job: Callable[..., Job], capsys: pytest.CaptureFixture[str]) -> None:
+def test_prepare_detached(job: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
     """What one that died has left is not mixed with the next one's, and goes in the end."""
     one = job(files=2, budget=30, pool={"scorer": "tests.jobs:same"})
     expected = reference(one)
@@ -47,7 +46,7 @@ def test_prepare_detached(job: Callable[..., Job], capsys: pytest.CaptureFixture
     assert one.prepare("--top-up", 60).status == 0
 
 
-def test_prepare_detached_refuses_what_is_not_a_workspace(job: Callable[..., Job]) -> None:
+def test_prepare_detached_refuses_what_is_not_a_workspace(job: Jobs) -> None:
     one = job()
     one.workspace.mkdir()
     (one.workspace / "thesis.tex").write_text("important")
@@ -57,12 +56,9 @@ def test_prepare_detached_refuses_what_is_not_a_workspace(job: Callable[..., Job
 
 
 @pytest.mark.slow
-def test_template_of_what_is_prepared_has_a_job(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_template_of_what_is_prepared_has_a_job(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     """The launcher of a Flex Template fails without one."""
-    one = job()
-    one.prepare()
+    one = job().prepared()
     before, launched = files_below(one.workspace), []
     monkeypatch.setattr(prepare, "run", lambda pipeline, wait: launched.append((pipeline, wait)))
     prepare.main([f"--spec={one.spec}"])
@@ -74,7 +70,7 @@ def test_template_of_what_is_prepared_has_a_job(
     assert files_below(one.workspace) == before
 
 
-def test_functions_are_pickled_by_name(job: Callable[..., Job]) -> None:
+def test_functions_are_pickled_by_name(job: Jobs) -> None:
     """A function that is pickled by value tells where its file was, and has to fit there."""
     preparation = Preparation.from_spec(EvaluationSpec.load(job().spec), HERE, check_ids=True)
     root = beam.Pipeline(options=running.parse_options([]))

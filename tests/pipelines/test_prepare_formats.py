@@ -1,6 +1,5 @@
 """Pools of every format give what the in-memory path gives, to the row and the last digit."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,19 +8,15 @@ import yaml
 
 from tests.cases import CASES
 from tests.formats import FORMATS, formatted
-from tests.jobs import Job, Pool, make_pool, make_rich_pool
-from tests.reference import (
-    assert_same,
-    assert_same_evaluation,
-    reference,
-)
+from tests.jobs import Jobs, Pool, make_pool, make_rich_pool
+from tests.reference import assert_same, assert_same_evaluation, reference
 from tests.slow import fast
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", fast(2, FORMATS))
 @pytest.mark.parametrize("rows", fast(1, [10_000, 1_000_000]))
-def test_many_rows(job: Callable[..., Job], suffix: str, rows: int) -> None:
+def test_many_rows(job: Jobs, suffix: str, rows: int) -> None:
     """Names with all that a format has to escape among them."""
     pool = make_pool(rows)
     names = pool.table["name"].to_pylist()
@@ -50,7 +45,7 @@ WHOLE = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("suffix", "case", "files"), WHOLE)
 def test_whole_evaluations(
-    job: Callable[..., Job], suffix: str, case: str, files: int, monkeypatch: pytest.MonkeyPatch
+    job: Jobs, suffix: str, case: str, files: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Columns of every kind, with nulls, in one, two and seven files of several splits."""
     monkeypatch.setattr("evalsampling.pool.formats.text.BLOCK_BYTES", 5_000)
@@ -90,7 +85,7 @@ def within_quotes(path: Path, every: int) -> list[bool]:
     [("--in-process", 1, 64), ("--in-process", 1, 1000), ("--runner=FnApiRunner", 3, 4096)],
 )
 def test_line_breaks_within_quotes_where_blocks_end(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, option: str, files: int, block: int
+    job: Jobs, monkeypatch: pytest.MonkeyPatch, option: str, files: int, block: int
 ) -> None:
     """Almost everywhere that a block ends there is text of many lines."""
     monkeypatch.setattr("evalsampling.pool.formats.text.BLOCK_BYTES", block)
@@ -120,9 +115,7 @@ def test_line_breaks_within_quotes_where_blocks_end(
         ("jsonl", '{"score": 1, "prediction": 1}', ["column 'id'", "row 2", "null"]),
     ],
 )
-def test_bad_rows_are_named(
-    job: Callable[..., Job], suffix: str, line: str, words: list[str]
-) -> None:
+def test_bad_rows_are_named(job: Jobs, suffix: str, line: str, words: list[str]) -> None:
     good = {
         "csv": ["1,0.5,1,a", "2,0.25,0,b", "3,0.125,0,c"],
         "jsonl": [f'{{"id": {n}, "score": 0.5, "prediction": 1, "name": "a"}}' for n in (1, 2, 3)],
@@ -145,7 +138,7 @@ def test_bad_rows_are_named(
 
 
 @pytest.mark.slow
-def test_compressed_text(job: Callable[..., Job]) -> None:
+def test_compressed_text(job: Jobs) -> None:
     """A file that is compressed as a whole is one split, and the same rows."""
     pool = make_pool(3000)
     plain = formatted(job, "csv", pool, files=2, budget=30)

@@ -55,12 +55,9 @@ def test_killed_prepare_starts_over(job: Any) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert not (one.workspace / "evaluation.json").exists()
-    unprepared = one.sample()
-    assert unprepared.status == 1
-    assert "not a prepared workspace" in unprepared.err
+    assert "not a prepared workspace" in one.sample().refused
     assert one.prepare().status == 0
-    other = job(files=1)
-    other.prepare()
+    other = job(files=1).prepared()
     for name in ("cells.parquet",):
         assert pq.read_table(one.workspace / name) == pq.read_table(other.workspace / name)
     assert one.sample().status == other.sample().status == 0
@@ -73,9 +70,7 @@ def test_a_directory_of_somebody_else_is_not_touched(job: Any, name: str) -> Non
     theirs = one.workspace / name
     theirs.parent.mkdir(parents=True)
     theirs.write_text("precious")
-    result = one.prepare()
-    assert result.status == 1
-    assert "not empty and not a workspace" in result.err
+    assert "not empty and not a workspace" in one.prepare().refused
     assert theirs.read_text() == "precious"
 
 
@@ -95,13 +90,10 @@ def test_two_prepares_at_once(job: Any) -> None:
     while not (one.workspace / "scored").exists():
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.05)
-    second = one.prepare()
-    assert second.status == 1
-    assert "another prepare is at work" in second.err
+    assert "another prepare is at work" in one.prepare().refused
     assert process.wait() == 0
     process.communicate()
-    assert one.prepare().status == 0
-    assert one.sample().status == 0
+    one.drawn()
 
 
 def test_workspace_that_cannot_be_made(job: Any) -> None:
@@ -116,16 +108,16 @@ def test_workspace_that_cannot_be_made(job: Any) -> None:
 def test_remote_paths_are_refused(job: Any) -> None:
     one = job()
     one.spec.write_text(one.spec.read_text().replace("workspace: workspace", "workspace: s3://b/w"))
-    result = one.prepare()
-    assert result.status == 1
-    assert "workspace: must be a path of this machine or of gs://, got 's3://b/w'" in result.err
+    assert (
+        "workspace: must be a path of this machine or of gs://, got 's3://b/w'"
+        in one.prepare().refused
+    )
 
 
 @pytest.mark.slow
 def test_a_prepare_that_comes_late_clears_nothing(job: Any) -> None:
     """It looked before another one had finished, and got the lock after that."""
-    one = job()
-    one.prepare()
+    one = job().prepared()
     before = files_below(one.workspace)
     (one.workspace / ".preparing").touch()
     with (
@@ -138,8 +130,7 @@ def test_a_prepare_that_comes_late_clears_nothing(job: Any) -> None:
 
 @pytest.mark.slow
 def test_interrupted_after_the_marker_is_prepared(job: Any) -> None:
-    one = job()
-    one.prepare()
+    one = job().prepared()
     written = files_below(one.workspace)
     for name in ("evaluation.json", "cells.parquet"):
         (one.workspace / name).unlink()

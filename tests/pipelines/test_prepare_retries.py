@@ -1,7 +1,7 @@
 """Bundles that fail once and are tried again: the result is what it would have been."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,14 @@ from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job
-from tests.reference import (
-    assert_same,
-    reference,
-)
+from tests.jobs import Jobs
+from tests.reference import assert_same, reference
 from tests.retries import RETRYING, failing_now_and_then
 from tests.slow import fast
 
 
 @pytest.mark.slow
-def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_breaks_off(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     """Now and then, after some batches of the item have gone on through the fused stage."""
     monkeypatch.setattr("evalsampling.pool.formats.parquet.BATCH_ROWS", 30)
     one = job(files=2, group_rows=400, budget=30)
@@ -52,7 +49,7 @@ def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("owner", "name"),
     fast(
-        2,
+        1,
         [
             (CellBatch, "sums"),
             (Workspace, "commit"),
@@ -65,11 +62,7 @@ def test_reading_breaks_off(job: Callable[..., Job], monkeypatch: pytest.MonkeyP
     ),
 )
 def test_a_step_fails(
-    job: Callable[..., Job],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    owner: type,
-    name: str,
+    job: Jobs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, owner: type, name: str
 ) -> None:
     one = job(files=3, group_rows=300, budget=30)
     expected: MemoryPool = reference(one)
@@ -83,11 +76,10 @@ def test_a_step_fails(
 
 @pytest.mark.slow
 def test_a_part_of_the_reserve_is_written_twice_and_the_first_stays(
-    job: Callable[..., Job], tmp_path: Path
+    job: Jobs, tmp_path: Path
 ) -> None:
     """A worker that was taken for dead may still write."""
-    one = job(budget=30)
-    assert one.prepare().status == 0
+    one = job(budget=30).prepared()
     before = {path: path.read_bytes() for path in (one.workspace / "reserve").iterdir()}
     pool = reference(one)
     preparation = Preparation.from_spec(EvaluationSpec.load(one.spec), ExecutionContext("test"))

@@ -1,6 +1,5 @@
 """Pools out of balance: the same result, and states that stay small."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.signatures import MOST_COUNTED
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job, Pool, make_pool
+from tests.jobs import Jobs, Pool, make_pool
 from tests.reference import assert_same, reference
 
 SHARDS = [pytest.param(1, marks=pytest.mark.slow), 7]
@@ -21,7 +20,7 @@ SHARDS = [pytest.param(1, marks=pytest.mark.slow), 7]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("files", SHARDS)
-def test_one_leaf_holds_nearly_all_rows(job: Callable[..., Job], files: int) -> None:
+def test_one_leaf_holds_nearly_all_rows(job: Jobs, files: int) -> None:
     """And nearly all of them in one cell, which all workers share."""
     pool = make_pool(20_000)
     score = pool.table["score"].to_numpy().copy()
@@ -48,11 +47,10 @@ def many_systems(rows: int, systems: int = 24) -> Pool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("files", [1, 2, 7])
-def test_more_signatures_than_are_counted(job: Callable[..., Job], files: int) -> None:
+def test_more_signatures_than_are_counted(job: Jobs, files: int) -> None:
     """They are sampled then, and the state does not grow any more."""
     systems = {"systems": {f"s{n}": {"prediction": f"p{n}"} for n in range(24)}, "score": "score"}
-    one = job(many_systems(110_000), files, group_rows=20_000, pool=systems, budget=20)
-    assert one.prepare().status == 0
+    one = job(many_systems(110_000), files, group_rows=20_000, pool=systems, budget=20).prepared()
     assert_same(one.workspace, reference(one), budget=20)
     batch = PoolBatch(one.pool.table.combine_chunks().to_batches()[0])
     counted = summarize(batch, EvaluationSpec.load(one.spec)).signatures
@@ -66,7 +64,7 @@ def test_more_signatures_than_are_counted(job: Callable[..., Job], files: int) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("files", SHARDS)
-def test_ids_of_any_length(job: Callable[..., Job], tmp_path: Path, files: int) -> None:
+def test_ids_of_any_length(job: Jobs, tmp_path: Path, files: int) -> None:
     pool = make_pool(500)
     lengths = np.random.default_rng(1).integers(0, 300, 500)
     lengths[[3, 77]] = 100_000, 2_000_000
@@ -75,22 +73,20 @@ def test_ids_of_any_length(job: Callable[..., Job], tmp_path: Path, files: int) 
         pool.table.set_column(0, "id", pa.array(ids)),
         dict(zip(ids, pool.truth.values(), strict=True)),
     )
-    one = job(long, files, group_rows=60, budget=500)
-    assert one.prepare().status == 0
+    one = job(long, files, group_rows=60, budget=500).prepared()
     assert_same(one.workspace, reference(one), budget=500)
 
 
 @pytest.mark.slow
-def test_forty_systems(job: Callable[..., Job]) -> None:
+def test_forty_systems(job: Jobs) -> None:
     """2^40 signatures there could be: nothing is as long as that."""
     systems = {"systems": {f"s{n}": {"prediction": f"p{n}"} for n in range(40)}, "score": "score"}
-    one = job(many_systems(1000, 40), files=2, pool=systems, budget=20)
-    assert one.prepare().status == 0
+    one = job(many_systems(1000, 40), files=2, pool=systems, budget=20).prepared()
     assert_same(one.workspace, reference(one), budget=20)
 
 
 @pytest.mark.slow
-def test_one_id_for_all_rows_is_an_error_that_says_so(job: Callable[..., Job]) -> None:
+def test_one_id_for_all_rows_is_an_error_that_says_so(job: Jobs) -> None:
     """No row may pass the limit of its hash then."""
     pool = make_pool(20_000)
     table = pool.table.set_column(0, "id", pa.array(np.full(20_000, 7)))
@@ -104,7 +100,7 @@ def test_one_id_for_all_rows_is_an_error_that_says_so(job: Callable[..., Job]) -
 
 
 @pytest.mark.slow
-def test_scores_at_the_ends_of_the_numbers(job: Callable[..., Job]) -> None:
+def test_scores_at_the_ends_of_the_numbers(job: Jobs) -> None:
     """A bin whose lower end is beyond all numbers has an upper end within them."""
     pool = make_pool(20_000)
     least = -float(np.finfo(np.float64).max)
@@ -113,6 +109,5 @@ def test_scores_at_the_ends_of_the_numbers(job: Callable[..., Job]) -> None:
     score[200:300] = -least
     table = pool.table.set_column(1, "score", pa.array(score))
     measure = [{"name": "pr_curve", "thresholds": [least * (1 - 5e-4), 0]}, "f1"]
-    one = job(Pool(table, pool.truth), files=3, measure=measure, budget=20)
-    assert one.prepare().status == 0
+    one = job(Pool(table, pool.truth), files=3, measure=measure, budget=20).prepared()
     assert_same(one.workspace, reference(one), budget=20)

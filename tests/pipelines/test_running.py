@@ -34,9 +34,7 @@ def _fail(element: int) -> None:
     raise InputError(f"element {element}")
 
 
-def test_worker_that_fails_after_the_job_has_says_nothing(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_worker_that_fails_after_the_job_has_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.NOTSET, "apache_beam.runners.common")  # Put back in the end.
     pipeline = beam.Pipeline(options=parse_options([]))
     elements = pipeline | beam.Create([0, 1], reshuffle=False) | beam.Reshuffle()

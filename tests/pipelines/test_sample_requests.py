@@ -1,6 +1,6 @@
 """The pipeline that draws a round: however often a bundle is tried, it is one request."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,7 @@ from evalsampling.commands import sample as commands
 from evalsampling.pipelines import sample
 from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
-from tests.jobs import Job, call
+from tests.jobs import Job, Jobs, call
 from tests.retries import RETRYING, failing_now_and_then
 
 
@@ -19,10 +19,9 @@ def rounds_of(one: Job) -> Sequence[RoundFiles]:
 
 @pytest.mark.slow
 def test_a_round_is_drawn_once_however_often_it_is_tried(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    job: Jobs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    one = job()
-    one.prepare()
+    one = job().prepared()
     log = tmp_path / "calls"
     failing = failing_now_and_then(commands.sample, log)
     with monkeypatch.context() as patch:
@@ -36,9 +35,8 @@ def test_a_round_is_drawn_once_however_often_it_is_tried(
 
 
 @pytest.mark.slow
-def test_every_launch_is_a_request_of_its_own(job: Callable[..., Job]) -> None:
-    one = job()
-    one.prepare()
+def test_every_launch_is_a_request_of_its_own(job: Jobs) -> None:
+    one = job().prepared()
     for _ in range(2):
         sample.main([f"--workspace={one.workspace}", "--next"])
     one.sample("--next")

@@ -2,7 +2,6 @@
 
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from evalsampling.pool import stored_rows
 from evalsampling.pool.source import planned_files
 from evalsampling.spec import EvaluationSpec
 from tests.cases import CASES
-from tests.jobs import Job, Pool, make_pool, make_rich_pool
+from tests.jobs import Job, Jobs, Pool, make_pool, make_rich_pool
 from tests.reference import assert_same, assert_same_evaluation, reference
 from tests.spark import SPARK
 from tests.stored_tables import assert_same_as_files, million_rows, of_table
@@ -26,7 +25,7 @@ pytestmark = SPARK
 
 
 @pytest.fixture
-def of_rows(job: Callable[..., Job]) -> Callable[..., Job]:
+def of_rows(job: Jobs) -> Jobs:
     """Makes a job whose pool is a DataFrame called `pool`, with the rows of its files."""
 
     def make(rows: Pool | None = None, where: str | None = None, **keys: Any) -> Job:

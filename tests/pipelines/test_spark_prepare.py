@@ -56,10 +56,7 @@ def prepare(session: Any, one: Job, **options: Any) -> dict[str, Any]:
     return prepare(EvaluationSpec.load(one.spec), session, **options).to_json()
 
 
-SHARDINGS = [
-    pytest.param(1, 1 << 20, 8, id="one-share"),
-    pytest.param(7, 50, 12, id="many-shares"),
-]
+SHARDINGS = [pytest.param(1, 1 << 20, 8, id="one-share"), pytest.param(7, 50, 12, id="many-shares")]
 
 
 @pytest.mark.parametrize(("files", "group_rows", "partitions"), SHARDINGS)

@@ -34,15 +34,12 @@ pytestmark = [
 
 def evaluate(one: Job, options: list[str]) -> list[Any]:
     """Prepare, and sample, label and estimate twice; return all that comes of it."""
-    prepared = one.prepare(*options)
-    assert prepared.status == 0, prepared.err
+    assert one.prepare(*options).done
     seen: list[Any] = [pq.read_table(one.workspace / "cells.parquet")]
     for number in (1, 2):
-        sampled = one.sample(*options)
-        assert sampled.status == 0, sampled.err
+        sampled = one.sample(*options).done
         labels = one.deliver(one.answers(number), f"labels-{number}.csv")
-        estimated = one.estimate("--labels", labels, *options)
-        assert estimated.status == 0, estimated.err
+        estimated = one.estimate("--labels", labels, *options).done
         draws = pq.read_table(one.round_directory(number) / "draws.parquet")
         seen += [one.batch(number), draws, sampled.json["rows"], estimated.json]
     return seen

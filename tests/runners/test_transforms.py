@@ -23,8 +23,7 @@ pytestmark = [
 def test_a_round_and_its_estimates_are_those_of_the_commands(
     job: Any, server: Server, tmp_path: Path, parts: int
 ) -> None:
-    one = job(sampler="poisson", measure=["f1", "recall"])
-    assert one.prepare().status == 0
+    one = job(sampler="poisson", measure=["f1", "recall"]).prepared()
     labels: list[dict[str, str]] = []
     for number in (1, 2):
         assert one.sample().status == 0

@@ -15,10 +15,7 @@ def parse(**changes: Any) -> EvaluationSpec:
 
 def systems(**columns: Any) -> dict[str, Any]:
     """A pool of two systems, the first with a score, the second without."""
-    both = {
-        "old": {"score": "s", "prediction": {"threshold": 0.5}},
-        "new": {"prediction": "p"},
-    }
+    both = {"old": {"score": "s", "prediction": {"threshold": 0.5}}, "new": {"prediction": "p"}}
     return {"path": "x", "systems": both, **columns}
 
 

@@ -16,7 +16,7 @@ from evalsampling.errors import InputError
 from evalsampling.storage import open_store, replace_file, write_parquet
 from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.commits import begin
-from tests.jobs import Job, files_below
+from tests.jobs import Job, Jobs, files_below
 
 
 class Trace:
@@ -76,10 +76,9 @@ def test_files_are_flushed_before_their_commit(
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="names of open files")
 def test_rounds_and_labels_are_flushed_before_their_markers(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+    job: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = job()
-    one.prepare()
+    one = job().prepared()
     with monkeypatch.context() as patch:
         trace = Trace(patch)
         one.sample()
@@ -239,7 +238,7 @@ def disk(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
 
 @pytest.mark.slow
 def test_what_was_acknowledged_survives_a_loss_of_power(
-    job: Callable[..., Job], disk: tuple[Path, Path], tmp_path: Path
+    job: Jobs, disk: tuple[Path, Path], tmp_path: Path
 ) -> None:
     """The image is copied when a command has ended with 0, before the kernel writes on its own."""
     image, mount = disk

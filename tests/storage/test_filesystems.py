@@ -20,7 +20,7 @@ from evalsampling.pool.files import find_files
 from evalsampling.storage import filesystems
 from tests.emulator import await_port, free_port
 from tests.formats import FORMATS, formatted
-from tests.jobs import Job, call, make_pool
+from tests.jobs import Job, Jobs, call, make_pool
 from tests.reference import assert_same, reference
 from tests.slow import slowly
 
@@ -69,9 +69,7 @@ def test_a_file_that_is_not_there_is_said_not_to_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["parquet", *slowly(*FORMATS[1:])])
-def test_an_evaluation(
-    store: pyarrow.fs.S3FileSystem, job: Callable[..., Job], suffix: str
-) -> None:
+def test_an_evaluation(store: pyarrow.fs.S3FileSystem, job: Jobs, suffix: str) -> None:
     """Pool, spec and labels are there, the workspace is here."""
     one = formatted(job, suffix, make_pool(), files=3, budget=30, workspace=str(job().workspace))
     expected = reference(one)
@@ -97,7 +95,7 @@ def test_an_evaluation(
 
 
 @pytest.mark.slow
-def test_what_is_not_there(store: pyarrow.fs.S3FileSystem, job: Callable[..., Job]) -> None:
+def test_what_is_not_there(store: pyarrow.fs.S3FileSystem, job: Jobs) -> None:
     for path in ("s3://pools/none/*.parquet", "s3://nobody/x/*.parquet"):
         result = job(pool={"path": path}).prepare()
         assert result.status == 1
@@ -105,7 +103,7 @@ def test_what_is_not_there(store: pyarrow.fs.S3FileSystem, job: Callable[..., Jo
         assert result.err.count("\n") == 1
 
 
-def test_hdfs_without_its_library_is_one_clear_error(job: Callable[..., Job]) -> None:
+def test_hdfs_without_its_library_is_one_clear_error(job: Jobs) -> None:
     result = job(pool={"path": "hdfs://host:8020/pool/*.parquet"}).prepare()
     assert result.status == 1
     assert "hdfs://host:8020: " in result.err

@@ -1,6 +1,5 @@
 """Rows that cannot be read are rejects, each by itself, and all others have their cells."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,13 @@ import pytest
 from evalsampling.workspace.assigned_rows import cells_and_rejects, cells_of
 from evalsampling.workspace.pool_facts import PoolFacts
 from tests.drawn_by_row import cells_of as plain_cells_of
-from tests.jobs import Job
+from tests.jobs import Job, Jobs
 
 NAN = "column 'score': must be a number, got nan; leave such rows out"
 
 
 @pytest.fixture
-def one(job: Callable[..., Job]) -> Job:
+def one(job: Jobs) -> Job:
     made = job(sampler="poisson")
     made.in_process = True
     assert made.prepare().status == 0

@@ -5,7 +5,7 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import xxhash
 
 from evalsampling.storage.local import LocalStore
 from tests.commands.votes import HEADER, deliver, votes
-from tests.jobs import Job, Pool, call, files_below, make_pool, strict_json
+from tests.jobs import Job, Jobs, Pool, call, files_below, make_pool, strict_json
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/workspace.md").read_text("utf-8")
 
@@ -56,8 +56,7 @@ class Life:
         before = files_below(self.one.workspace)
         self._held.clear()
         where = self.one.spec if command == "prepare" else self.one.workspace
-        told = call(command, where, *options, "--json")
-        assert told.status == 0, (command, told.err)
+        told = call(command, where, *options, "--json").done
         after = files_below(self.one.workspace)
         changed = [name for name in before if after.get(name) != before[name]]
         self.changed.setdefault(command, []).extend(changed)
@@ -66,7 +65,7 @@ class Life:
 
 
 @pytest.fixture
-def life(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Life:
+def life(job: Jobs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Life:
     """A workspace with files of every kind."""
     pool = make_pool(300)
     rows = pool.table.append_column("city", pa.array(["Bern", "Genève", "Zürich"] * 100))
@@ -76,8 +75,7 @@ def life(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         Pool(rows, pool.truth), pool={"payload": ["name"], "slices": ["city"]}, budget=60,
         round_size=10, labels={"votes": 2, "gold": {"path": str(gold), "rows": 2}, "repeats": 2},
         measure=["f1", "accuracy"], strata={"leaves": 3},
-    )  # fmt: skip
-    assert one.prepare().status == 0
+    ).prepared()  # fmt: skip
     made = Life(one, monkeypatch)
     made.run("sample")
     told = [(*row[:4], "note") for row in votes(one, 1, "ab", wrong=0.5)]

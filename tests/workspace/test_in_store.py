@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,14 +16,14 @@ from evalsampling.labels.votes import check_votes
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job, call, files_below
+from tests.jobs import Jobs, call, files_below
 from tests.stores import answer, move, objects, prepare
 
 
 @pytest.mark.usefixtures("one_key")
 @pytest.mark.parametrize("scored", [False, True], ids=["columns", "scored"])
 def test_an_evaluation_in_the_store_is_what_it_is_here(
-    job: Callable[..., Job], bucket: storage.Bucket, scored: bool, monkeypatch: pytest.MonkeyPatch
+    job: Jobs, bucket: storage.Bucket, scored: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pool, spec, workspace and labels; each object is written once."""
     scorer = {"scorer": "tests.jobs:same"} if scored else {}
@@ -64,7 +63,7 @@ def test_an_evaluation_in_the_store_is_what_it_is_here(
     }
 
 
-def test_jobs_and_top_ups_in_the_store(job: Callable[..., Job], bucket: storage.Bucket) -> None:
+def test_jobs_and_top_ups_in_the_store(job: Jobs, bucket: storage.Bucket) -> None:
     one = job(files=2, strata={"leaves": 2}, budget=50, pool={"scorer": "tests.jobs:same"})
     url = move(one, bucket)
     runner = "--runner=FnApiRunner"
@@ -78,9 +77,7 @@ def test_jobs_and_top_ups_in_the_store(job: Callable[..., Job], bucket: storage.
     assert not [name for name in objects(bucket) if "answer" in name]
 
 
-def test_prepare_refuses_what_is_not_a_workspace(
-    job: Callable[..., Job], bucket: storage.Bucket
-) -> None:
+def test_prepare_refuses_what_is_not_a_workspace(job: Jobs, bucket: storage.Bucket) -> None:
     one = job()
     url = move(one, bucket)
     bucket.blob("specs/run/thesis.tex").upload_from_string("important")
@@ -91,7 +88,7 @@ def test_prepare_refuses_what_is_not_a_workspace(
     assert objects(bucket) == before
 
 
-def test_prepare_that_fails_leaves_nothing(job: Callable[..., Job], bucket: storage.Bucket) -> None:
+def test_prepare_that_fails_leaves_nothing(job: Jobs, bucket: storage.Bucket) -> None:
     """Of its own: what another one has written meanwhile stays."""
     one = job(pool={"scorer": "tests.jobs:same"}, labels={"classes": [0, 1, 2]})
     move(one, bucket)
@@ -103,7 +100,7 @@ def test_prepare_that_fails_leaves_nothing(job: Callable[..., Job], bucket: stor
 
 
 def test_two_prepare_at_once(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+    job: Jobs, bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another one, of another spec, ends first: this one is told, and theirs is whole."""
     one = job(files=2)
@@ -135,7 +132,7 @@ def test_two_prepare_at_once(
 
 
 def test_two_writers_of_one_round(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+    job: Jobs, bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One wins, the other is told, nothing is lost."""
     one = job()
@@ -158,7 +155,7 @@ def test_two_writers_of_one_round(
     assert call("sample", url, "--json").json["rows"] == winner["rows"] == 7
 
 
-def test_writers_at_once_make_one_round(job: Callable[..., Job], bucket: storage.Bucket) -> None:
+def test_writers_at_once_make_one_round(job: Jobs, bucket: storage.Bucket) -> None:
     """Whoever is late gets the same batch, or is told; the files of the round are of one."""
     one = job()
     url = move(one, bucket)
@@ -178,7 +175,7 @@ def test_writers_at_once_make_one_round(job: Callable[..., Job], bucket: storage
 
 
 def test_two_deliveries_at_once(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+    job: Jobs, bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second is told; taken again it is judged with the first one known."""
     one = job()
@@ -208,9 +205,7 @@ def test_two_deliveries_at_once(
 
 
 @pytest.mark.parametrize("workspace", ["gs://nobody/run", "s3://bucket/run", "gs:///run"])
-def test_a_workspace_that_cannot_be(
-    job: Callable[..., Job], bucket: storage.Bucket, workspace: str
-) -> None:
+def test_a_workspace_that_cannot_be(job: Jobs, bucket: storage.Bucket, workspace: str) -> None:
     one = job(workspace=workspace)
     result = one.prepare()
     assert result.status == 1
@@ -221,9 +216,9 @@ def test_a_workspace_that_cannot_be(
     )
 
 
-def test_labels_that_are_not_there(job: Callable[..., Job], bucket: storage.Bucket) -> None:
-    one = job()
-    one.prepare()
-    result = one.estimate("--labels", f"gs://{bucket.name}/none.csv")
-    assert result.status == 1
-    assert f"gs://{bucket.name}/none.csv: cannot be read" in result.err
+def test_labels_that_are_not_there(job: Jobs, bucket: storage.Bucket) -> None:
+    one = job().prepared()
+    assert (
+        f"gs://{bucket.name}/none.csv: cannot be read"
+        in one.estimate("--labels", f"gs://{bucket.name}/none.csv").refused
+    )

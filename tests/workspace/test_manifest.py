@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,7 +10,7 @@ import yaml
 
 from evalsampling.storage.checksums import sealed
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job, call, files_below
+from tests.jobs import Job, Jobs, call, files_below
 
 KEYS = [
     "version", "job", "runner", "beam", "options", "seed", "spec", "input", "counts", "started",
@@ -26,7 +25,7 @@ def manifests(one: Job) -> dict[str, dict[str, Any]]:
     }
 
 
-def test_every_job_has_a_manifest(job: Callable[..., Job]) -> None:
+def test_every_job_has_a_manifest(job: Jobs) -> None:
     one = job(files=2, seed=7)
     one.prepare("--check-ids", "--direct_num_workers=3")
     one.sample("--size", 5)
@@ -56,12 +55,7 @@ def test_every_job_has_a_manifest(job: Callable[..., Job]) -> None:
     }
     assert sampled["options"] == {"size": 5, "next": False}
     assert sampled["counts"]["new_rows"] == 5
-    assert taken["options"] == {
-        "measures": ["f1"],
-        "intervals": [],
-        "close": True,
-        "strict": False,
-    }
+    assert taken["options"] == {"measures": ["f1"], "intervals": [], "close": True, "strict": False}
     assert taken["counts"] == {
         key: estimated[key] for key in ("round", "labels", "open", "rejects")
     }
@@ -78,15 +72,12 @@ def test_every_job_has_a_manifest(job: Callable[..., Job]) -> None:
 
 
 @pytest.mark.slow
-def test_what_does_nothing_new_adds_nothing(job: Callable[..., Job]) -> None:
-    one = job()
-    one.prepare()
-    one.sample()
+def test_what_does_nothing_new_adds_nothing(job: Jobs) -> None:
+    one = job().drawn()
     labels = one.deliver(one.answers(1)[:3])
     one.estimate("--labels", labels)
     before = files_below(one.workspace)
-    one.prepare()
-    one.sample()
+    one.drawn()
     one.estimate("--labels", labels)
     call("status", one.workspace, "--jobs")
     assert files_below(one.workspace) == before
@@ -94,9 +85,8 @@ def test_what_does_nothing_new_adds_nothing(job: Callable[..., Job]) -> None:
     assert len(manifests(one)) == 4
 
 
-def test_jobs_of_beam_tell_runner_and_options(job: Callable[..., Job]) -> None:
-    one = job()
-    one.prepare()
+def test_jobs_of_beam_tell_runner_and_options(job: Jobs) -> None:
+    one = job().prepared()
     runner = ("--runner=BundleBasedDirectRunner", "--label=team=quality")
     one.sample(*runner, "--next")
     one.estimate(*runner, "--strict")
@@ -109,9 +99,8 @@ def test_jobs_of_beam_tell_runner_and_options(job: Callable[..., Job]) -> None:
 
 
 @pytest.mark.slow
-def test_a_top_up_has_a_manifest(job: Callable[..., Job]) -> None:
-    one = job(budget=30)
-    one.prepare()
+def test_a_top_up_has_a_manifest(job: Jobs) -> None:
+    one = job(budget=30).prepared()
     held = one.prepare("--top-up", 60).json["reserve_rows"]
     made = manifests(one)["top-up-0001"]
     assert made["options"] == {"top_up": 60}
@@ -121,9 +110,8 @@ def test_a_top_up_has_a_manifest(job: Callable[..., Job]) -> None:
     assert len(manifests(one)) == 2, "nothing to do"
 
 
-def test_status_tells_jobs_in_their_order(job: Callable[..., Job]) -> None:
-    one = job()
-    one.prepare()
+def test_status_tells_jobs_in_their_order(job: Jobs) -> None:
+    one = job().prepared()
     for _ in range(2):
         one.sample("--next")
         one.estimate()
@@ -140,11 +128,8 @@ def test_status_tells_jobs_in_their_order(job: Callable[..., Job]) -> None:
     assert "new_rows 20" in lines[place + 1]
 
 
-def test_a_round_that_is_lost_has_no_manifest(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = job()
-    one.prepare()
+def test_a_round_that_is_lost_has_no_manifest(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = job().prepared()
     before = files_below(one.workspace)
 
     def die(*_: object) -> None:
@@ -155,18 +140,16 @@ def test_a_round_that_is_lost_has_no_manifest(
     assert files_below(one.workspace) == before
 
 
-def test_a_damaged_manifest_is_named(job: Callable[..., Job]) -> None:
-    one = job()
-    one.prepare()
+def test_a_damaged_manifest_is_named(job: Jobs) -> None:
+    one = job().prepared()
     (one.workspace / "jobs" / "prepare.json").write_text(json.dumps(sealed({"version": 1})))
-    result = call("status", one.workspace)
-    assert result.status == 1
-    assert "jobs/prepare.json: damaged, 'started' is missing" in result.err
+    assert (
+        "jobs/prepare.json: damaged, 'started' is missing" in call("status", one.workspace).refused
+    )
 
 
-def test_spec_hash_is_of_the_spec_alone(job: Callable[..., Job]) -> None:
-    one = job()
-    one.prepare()
+def test_spec_hash_is_of_the_spec_alone(job: Jobs) -> None:
+    one = job().prepared()
     content = yaml.safe_load(one.spec.read_text())
     one.spec.write_text(yaml.safe_dump(content, sort_keys=True))
     assert one.prepare().status == 0

@@ -3,12 +3,11 @@
 import json
 import os
 import re
-from collections.abc import Callable
 
 import pyarrow as pa
 import pytest
 
-from tests.jobs import Job, Pool, call, files_below, make_pool
+from tests.jobs import Jobs, Pool, call, files_below, make_pool
 
 HOSTILE = [
     "../../escaped", "/escaped", "..", "-rf", "--next", "a/b\\c", "'quo\"te`", "new\nline\r",
@@ -42,13 +41,12 @@ def hostile_pool() -> Pool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sink", ["csv", "jsonl", "parquet"])
-def test_what_others_deliver_names_no_file(job: Callable[..., Job], sink: str) -> None:
+def test_what_others_deliver_names_no_file(job: Jobs, sink: str) -> None:
     one = job(
         hostile_pool(), pool={"slices": ["city"]}, sink={"format": sink},
         labels={"classes": CLASSES, "positive": CLASSES[1]},
     )  # fmt: skip
-    prepared = one.prepare()
-    assert prepared.status == 0, prepared.err
+    assert one.prepare().done
     assert one.sample().json["rows"] == 20
     batch = one.batch(1)
     rows = [
@@ -64,8 +62,7 @@ def test_what_others_deliver_names_no_file(job: Callable[..., Job], sink: str) -
     for number, name in enumerate(names):
         path = deliveries / f"{name}.jsonl"
         path.write_text("\n".join(json.dumps(row) for row in rows[number:]))
-        result = one.estimate("--labels", path)
-        assert result.status == 0, (name, result.err)
+        result = one.estimate("--labels", path).done
     assert result.json["labels"] == 20
     path = deliveries / os.fsdecode(b"latin-\xfc.jsonl")
     path.write_text("{}")

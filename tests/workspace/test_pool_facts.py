@@ -32,7 +32,7 @@ def test_facts_are_those_of_the_rounds_that_stand(job: Any) -> None:
     assert (facts.rounds, facts.begin) == ((), None)
     assert PoolFacts.read(facts) is facts
     assert one.sample("--size", 30).status == 0
-    one.estimate("--labels", one.deliver(one.answers(1)))
+    one.answer(1)
     assert one.sample("--size", 20).status == 0
     facts = PoolFacts.read(one.workspace)
     assert [past.begin is None for past in facts.rounds] == [True, False]
@@ -120,7 +120,7 @@ def test_what_is_not_there_is_refused(job: Any, tmp_path: Path) -> None:
 def test_a_budget_that_is_spent_is_said(job: Any) -> None:
     one = prepared(job, budget=20)
     assert one.sample().status == 0
-    one.estimate("--labels", one.deliver(one.answers(1)))
+    one.answer(1)
     with pytest.raises(InputError, match=f"^{one.workspace}: the budget is spent$"):
         design_round(one.workspace, 5)
 

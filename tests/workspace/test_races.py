@@ -5,7 +5,7 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -19,7 +19,7 @@ from evalsampling.workspace import rounds, snapshot
 from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job, call
+from tests.jobs import Jobs, call
 from tests.stores import move, objects, prepare
 
 
@@ -32,11 +32,10 @@ def die(*_: Any) -> None:
 
 
 def test_killed_before_the_marker_of_a_round_has_its_name(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+    job: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its files are there, and do not count: no round."""
-    one = job()
-    one.prepare()
+    one = job().prepared()
     link = os.link
 
     def die_there(source: Any, target: Any) -> None:
@@ -61,10 +60,9 @@ UNLOCKED = (
 
 
 @pytest.mark.slow
-def test_two_machines_one_disk(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_machines_one_disk(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     """The other one takes ours for a killed command: ours fails, nothing is broken."""
-    one = job()
-    one.prepare()
+    one = job().prepared()
     write, other = Commit.write, []
 
     def late(self: Commit, *arguments: Any, **named: Any) -> None:
@@ -81,10 +79,9 @@ def test_two_machines_one_disk(job: Callable[..., Job], monkeypatch: pytest.Monk
 
 
 def test_a_round_and_its_labels_come_in_while_another_reads(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+    job: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = job()
-    one.prepare()
+    one = job().prepared()
     read, done = rounds.read_together, []
 
     def late(function: Any, names: Any) -> Any:
@@ -92,7 +89,7 @@ def test_a_round_and_its_labels_come_in_while_another_reads(
         if not done and getattr(function, "func", None) == RoundFiles.read:
             done.append(None)
             one.sample()
-            one.estimate("--labels", one.deliver(one.answers(1)))
+            one.answer(1)
         return found
 
     monkeypatch.setattr(rounds, "read_together", late)
@@ -103,12 +100,10 @@ def test_a_round_and_its_labels_come_in_while_another_reads(
 
 
 def test_a_round_is_withdrawn_and_replaced_while_another_reads(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+    job: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It counts as withdrawn, not beside the round that was drawn in its place."""
-    one = job()
-    one.prepare()
-    one.sample()
+    one = job().drawn()
     read, done = snapshot.read_deliveries, []
 
     def late(workspace: Workspace) -> Any:
@@ -127,7 +122,7 @@ def test_a_round_is_withdrawn_and_replaced_while_another_reads(
 
 
 def test_another_round_comes_in_before_ours_is_told(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+    job: Jobs, bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = job()
     url = move(one, bucket)
@@ -150,7 +145,7 @@ def test_another_round_comes_in_before_ours_is_told(
 
 
 def test_a_launcher_that_is_gone_takes_nothing_from_its_job(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+    job: Jobs, bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = job()
     url = move(one, bucket)
@@ -169,7 +164,7 @@ def test_a_launcher_that_is_gone_takes_nothing_from_its_job(
 
 
 def test_parts_that_were_removed_are_missed(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+    job: Jobs, bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = job()
     url = move(one, bucket)
@@ -186,9 +181,7 @@ def test_parts_that_were_removed_are_missed(
     assert not [name for name in objects(bucket) if "/run/" in name]
 
 
-def test_a_slash_at_the_end_names_the_same_workspace(
-    job: Callable[..., Job], bucket: storage.Bucket
-) -> None:
+def test_a_slash_at_the_end_names_the_same_workspace(job: Jobs, bucket: storage.Bucket) -> None:
     one = job()
     url = move(one, bucket)
     first = prepare(bucket).json
@@ -199,7 +192,7 @@ def test_a_slash_at_the_end_names_the_same_workspace(
 
 
 def test_nothing_may_be_deleted(
-    job: Callable[..., Job], bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
+    job: Jobs, bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One clear error, and the workspace is whole for those who only read."""
     one = job()
@@ -219,7 +212,7 @@ def test_nothing_may_be_deleted(
 
 @pytest.mark.parametrize("code", [errno.EPERM, errno.ENOTSUP], ids=["EPERM", "ENOTSUP"])
 def test_a_file_system_without_hard_links(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch, code: int
+    job: Jobs, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def refuse(*_: Any) -> None:
         raise OSError(code, os.strerror(code))

@@ -16,7 +16,7 @@ from tests.jobs import Job, call
 
 
 def test_loading_a_workspace_gives_the_evaluation(drawn: Job) -> None:
-    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    drawn.answer(1)
     evaluation = Snapshot.at(drawn.workspace).analysis
     estimates = {estimate.measure: estimate.value for estimate in evaluation.estimate()}
     assert estimates == {one["measure"]: one["value"] for one in measures(drawn)}
@@ -25,8 +25,7 @@ def test_loading_a_workspace_gives_the_evaluation(drawn: Job) -> None:
 @pytest.mark.slow
 def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
     """Two evaluations, one in this process throughout, one read from files each round."""
-    one = job(round_size=30)
-    one.prepare()
+    one = job(round_size=30).prepared()
     memory = Snapshot.at(one.workspace).analysis
     for number in range(1, 4):
         one.sample()
@@ -34,7 +33,7 @@ def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
         rows = np.arange(before, len(memory.history))
         draws = pq.read_table(one.round_directory(number) / "draws.parquet")
         np.testing.assert_array_equal(memory.history.rounds[-1].probability, draws["q"].to_numpy())
-        one.estimate("--labels", one.deliver(one.answers(number)))
+        one.answer(number)
         ids = draws.filter(draws["new"])["id"].to_pylist()
         labels = memory.history.label.copy()
         labels[rows] = [one.pool.truth[id] for id in ids]
@@ -72,7 +71,7 @@ def test_damaged_workspace(drawn: Job, name: str, content: Any, words: list[str]
 def test_what_others_leave_beside_the_markers_of_deliveries_is_passed_over(
     drawn: Job, name: str
 ) -> None:
-    before = drawn.estimate("--labels", drawn.deliver(drawn.answers(1))).json
+    before = drawn.answer(1).json
     (drawn.workspace / "taken" / name).write_text("{")
     assert drawn.estimate().json == before
     told = call("status", "--verify", drawn.workspace)  # which does not know whose JSON a file was
@@ -123,7 +122,7 @@ def test_reserve_may_be_deleted_after_sampling(job: Any, oracle: str) -> None:
         pq.write_table(pq.read_table(path).drop_columns(["payload.name"]), path)
         (one.round_directory(number) / "batch.csv").unlink()
     assert one.estimate().json["measures"] == expected["measures"]
-    more = one.estimate("--labels", one.deliver(one.answers(3), "3.csv")).json
+    more = one.answer(3, "3.csv").json
     assert more["labels"] > expected["labels"]
     assert more["measures"] != expected["measures"]
     assert "reserve: cannot be read" in one.sample().err
@@ -131,7 +130,7 @@ def test_reserve_may_be_deleted_after_sampling(job: Any, oracle: str) -> None:
 
 def test_payload_may_be_deleted_after_sampling(drawn: Job) -> None:
     """Ids, draws and labels suffice to estimate."""
-    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)))
+    drawn.answer(1)
     before = measures(drawn)
     shutil.rmtree(drawn.workspace / "reserve")
     path = drawn.round_directory(1) / "batch.parquet"

@@ -4,7 +4,6 @@ import dataclasses
 import itertools
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +13,7 @@ import pytest
 from evalsampling.storage.checksums import Checksum, sealed
 from evalsampling.workspace.workspace import _LATEST, latest_version
 from tests.commands.votes import deliver, votes
-from tests.jobs import Job, call, files_below, make_pool
+from tests.jobs import Job, Jobs, call, files_below, make_pool
 
 READ_BY = {
     "evaluation.json": "status",
@@ -30,7 +29,7 @@ READ_BY = {
 
 
 @pytest.fixture
-def every(job: Callable[..., Job]) -> Job:
+def every(job: Jobs) -> Job:
     """A workspace with a file of each kind."""
     one = job(
         make_pool(300), pool={"payload": ["name"]}, labels={"votes": 2}, budget=30, round_size=10
