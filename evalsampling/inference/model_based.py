@@ -53,7 +53,7 @@ class DrawnNumber:
     labelled skew the draws against a bound, which equal tails would miss.
 
     Attributes:
-        design: the design-based estimate.
+        design: the design-based estimate; of a ratio above 0, that of its logarithm.
         drawn: draws of the number; None without any.
         weight: weight of the draws in the interval, in [0, 1].
         pull: weight of their median in the value, in [0, 1]; 0 if the value is the design's.
@@ -267,7 +267,11 @@ def by_model(
         return [DrawnNumber(one, notes=(f"{one.target.title}: {reason}",)) for one in estimates]
     effects = [each.cluster_effect or 1.0 for each in estimates]
     effect = np.array(effects) if max(effects) > 1 else None
-    of_measure = DrawnMeasure(measure, model.seed, own, effect)
+    in_logs = estimates[0].target.null == 1 and all(one.value for one in estimates)
+    if in_logs:
+        expected = expected / np.array([one.value for one in estimates])
+        estimates = [one.logarithm() for one in estimates]
+    of_measure = DrawnMeasure(measure, model.seed, own, effect, in_logs)
     ends = of_measure.ends(predictive)
     drawn = ranges_of(ends)
     is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
@@ -277,6 +281,8 @@ def by_model(
     if is_number_of_pool and predictive.without_unmet is not None:
         (aside,) = of_measure.ranges(predictive.without_unmet)
     observed = value_among(measure, model.history, predictive.domain).tolist()
+    if in_logs:
+        observed = [math.log(one) if one else -math.inf for one in observed]
     bands = _band(ends, estimates, of_measure, model) if band and len(drawn) > 1 else None
     numbers = []
     for i, (design, of_number) in enumerate(zip(estimates, drawn, strict=True)):
@@ -402,24 +408,29 @@ class DrawnMeasure:
         own: what the rows' own probabilities add to the measure; None if they add nothing.
         cluster_effect: shape (m,): by which the variance of the draws is multiplied, as labels of
             a cluster are more alike than the model knows; None for 1.
+        in_logs: whether draws are of the logarithm, so that a ratio is told as its inverse is.
     """
 
     measure: Measure
     seed: Sequence[int]
     own: OwnProbabilities | None = None
     cluster_effect: FloatArray | None = None
+    in_logs: bool = False
 
     def ends(self, predictive: Predictive) -> tuple[FloatArray, FloatArray]:
         """Return the least and greatest value of each draw, shape (draws, m) each."""
         low, high = predictive.bounds(self.measure)
         if self.cluster_effect is not None:
             low, high = self._spread(low, high, np.sqrt(self.cluster_effect))
-        if self.own is None:
-            return low, high
-        place = predictive.domain.column, predictive.domain.value
-        rng = np.random.Generator(np.random.PCG64([*self.seed, *place, 3]))
-        noise = rng.standard_normal(len(low))
-        return self.own.added_to(low, noise), self.own.added_to(high, noise)
+        if self.own is not None:
+            place = predictive.domain.column, predictive.domain.value
+            rng = np.random.Generator(np.random.PCG64([*self.seed, *place, 3]))
+            noise = rng.standard_normal(len(low))
+            low, high = self.own.added_to(low, noise), self.own.added_to(high, noise)
+        if self.in_logs:
+            with np.errstate(divide="ignore"):
+                return np.log(low), np.log(high)
+        return low, high
 
     def _spread(
         self, low: FloatArray, high: FloatArray, root: FloatArray
