@@ -128,7 +128,9 @@ def choose(
         without_unmet=model.without_unmet if leads else None,
         unsearched=unsearched,
     )
-    return estimate if design.target == target else estimate.exponential(target)
+    if design.target == target:
+        return estimate
+    return estimate.rescaled(np.exp, math.exp(model.value or 0.0), target)
 
 
 def leads_design(model: DrawnNumber, interval: Interval) -> bool:

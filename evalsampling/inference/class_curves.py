@@ -90,9 +90,6 @@ def likeliness(table: CellTable, y: int) -> FloatArray:
     outputs = table.outputs
     for system in range(1, outputs.prediction.shape[1]):
         own = outputs.probability[:, system, y]
-        if np.isnan(own).any() and table.classes == 2 and np.isfinite(outputs.score).all():
-            middle = (outputs.score[:, system] + table.upper_outputs.score[:, system]) / 2
-            own = middle if y else -middle
         if np.ptp(own) > 0:  # no probabilities are NaN, or 0
             orders.append(table.mean_by_cell(own))
     return np.max([log_odds_of_rank(order, table.count) for order in orders], axis=0)

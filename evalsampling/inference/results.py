@@ -225,25 +225,15 @@ class Estimate:
             return f"the interval of {title} is not to be relied on" + f": {why}" * bool(why)
         return None
 
-    def logarithm(self) -> "Estimate":
-        """Return the estimate of the logarithm of a ratio that is above 0."""
-        assert self.value
-        target = dataclasses.replace(self.target, bounds=(-math.inf, math.inf))
-        return self._under(np.log, target, 1 / self.value)
-
-    def exponential(self, target: Target) -> "Estimate":
-        """Return the estimate of a ratio, given that of its logarithm."""
-        return self._under(np.exp, target, math.exp(self.value or 0.0))
-
-    def _under(self, rule: Callable[[float], Any], target: Target, slope: float) -> "Estimate":
-        """Return the estimate of an increasing function of the number."""
-        value, error, aside = self.value, self.standard_error, self.without_unmet
+    def rescaled(self, rule: Callable[[float], Any], slope: float, target: Target) -> "Estimate":
+        """Return the estimate of an increasing function of the number, with its slope there."""
 
         def moved(each: Any) -> Any:
             with np.errstate(divide="ignore", over="ignore"):
                 low, high = float(rule(each.low)), float(rule(each.high))
             return dataclasses.replace(each, low=low, high=high)
 
+        value, error, aside = self.value, self.standard_error, self.without_unmet
         return dataclasses.replace(
             self,
             target=target,
