@@ -105,7 +105,8 @@ def choose(
     unsearched: Unsearched | None = None,
 ) -> Estimate:
     """Return the estimate of a number with all its intervals, the default one first."""
-    model = model or DrawnNumber(design)
+    model, target = model or DrawnNumber(design), design.target
+    design = model.design
     intervals, by_model, bounds = list(design.intervals), model.interval, design.target.bounds
     leads = by_model is not None and leads_design(model, by_model)
     if by_model is not None:
@@ -114,7 +115,7 @@ def choose(
         intervals += model.band
     if gamble is not None:
         intervals.append(Interval(*gamble.interval(design.confidence, bounds), ANYTIME, BETTING))
-    return dataclasses.replace(
+    estimate = dataclasses.replace(
         design,
         value=model.value,
         standard_error=model.error,
@@ -127,6 +128,9 @@ def choose(
         without_unmet=model.without_unmet if leads else None,
         unsearched=unsearched,
     )
+    if design.target == target:
+        return estimate
+    return estimate.rescaled(np.exp, math.exp(model.value or 0.0), target)
 
 
 def leads_design(model: DrawnNumber, interval: Interval) -> bool:

@@ -5,7 +5,7 @@ import numpy as np
 from evalsampling.inference.calibration_curve import CalibrationCurve, CurveFit
 from evalsampling.inference.domains import Domain
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import BY_LEAF, CellTable
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History
@@ -90,12 +90,18 @@ def likeliness(table: CellTable, y: int) -> FloatArray:
     outputs = table.outputs
     for system in range(1, outputs.prediction.shape[1]):
         own = outputs.probability[:, system, y]
-        if np.isnan(own).any() and table.classes == 2 and np.isfinite(outputs.score).all():
-            middle = (outputs.score[:, system] + table.upper_outputs.score[:, system]) / 2
-            own = middle if y else -middle
-        if not np.isnan(own).any():
+        if np.ptp(own) > 0:  # no probabilities are NaN, or 0
             orders.append(table.mean_by_cell(own))
     return np.max([log_odds_of_rank(order, table.count) for order in orders], axis=0)
+
+
+def below_all_met(table: CellTable, history: History) -> BoolArray:
+    """Return whether rows of each cell score lower than every labelled positive: (cells,).
+
+    All do if no positive has a label. The positive class is the second of two.
+    """
+    order = likeliness(table, 1)
+    return order < order[history.cell[history.label == 1]].min(initial=np.inf)
 
 
 def _lie_lower(corner: IntArray, labelled: IntArray, positive: IntArray) -> bool:

@@ -6,10 +6,11 @@ import functools
 import numpy as np
 
 from evalsampling.inference.anticipation import calibrated_prior
+from evalsampling.inference.class_curves import below_all_met
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.inference.unsearched import below_all_met, chances_of_labels, most_positives
+from evalsampling.inference.unsearched import chances_of_labels, most_positives
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows

@@ -35,6 +35,8 @@ FULL_EVIDENCE = 25
 LEAST_ERROR = 0.1
 """Further factor of the error probability with `FEWEST_EVIDENCE` rows of the scarcest share."""
 
+_ANY = (-math.inf, math.inf)
+
 _FINENESS = 0.01
 """Share of itself to which a p-value is found."""
 
@@ -53,13 +55,14 @@ class DrawnNumber:
     labelled skew the draws against a bound, which equal tails would miss.
 
     Attributes:
-        design: the design-based estimate.
+        design: the design-based estimate; of a ratio above 0, that of its logarithm.
         drawn: draws of the number; None without any.
         weight: weight of the draws in the interval, in [0, 1].
         pull: weight of their median in the value, in [0, 1]; 0 if the value is the design's.
         evidence: labelled rows of the scarcest share that the number depends on.
         observed: the measure on the labelled rows alone, NaN where undefined.
         of_known_rows: whether the design knows which rows count: `Measure.is_of_known_rows`.
+        holds_draws: whether the interval also holds that of the draws alone.
         method: name of the model.
         other_shares: draws under other shares of hidden positives, by share.
         aside: draws without positives scored below any that was met; None if there are none such.
@@ -74,6 +77,7 @@ class DrawnNumber:
     evidence: int = 0
     observed: float = math.nan
     of_known_rows: bool = False
+    holds_draws: bool = False
     method: str = LabelModel.method
     other_shares: Mapping[float, DrawnRange] = dataclasses.field(default_factory=dict)
     aside: DrawnRange | None = None
@@ -222,8 +226,9 @@ class DrawnNumber:
         if not (np.isfinite(low) and np.isfinite(high)):
             return Interval(*self.design.target.bounds, KIND, method)
         if self.design.claims and of_design is not None:
-            low = (1 - self.weight) * of_design.low + self.weight * low
-            high = (1 - self.weight) * of_design.high + self.weight * high
+            least, greatest = (low, high) if self.holds_draws else (math.inf, -math.inf)
+            low = min((1 - self.weight) * of_design.low + self.weight * low, least)
+            high = max((1 - self.weight) * of_design.high + self.weight * high, greatest)
         if self.value is not None:
             low, high = min(low, self.value), max(high, self.value)
         return Interval(low, high, KIND, method)
@@ -267,7 +272,15 @@ def by_model(
         return [DrawnNumber(one, notes=(f"{one.target.title}: {reason}",)) for one in estimates]
     effects = [each.cluster_effect or 1.0 for each in estimates]
     effect = np.array(effects) if max(effects) > 1 else None
-    of_measure = DrawnMeasure(measure, model.seed, own, effect)
+    slopes = [1 / each.value for each in estimates if each.value and each.target.null == 1]
+    in_logs = len(slopes) == len(estimates)
+    if in_logs:
+        expected = expected * slopes
+        estimates = [
+            each.rescaled(np.log, slope, dataclasses.replace(each.target, bounds=_ANY))
+            for each, slope in zip(estimates, slopes, strict=True)
+        ]
+    of_measure = DrawnMeasure(measure, model.seed, own, effect, in_logs)
     ends = of_measure.ends(predictive)
     drawn = ranges_of(ends)
     is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
@@ -277,12 +290,16 @@ def by_model(
     if is_number_of_pool and predictive.without_unmet is not None:
         (aside,) = of_measure.ranges(predictive.without_unmet)
     observed = value_among(measure, model.history, predictive.domain).tolist()
+    if in_logs:
+        observed = [math.log(one) if one else -math.inf for one in observed]
     bands = _band(ends, estimates, of_measure, model) if band and len(drawn) > 1 else None
+    is_exact, of_known_rows = model.is_exact, measure.is_of_known_rows
+    holds_draws = not (is_exact or of_known_rows) and model.table.outputs.prediction.shape[1] > 1
     numbers = []
     for i, (design, of_number) in enumerate(zip(estimates, drawn, strict=True)):
         pull = weight = 1.0
-        if not model.is_exact:
-            bias = bias_of_draws(design, of_number) if measure.is_of_known_rows else 0.0
+        if not is_exact:
+            bias = bias_of_draws(design, of_number) if of_known_rows else 0.0
             error = between(design.standard_error, float(expected[i]), 0.0 if combine else NARROW)
             pull = weight_of_draws(design.standard_error, of_number, bias)
             weight = weight_of_draws(error, of_number, bias)
@@ -294,7 +311,8 @@ def by_model(
                 pull if combine else 0.0,
                 int(evidence[i]),
                 observed[i],
-                measure.is_of_known_rows and not model.is_exact,
+                of_known_rows and not is_exact,
+                holds_draws,
                 model.method,
                 other_shares,
                 aside,
@@ -402,24 +420,29 @@ class DrawnMeasure:
         own: what the rows' own probabilities add to the measure; None if they add nothing.
         cluster_effect: shape (m,): by which the variance of the draws is multiplied, as labels of
             a cluster are more alike than the model knows; None for 1.
+        in_logs: whether draws are of the logarithm, so that a ratio is told as its inverse is.
     """
 
     measure: Measure
     seed: Sequence[int]
     own: OwnProbabilities | None = None
     cluster_effect: FloatArray | None = None
+    in_logs: bool = False
 
     def ends(self, predictive: Predictive) -> tuple[FloatArray, FloatArray]:
         """Return the least and greatest value of each draw, shape (draws, m) each."""
         low, high = predictive.bounds(self.measure)
         if self.cluster_effect is not None:
             low, high = self._spread(low, high, np.sqrt(self.cluster_effect))
-        if self.own is None:
-            return low, high
-        place = predictive.domain.column, predictive.domain.value
-        rng = np.random.Generator(np.random.PCG64([*self.seed, *place, 3]))
-        noise = rng.standard_normal(len(low))
-        return self.own.added_to(low, noise), self.own.added_to(high, noise)
+        if self.own is not None:
+            place = predictive.domain.column, predictive.domain.value
+            rng = np.random.Generator(np.random.PCG64([*self.seed, *place, 3]))
+            noise = rng.standard_normal(len(low))
+            low, high = self.own.added_to(low, noise), self.own.added_to(high, noise)
+        if self.in_logs:
+            with np.errstate(divide="ignore"):
+                return np.log(low), np.log(high)
+        return low, high
 
     def _spread(
         self, low: FloatArray, high: FloatArray, root: FloatArray

@@ -21,6 +21,7 @@ from evalsampling.inference.calibration_curve import (
     CurveFit,
 )
 from evalsampling.inference.class_curves import (
+    below_all_met,
     fit_curves,
     labels_by_cell,
     labels_by_chance,
@@ -29,7 +30,6 @@ from evalsampling.inference.class_curves import (
 )
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.sample import effective_size
-from evalsampling.inference.unsearched import below_all_met
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import (

@@ -225,6 +225,25 @@ class Estimate:
             return f"the interval of {title} is not to be relied on" + f": {why}" * bool(why)
         return None
 
+    def rescaled(self, rule: Callable[[float], Any], slope: float, target: Target) -> "Estimate":
+        """Return the estimate of an increasing function of the number, with its slope there."""
+
+        def moved(each: Any) -> Any:
+            with np.errstate(divide="ignore", over="ignore"):
+                low, high = float(rule(each.low)), float(rule(each.high))
+            return dataclasses.replace(each, low=low, high=high)
+
+        value, error, aside = self.value, self.standard_error, self.without_unmet
+        return dataclasses.replace(
+            self,
+            target=target,
+            value=None if value is None else float(rule(value)),
+            standard_error=None if error is None else error * slope,
+            intervals=tuple(map(moved, self.intervals)),
+            sensitivity=tuple(map(moved, self.sensitivity)),
+            without_unmet=None if aside is None else moved(aside),
+        )
+
     def with_interval(self, interval: Interval) -> "Estimate":
         """Return the estimate with one more interval, placed last."""
         return dataclasses.replace(self, intervals=(*self.intervals, interval))

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
 
@@ -36,15 +36,6 @@ class Unsearched:
     labelled: int
     positives: int
     value: float
-
-
-def below_all_met(table: CellTable, history: History) -> BoolArray:
-    """Return whether rows of each cell score lower than every labelled positive: (cells,).
-
-    All do if no positive has a label. The positive class is the second of two.
-    """
-    prior = table.prior[:, 1]
-    return prior < prior[history.cell[history.label == 1]].min(initial=np.inf)
 
 
 def chances_of_labels(

@@ -26,7 +26,7 @@ from evalsampling.measures.base import Measure, check_defined
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec.hidden import HiddenPrior
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.hamiltonian import Schedule
@@ -204,6 +204,8 @@ class _Comparison:
         rates = model.rates
         risks = expected_labels(model, rates).risks(measure)
         values = measure.values(risks)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.where(_are_ratios(measure), np.log(values), values)
         defined = np.isfinite(values).all(axis=0)
         values = values[:, defined]
         deviation = values - values.mean(axis=0)
@@ -266,11 +268,20 @@ def _spread(
     check_defined(measure, risks.mean(axis=0))
     rates, risks = model.rates[::step], risks[::step]
     parts = min(len(measure.components), len(risks))  # so that arrays are small
+    values = np.where(_are_ratios(measure), np.nan_to_num(measure.values(risks)), 1.0)
+    scale = np.divide(1, values**2, out=np.zeros_like(values), where=values > 0)[:, :, None]
     influences = influences_by_cell(measure, table, np.array_split(risks, parts))
     total = np.zeros((len(measure.components), len(table)))
-    for rate, of_part in zip(np.array_split(rates, parts), influences, strict=True):
-        total += _counted_variance(measure, table, rate, of_part, labels).sum(axis=0)
+    split = (np.array_split(each, parts) for each in (rates, scale))
+    for rate, factor, of_part in zip(*split, influences, strict=True):
+        total += (_counted_variance(measure, table, rate, of_part, labels) * factor).sum(axis=0)
     return compromise(total / len(risks), table.count / table.rows, weights)
+
+
+def _are_ratios(measure: Measure) -> BoolArray:
+    """Return which components are ratios of two systems, which count by their logarithms: (m,)."""
+    parts = measure.components
+    return np.array([each.against is not None and each.bounds == (0, np.inf) for each in parts])
 
 
 def _counted_variance(

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from evalsampling.inference.unsearched import below_all_met, chances_of_labels, most_positives
+from evalsampling.inference.class_curves import below_all_met
+from evalsampling.inference.unsearched import chances_of_labels, most_positives
 from evalsampling.measures import FBeta
 from evalsampling.notebook.evaluation import Evaluation
 from evalsampling.samplers import Stratified
