@@ -97,6 +97,11 @@ class SampledColumn:
         return self.distinct == self.rows > 0
 
     @property
+    def nearly_unique(self) -> bool:
+        """Whether nine rows of ten have a value of their own, and none lacks one."""
+        return not self.nulls and 0 < 0.9 * self.rows <= self.distinct
+
+    @property
     def is_share(self) -> bool:
         """Whether all values lie between 0 and 1."""
         return self.low is not None and self.high is not None and 0 <= self.low <= self.high <= 1
@@ -144,7 +149,11 @@ class Guess:
         ids = [
             column for column in columns if column.kind in ("whole", "text") and column.is_unique
         ]
-        single = _best(ids, _IDS) or next(iter(ids), None)
+        # Called an id, and one but for some rows: that these repeat is told when it is read.
+        meant = [
+            column for column in columns if column.name.lower() in _IDS and column.nearly_unique
+        ]
+        single = _best(ids, _IDS) or _best(meant, _IDS) or next(iter(ids), None)
         id = _pair(columns) if single is None else (single,)
         rest = [column for column in columns if column not in id and not column.nulls]
         numbers = [column for column in rest if column.kind == "number"]
@@ -214,10 +223,16 @@ def _first_batch(file: PlannedFile) -> PoolBatch | None:
     if isinstance(kind, Parquet):
         items = list(Catalog((head,), schema).items)
         return next(read_batches(items[0], None), None) if items else None
+    read: list[pa.RecordBatch] = []
     for rows in kind.read(file.stored, head.read(schema)):
-        made = rows if head.layout is None else head.layout.applied(rows, None)
-        return PoolBatch(made, file.stored.path)
-    return None
+        read.append(rows)
+        if sum(map(len, read)) >= MOST_ROWS:
+            break
+    if not read:
+        return None
+    first = pa.concat_batches(read)
+    made = first if head.layout is None else head.layout.applied(first, None)
+    return PoolBatch(made, file.stored.path)
 
 
 def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:

@@ -21,6 +21,7 @@ from evalsampling.stats.magnitudes import BY
 
 CLAIM_NOTHING = (
     "no ", "few ", "undefined", "zero variance", "missing weight", "logit at",
+    "picked rows",
 )  # fmt: skip
 """Beginnings of the methods whose default interval is the whole range of its measure."""
 

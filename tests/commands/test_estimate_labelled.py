@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from evalsampling import Evaluation
-from tests.jobs import call, files_below
+from tests.jobs import Result, call, files_below
 from tests.labels_at_hand import labelled_pool
 
 
@@ -146,3 +146,69 @@ def test_the_verdict_is_the_column_with_the_values_of_the_labels(
     page = (tmp_path / "boss.html").read_text()
     assert "All numbers rest on what was said of the" in page
     assert "known chances" not in page
+
+
+def estimated(text: bytes, name: str, *options: str) -> Result:
+    """Estimate from a table with this content, in the current folder."""
+    Path(name).write_bytes(text)
+    return call("estimate", name, "--label", "human", "--drawn", "random", *options)
+
+
+LINES = [f"{i},{'bad' if i % 4 else 'good'},müll,{'bad' if i % 3 else ''}" for i in range(60)]
+TABLE = "\n".join(["id,verdict,topic,human", *LINES])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", TABLE.encode("utf-16"), "a.csv: the header: is not UTF-8: save the file as"),
+        ("b.csv", TABLE.encode("cp1252"), "b.csv: row 0: is not UTF-8: save the file as UTF-8"),
+        ("c.csv", TABLE.replace("müll", "x").replace("57,good,x", "57,good,é").encode("cp1252"),
+         "c.csv: row 57: is not UTF-8"),
+        ("d.xlsx", b"PK\3\4", "d.xlsx: a workbook is no pool: save the sheet as CSV, in UTF-8"),
+        ("e.csv", TABLE.replace("\n5,", "\n4,").encode(), "row 5: duplicate id '4', also in row 4"),
+    ],
+)  # fmt: skip
+def test_tables_that_cannot_be_read_as_they_are(
+    tmp_path: Path, monkeypatch: Any, name: str, content: bytes, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = estimated(content, name)
+    assert done.status == 1
+    assert message in done.err
+
+
+def test_slices_of_picked_rows_claim_nothing(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(TABLE.replace("1,bad,müll", "1,bad,x"))
+    done = call("estimate", "t.csv", "--label", "human", "--drawn", "picked")
+    assert "0.0000–1.0000" not in done.out
+    assert "no claim" in done.out
+
+
+def test_clusters_and_weights_of_a_table(table: str, tmp_path: Path) -> None:
+    """They are keys of the spec; another column than before is refused."""
+    rows = pyarrow.csv.read_csv(table)
+    talk, views = [f"t{i // 9}" for i in range(len(rows))], [1 + i % 5 for i in range(len(rows))]
+    rows = rows.append_column("talk", [talk]).append_column("views", [views])
+    pyarrow.csv.write_csv(rows, tmp_path / table)
+    asked = ["estimate", table, "--label", "human", "--drawn", "random"]
+    done = call(*asked, "--cluster", "talk", "--weight", "views", "--json")
+    assert done.status == 0, done.err
+    content = yaml.safe_load((tmp_path / "my-verdicts-evaluation.yaml").read_text())
+    assert (content["pool"]["cluster"], content["pool"]["weight"]) == ("talk", "views")
+    assert not {"talk", "views"} & {*content["pool"].get("slices", []), *content["pool"]["payload"]}
+    refused = call(*asked, "--cluster", "region")
+    assert "says pool.cluster: talk" in refused.err
+
+
+@pytest.mark.parametrize("said", ["random", "clusters"])
+def test_whole_clusters_said_to_be_random_are_told(tmp_path: Path, said: str) -> None:
+    """As random rows they would make false numbers; said as they are, nothing is told."""
+    pool = labelled_pool("clusters")
+    made = Evaluation.from_labelled(pool.table, label="human", drawn=said, cluster="talk")
+    told = [each for each in made.estimate().warnings if "said to be drawn" in each]
+    assert bool(told) == (said == "random")
+    if told:
+        assert "of them are in the cluster of each" in told[0]
+        assert "say `clusters`" in told[0]

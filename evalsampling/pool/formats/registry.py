@@ -73,6 +73,8 @@ _BY_SUFFIX: Mapping[str, Format | Parquet] = {
     ".eval": _LOGS,
 }
 
+_WORKBOOKS = (".xlsx", ".xls", ".ods")
+
 OTHERS: Registry[Format] = Registry("formats", {}, "evalsampling.pool.formats.registry:Format")
 """Formats of installed packages, by the end of file names without its dot."""
 
@@ -87,6 +89,8 @@ def format_of(path: str) -> Format | Parquet:
     own = next((f for suffix, f in _BY_SUFFIX.items() if name.endswith(suffix)), None)
     if own is not None:
         return own
+    if name.endswith(_WORKBOOKS):
+        raise InputError(f"{path}: a workbook is no pool: save the sheet as CSV, in UTF-8")
     ending = name.rpartition("/")[2].rpartition(".")[2]
     return OTHERS.get(ending, PARQUET)
 

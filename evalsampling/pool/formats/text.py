@@ -92,7 +92,7 @@ def read_blocks(
                     # An error in an earlier record comes first, wherever blocks end.
                     if bad:
                         yield block.part(0, bad)
-                    raise block.error(bad, "is not UTF-8") from error
+                    raise block.error(bad, "is not UTF-8: save the file as UTF-8") from error
                 yield block
                 first_row += rows
 
