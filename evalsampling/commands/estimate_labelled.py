@@ -60,7 +60,8 @@ def estimate_labelled(
 
     workspace = _workspace_of(options.workspace)
     path = Path(f"{workspace}.yaml")
-    if not path.exists():
+    is_new = not path.exists()
+    if is_new:
         written = init(
             InitOptions(
                 options.workspace,
@@ -86,10 +87,17 @@ def estimate_labelled(
             f"{path}: is there already, and says {others}; change it there, or remove it and "
             f"{workspace}"
         )
-    prepare_in_process(spec)
+    try:
+        prepare_in_process(spec)
+    except InputError:
+        if is_new and not Path(workspace).exists():
+            path.unlink()  # It would stand in the way of a call that says what is right.
+        raise
     result = estimate(dataclasses.replace(options, workspace=str(spec.workspace)), shown=shown)
     says = [each.prediction or "a threshold of the score" for each in spec.pool.systems]
-    guessed = f"{path}: predictions are {' and '.join(says)}; measures are about {positive}"
+    scores = [each.score for each in spec.pool.systems if each.score is not None]
+    orders = f", scores {' and '.join(scores)}" * (spec.strata.by_score and bool(scores))
+    guessed = f"{path}: predictions are {' and '.join(says)}{orders}; measures are about {positive}"
     return dataclasses.replace(result, messages=(*result.messages, guessed))
 
 

@@ -30,6 +30,7 @@ from evalsampling.pool.stored_columns import (
     outputs_of_columns,
 )
 from evalsampling.preparation.assignment import assign_cells
+from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.plan import stratify_rows
 from evalsampling.preparation.reserve import Reserve, check_unique, labelled
 from evalsampling.preparation.reserve_builder import ReserveBuilder
@@ -186,6 +187,8 @@ class MemoryPool:
         builder.add(cells)
         reserve = builder.build()
         check_unique(reserve.rows, spec.pool.id)
+        if spec.draws_clusters:  # Then keys of rows of two clusters differ, whatever their ids.
+            check_unique_ids([batch], spec.pool.id, spec.seed)
         slices = Slices.from_counts(spec.pool.slices, counts, table)
         clusters = None if spec.pool.cluster is None else cells.cluster_sums().shared()
         return cls(spec, stratification, table, slices, reserve, sums, counts, clusters=clusters)

@@ -169,10 +169,11 @@ def contradictions(analysis: Analysis) -> list[str]:
             "they show, and no number rests on them but for these rows themselves"
         ]
     rows = _GivenRows.of(history, table)
-    if at_hand.drawn == RANDOM and analysis.clusters is not None:
-        shared = rows.shared(history.outputs.cluster, analysis.clusters)
-        if shared is not None:
-            return [shared]
+    if history.outputs.cluster is not None and analysis.clusters is not None:
+        labelled = np.unique(history.outputs.cluster[:number], return_counts=True)[1]
+        told = about_clusters(at_hand.drawn, labelled, analysis.clusters)
+        if told is not None:
+            return [told]
     of_slices = [
         (str(domain.title), domain.holds(history, history.rounds[0].question), domain.rows(table))
         for domain in analysis.scope.domains
@@ -198,28 +199,6 @@ class _GivenRows:
         question, chance = first.question, first.probability
         prediction, cell = history.outputs.prediction[question, 0], history.cell[question]
         return cls(table, cell, prediction, 1 / chance, chance, first.together or 1.0)
-
-    def shared(self, cluster: IntArray | None, pool: SharedClusters) -> str | None:
-        """Return a sentence if rows share clusters as those drawn by themselves hardly would.
-
-        The variance of the number of pairs that share one is at most that of independent pairs and
-        n^3 c^1.5, for n rows and pairs of the pool that share one with a chance of c; the chance of
-        as many pairs is at most what Cantelli's inequality says.
-        """
-        number = len(self.cell)
-        assert cluster is not None
-        rows = np.unique(cluster[:number], return_counts=True)[1]
-        pairs, expected = float(rows @ (rows - 1)) / 2, number * (number - 1) / 2 * pool.chance
-        variance = expected + number**3 * pool.chance**1.5
-        beyond = max(pairs - expected, 0.0) ** 2
-        if beyond == 0 or variance / (variance + beyond) > _RARE:
-            return None
-        found, likely = float(rows @ rows) / number, pool.drawn_together(number)
-        return (
-            f"the labelled rows are said to be drawn at random, but {found:.3g} of them are in the "
-            f"cluster of each, and {likely:.3g} would be. If whole clusters were labelled, say "
-            "`clusters`: as they are said to be drawn they make false numbers"
-        )
 
     def contradictions(
         self,
@@ -288,6 +267,42 @@ class _GivenRows:
         above = scipy.special.betainc(found, rows - found + 1, expected) if found else 1.0
         below = scipy.special.betaincc(found + 1, rows - found, expected) if seen < 1 else 1.0
         return min(2 * float(min(above, below)), 1.0)
+
+
+def about_clusters(drawn: str, rows: IntArray, pool: SharedClusters) -> str | None:
+    """Return a sentence if labelled rows share clusters otherwise than was said of them.
+
+    Of n rows drawn by themselves the number of pairs that share a cluster has the mean c per pair,
+    the chance of two rows of the pool, and at most the variance of independent pairs and n^3 c^1.5;
+    its law is taken to be the gamma one with these. Of whole clusters drawn at random the sum of
+    s (s - m) over their sizes s has the mean 0, for m rows in the cluster of a row of the pool. It
+    is compared with the root of its sum of squares by Student. Sketches know m to 3 in 100.
+
+    `rows`: shape (k,): labelled rows of each cluster that has one.
+    """
+    number = float(rows.sum())
+    pairs, expected = float(rows @ (rows - 1)) / 2, number * (number - 1) / 2 * pool.chance
+    words = f"{float(rows @ rows) / number:.3g} of them are in the cluster of each, and"
+    if drawn == RANDOM and expected:
+        variance = expected + number**3 * pool.chance**1.5
+        scale = variance / expected
+        if scipy.special.gammaincc(expected / scale, pairs / scale) < _RARE:
+            return (
+                f"the labelled rows are said to be drawn at random, but {words} "
+                f"{pool.drawn_together(number):.3g} would be. If whole clusters were labelled, say "
+                "`clusters`: intervals may be too narrow"
+            )
+    if drawn == CLUSTERS and len(rows) > 1:
+        larger = (rows * (rows - 1.03 * pool.rows_together)).astype(np.float64)
+        root = _root(float(larger @ larger))
+        above = larger.sum() / root if root else 0.0
+        if scipy.special.stdtr(len(rows) - 1, -above) < _RARE:
+            return (
+                f"the labelled rows are said to be whole clusters drawn at random, but {words} "
+                f"{pool.rows_together:.3g} would be. If people picked large clusters, say "
+                "`picked`: as they are said to be drawn they make false numbers"
+            )
+    return None
 
 
 def _ranks(table: CellTable) -> FloatArray:

@@ -10,6 +10,7 @@ from evalsampling.inference.intervals import degrees_of_freedom
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.counted import counted
 
 FEWEST_CLUSTERS = 20
 """Clusters, equally large ones, below which a warning says that there are few."""
@@ -49,10 +50,11 @@ def doubts_about_clusters(sample: WeightedSample, estimates: Sequence[Estimate])
     if sample.cluster is None:
         return []
     worth, doubts = sample.units, []
+    as_pool = ", as sizes vary in the pool" * (sample.together is not None)
     if worth < FEWEST_CLUSTERS:
         doubts.append(
-            f"pool.cluster: the labels are of {sample.clusters} clusters, worth {worth} of equal "
-            f"size; with fewer than {FEWEST_CLUSTERS} intervals are rough"
+            f"pool.cluster: the labels are of {counted(sample.clusters, 'cluster')}, worth {worth} "
+            f"of equal size{as_pool}; with fewer than {FEWEST_CLUSTERS} intervals are rough"
         )
     shares = [(one.largest_share or 0.0, one.target.title) for one in estimates if one.claims]
     share, title = max(shares, default=(0.0, ""))

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.pool.arrow import is_text
 from evalsampling.pool.stored_columns import CLUSTER, PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import Mask
@@ -73,11 +74,20 @@ def _by_cluster(table: pa.Table, cluster: IntArray) -> pa.Table:
     number = np.unique(cluster, return_inverse=True)[1]
     first = np.full(number.max(initial=-1) + 1, len(place))
     np.minimum.at(first, number, place)
-    kinds = {name: table.schema.field(name).type for name in payload_columns(table)}
-    shown = [name for name, kind in kinds.items() if not pa.types.is_nested(kind)]
-    keys = [("first", "ascending"), *((name, "ascending") for name in [*shown, TASK])]
-    order = pc.sort_indices(table.append_column("first", pa.array(first[number])), keys)
-    return table.take(order)
+    keys = {"first": pa.array(first[number])}
+    for name in payload_columns(table):
+        if not pa.types.is_nested(table.schema.field(name).type):
+            keys[name] = _ordered(table[name])
+    keys[TASK] = table[TASK]
+    return table.take(pc.sort_indices(pa.table(keys), [(name, "ascending") for name in keys]))
+
+
+def _ordered(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return values as numbers if texts are all such, so that 2 comes before 10."""
+    try:
+        return values.cast(pa.float64()) if is_text(values.type) else values
+    except pa.ArrowInvalid:
+        return values
 
 
 def masked(values: pa.Array, mask: Mask, key: bytes) -> pa.Array:

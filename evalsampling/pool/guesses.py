@@ -24,8 +24,8 @@ from evalsampling.spec.sink import is_taken
 MOST_ROWS = 10_000
 """Rows that are looked at."""
 
-MOST_SLICES = 20
-"""Values of a column that may be a slice."""
+MOST_SLICES = {"text": 20, "truth": 2, "whole": 10}
+"""Most values of a column of a kind that may be a slice."""
 
 _MOST_CLASSES = 20
 
@@ -183,7 +183,7 @@ class Guess:
         others = [column for column in columns if column.name not in used]
         slices = [
             column for column in others
-            if column.kind in ("text", "truth", "whole") and 2 <= column.distinct <= MOST_SLICES
+            if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0)
             and _best([column], _PREDICTIONS) is None
         ]  # fmt: skip
         payload = [

@@ -17,7 +17,7 @@ from tests.commands.test_controls import write_gold
 from tests.jobs import Job, Pool, make_pool
 
 
-def talks(rows: int = 2000) -> Pool:
+def talks(rows: int = 2000, as_text: bool = False) -> Pool:
     """A pool of talks of 1 to 17 turns, whose rows come in no order."""
     pool = make_pool(rows)
     rng = np.random.default_rng(6)
@@ -26,16 +26,18 @@ def talks(rows: int = 2000) -> Pool:
     turn = np.arange(rows) - np.searchsorted(talk, talk)
     order = rng.permutation(rows)
     columns = {"talk": [f"t{number}" for number in talk[order]], "turn": turn[order]}
+    if as_text:
+        columns["turn"] = [str(number) for number in turn[order]]
     table = pool.table
     for name, values in columns.items():
         table = table.append_column(name, pa.array(values))
     return Pool(table, pool.truth)
 
 
-def of_clusters(job: Any, **keys: Any) -> Job:
+def of_clusters(job: Any, rows: Pool | None = None, **keys: Any) -> Job:
     """A prepared job that draws whole talks."""
     pool = {"cluster": "talk", "payload": ["talk", "turn", "name"]}
-    one: Job = job(talks(), sampler="clusters", round_size=60, **{"pool": pool, **keys})
+    one: Job = job(rows or talks(), sampler="clusters", round_size=60, **{"pool": pool, **keys})
     assert one.prepare().status == 0
     return one
 
@@ -46,12 +48,14 @@ def exported(one: Job, number: int) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_annotators_read_a_talk_once_and_in_order(job: Any) -> None:
-    one = of_clusters(job, budget=150)
+@pytest.mark.parametrize("as_text", [False, True])
+def test_annotators_read_a_talk_once_and_in_order(job: Any, as_text: bool) -> None:
+    """Turn 2 before turn 10, also where a file has them as text."""
+    one = of_clusters(job, talks(as_text=as_text), budget=150)
     table = one.pool.table
     turns = {talk: [] for talk in table["talk"].to_pylist()}  # type: ignore[var-annotated]
     for talk, turn in zip(table["talk"].to_pylist(), table["turn"].to_pylist(), strict=True):
-        turns[talk].append(turn)
+        turns[talk].append(int(turn))
     seen: list[str] = []
     for number in (1, 2, 3):
         assert one.sample().status == 0

@@ -9,8 +9,9 @@ import pytest
 import scipy
 
 from evalsampling import Evaluation, InputError
-from evalsampling.evaluation.labels_at_hand import contradictions
+from evalsampling.evaluation.labels_at_hand import about_clusters, contradictions
 from evalsampling.inference.estimand import Estimand
+from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.history import History
 from tests.labels_at_hand import WAYS, keys, labelled_pool
 
@@ -235,3 +236,44 @@ def test_a_slice_of_verdicts_is_estimated_by_its_own_labels() -> None:
         one = evaluation.estimate()["accuracy where topic=hard"]
         held += one.low <= np.mean(bad[hard] == says[hard]) <= one.high
     assert held >= 52  # Of 60 with .95 each, 52 or fewer come once in 100.
+
+
+def sizes_of(kind: str, rng: np.random.Generator) -> np.ndarray:
+    """Return sizes of clusters of some 20,000 rows."""
+    return {
+        "equal": np.full(1000, 20),
+        "even": rng.integers(4, 37, 1000),
+        "heavy-tailed": np.minimum(5 * (1 + rng.pareto(1.2, 1000)), 500).astype(int),
+        "one": np.append([6000], np.ones(14_000, dtype=int)),
+    }[kind]
+
+
+@pytest.mark.parametrize("labels", [400, 4000])
+@pytest.mark.parametrize("kind", ["equal", "even", "heavy-tailed", "one"])
+def test_what_is_said_of_clusters(kind: str, labels: int) -> None:
+    """Of 50 true statements each none is contradicted; most whole clusters said random are.
+
+    A sketch knows the spread of the pool to half a percent, so here it is off by as much.
+    """
+    rng, told = np.random.default_rng(8), {"rows": 0, "clusters": 0, "falsely random": 0}
+    for _ in range(50):
+        size = sizes_of(kind, rng)
+        rows, of_row = int(size.sum()), np.repeat(np.arange(len(size)), size)
+        pairs = float(size @ size) * (1 + rng.normal() * 0.0055) - rows
+        pool = SharedClusters(rows, pairs / rows / (rows - 1))
+        alone = np.unique(of_row[rng.choice(rows, labels, False)], return_counts=True)[1]
+        order = size[rng.permutation(len(size))]
+        whole = order[: np.searchsorted(np.cumsum(order), labels) + 1]
+        told["rows"] += about_clusters("random", alone, pool) is not None
+        told["clusters"] += about_clusters("clusters", whole, pool) is not None
+        told["falsely random"] += about_clusters("random", whole, pool) is not None
+    assert (told["rows"], told["clusters"]) == (0, 0)
+    assert told["falsely random"] >= 49 or kind == "one"
+
+
+def test_large_clusters_that_people_picked_are_told() -> None:
+    size = sizes_of("even", np.random.default_rng(9))
+    pool = SharedClusters(int(size.sum()), float(size @ (size - 1)) / size.sum() ** 2)
+    told = about_clusters("clusters", np.sort(size)[-60:], pool)
+    assert told is not None
+    assert "If people picked large clusters, say `picked`" in told

@@ -81,6 +81,9 @@ def test_rounds_are_of_whole_clusters_and_none_comes_twice() -> None:
 def test_it_needs_clusters_and_draws_single_rows_where_none_are_known() -> None:
     with pytest.raises(InputError, match=r"sampler: clusters: .* pool\.cluster"):
         Evaluation.from_frame(pool(), sampler="clusters", budget=100)
+    twice = {**pool(), "id": np.append([0, 0], np.arange(2, 900))}
+    with pytest.raises(InputError, match="duplicate id 0, also in row 0"):
+        Evaluation.from_frame(twice, cluster="talk", sampler="clusters")
     evaluation = Evaluation.from_frame(pool(), measure="f1", strata={"leaves": 7})
     table, sampler = evaluation.table, Clusters(evaluation.measures[0])
     drawn = sampler.design(table, History.start(), 12, np.random.default_rng(4))
