@@ -33,6 +33,7 @@ from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stages import Engine, Keyed, Reading, Step, Total
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import (
+    PoolSummary,
     summarize,
     summary_columns,
 )
@@ -47,7 +48,11 @@ from evalsampling.stats.orders import OrderCounts
 
 def fetch_rows(name: str, columns: Sequence[str] | None) -> Reading:
     """Return how rows are read as they are: see `pool.formats.registry.read_batches`."""
-    return Reading(name, Step("ReadBatches", read_batches, (columns,), PoolBatch))
+    return Reading(name, Step("ReadBatches", _read_rows, (columns,), PoolBatch))
+
+
+def _read_rows(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBatch]:
+    return read_batches(item, columns)
 
 
 def fetch_cells(spec: EvaluationSpec, stratification: Any) -> Reading:
@@ -85,7 +90,11 @@ def summarize_pool(spec: EvaluationSpec) -> Total:
 
 def cut_strata(spec: EvaluationSpec) -> Step:
     """Return the step that cuts a `Stratification` from the summary of a pool."""
-    return Step("CutStrata/CutEdges", Stratification.from_summary, (spec,))
+    return Step("CutStrata/CutEdges", _cut, (spec,))
+
+
+def _cut(summary: PoolSummary | None, spec: EvaluationSpec) -> Stratification:
+    return Stratification.from_summary(summary, spec)  # Beam pickles a method by value.
 
 
 def stratify(engine: Engine, rows: Any, spec: EvaluationSpec) -> Any:
@@ -105,7 +114,11 @@ def assign(spec: EvaluationSpec, stratification: Any) -> Step:
     return Step("AssignCells/FindCells", assign_cells, (spec, stratification), CellBatch)
 
 
-SUM_CELLS = Total("SumCells", Step("SumBatches", CellBatch.sums), "AddSums")
+def _sums(cells: CellBatch) -> CellSums:
+    return cells.sums()
+
+
+SUM_CELLS = Total("SumCells", Step("SumBatches", _sums), "AddSums")
 """The stage that makes the `CellSums` of rows with cells."""
 
 COUNT_SLICES = Total("CountSlices", Step("CountValues", CellBatch.slice_counts), "AddCounts")
