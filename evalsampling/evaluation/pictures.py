@@ -9,14 +9,8 @@ from evalsampling.evaluation.convergence import convergence
 from evalsampling.inference.domains import WHOLE_POOL
 from evalsampling.inference.score_bands import ScoreBand, score_bands
 from evalsampling.measures.binary import Prevalence
-from evalsampling.report.charts import (
-    LabelledBands,
-    calibration_chart,
-    convergence_chart,
-    curve_chart,
-    effort_chart,
-    interval_rows,
-)
+from evalsampling.report import charts
+from evalsampling.report.charts import LabelledBands, calibration_chart, curve_chart, effort_chart
 from evalsampling.report.numbers import Number, pretty
 from evalsampling.report.svg import Picture
 from evalsampling.report.thresholds import ROC_CURVE, ScoreCurve, cheapest, curves_of
@@ -58,7 +52,7 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
     ][:MOST_ROWS]
     if not rows:
         raise InputError("all that was estimated are points of curves: draw the curve")
-    return interval_rows(rows, "Estimates and intervals")
+    return charts.interval_rows(rows, "Estimates and intervals")
 
 
 def _positive(analysis: Analysis) -> int:
@@ -74,7 +68,7 @@ def _convergence(analysis: Analysis) -> Picture:
     if not rounds:
         raise InputError("all that was estimated are points of curves: draw the curve")
     numbers = [[Number.of(estimate) for estimate in after.estimates] for after in rounds]
-    return convergence_chart([after.labels for after in rounds], numbers)
+    return charts.convergence_chart([after.labels for after in rounds], numbers)
 
 
 def prevalence(analysis: Analysis, curves: Sequence[ScoreCurve]) -> float | None:

@@ -416,6 +416,11 @@ class UnlistedCodes(Mapping[str, int]):
         return 0
 
 
+def flag_columns(key: str, given: Any, flags: Sequence[str]) -> dict[str, str]:
+    """Return the column of 0 and 1 of each label, if predictions are given so, else nothing."""
+    return column_of_each(key, given, flags) if flags and isinstance(given, Mapping) else {}
+
+
 def column_of_each(key: str, given: Mapping[Any, Any], names: Sequence[str]) -> dict[str, str]:
     """Return the column of each class or label, in the order of the names."""
     columns = {str(name): column for name, column in given.items()}

@@ -264,14 +264,9 @@ def _budgets(spec: EvaluationSpec, table: CellTable) -> tuple[float, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class _Outcome:
-    """Error, interval and test of a measure in one imagined evaluation.
+    """Squared error, half-width, p-value and choice of a measure in one imagined evaluation.
 
-    Attributes:
-        square: squared error.
-        half: half-width of the interval, None without interval.
-        p_value: p-value of the test, None without test.
-        is_compared: whether the measure is a comparison.
-        selection: which of the compared systems is chosen; None if it is none.
+    None stands where there is no interval, no test, or nothing to choose from.
     """
 
     square: float
@@ -283,11 +278,9 @@ class _Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class _Imagined:
-    """Imagined evaluations of a pool.
+    """Imagined evaluations of a pool, whose labels follow a curve each, or the cells' prior.
 
-    Attributes:
-        curves: which labels follow, one each; None if they follow the prior of the cells.
-        clusters: that rows share; None if each is by itself.
+    Rows may share `clusters`.
     """
 
     table: CellTable

@@ -20,16 +20,14 @@ from evalsampling.stats.arrays import FloatArray
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """Estimates of one measure in one repeat at one budget.
+    """Estimates of one measure in one repeat at one budget, and what they took so far.
 
     Attributes:
         value: shape (components,), NaN where undefined.
-        estimates: estimates of the components; empty where only values are compared.
-        draws: number of draws so far.
-        labels: number of labels so far.
-        cost: cost of these labels; their number if all cost the same.
-        seconds: processor time so far.
-        divergence: divergence of the latest proposal from the best one; None if it is not known.
+        estimates: of the components; empty where only values are compared.
+        cost: of the labels; their number if all cost the same.
+        seconds: of the processor.
+        divergence: of the latest proposal from the best one; None if it is not known.
     """
 
     value: FloatArray
@@ -147,13 +145,10 @@ ALIKE = 1e-12
 
 @dataclasses.dataclass(frozen=True)
 class Selection:
-    """The choice of the best of some systems by the estimates of one evaluation.
+    """The chance that the system chosen by the estimates of an evaluation is not the best.
 
-    Attributes:
-        error: chance that the system chosen is not the best, in [0, 1]: above 0 and below 1 only
-            where several look best, and each is as likely to be chosen.
-        regret: how much worse the system chosen is than the best, in units of the measure, at
-            least 0.
+    It is neither 0 nor 1 only where several look best: each is as likely to be chosen. The regret,
+    at least 0, is how much worse the chosen one is, in units of the measure.
     """
 
     error: float
@@ -164,10 +159,8 @@ class Selection:
 class Candidates:
     """Systems that one measure compares, the first with each of the others.
 
-    Attributes:
-        differences: places of the differences of the first system from each other one, in a list
-            of measures.
-        sign: 1 where a greater value of the measure is better, -1 where a smaller one is.
+    The differences are places in a list of measures. The sign is 1 where a greater value of the
+    measure is better, -1 where a smaller one is.
     """
 
     differences: tuple[int, ...]
@@ -175,25 +168,16 @@ class Candidates:
 
     def select(self, estimated: Sequence[FloatArray], true: Sequence[FloatArray]) -> Selection:
         """Return the choice by the estimates of all measures of the list."""
-        both = np.array(
-            [[values[place][0] for place in self.differences] for values in (estimated, true)]
+        looks, standing = (
+            # How each system stands, the first at 0; greater is better.
+            -self.sign * np.array([0.0, *(values[place][0] for place in self.differences)])
+            for values in (estimated, true)
         )
-        return self.choose(*both)
-
-    def choose(self, estimated: FloatArray, true: FloatArray) -> Selection:
-        """Return the choice by estimated differences.
-
-        If a difference is undefined, nothing is known, and all systems look alike.
-        """
-        deviations = estimated if np.isfinite(estimated).all() else np.zeros_like(estimated)
-        looks, standing = self._standing(deviations), self._standing(true)
+        if not np.isfinite(looks).all():  # Nothing is known, and all systems look alike.
+            looks = np.zeros_like(looks)
         chosen = looks >= looks.max() - ALIKE
         loss = standing.max() - standing[chosen]
         return Selection(float(np.mean(loss > ALIKE)), float(np.mean(loss)))
-
-    def _standing(self, differences: FloatArray) -> FloatArray:
-        """Return how each system stands, the first at 0, shape (systems,); greater is better."""
-        return -self.sign * np.append(0.0, differences)
 
 
 def candidates_of(measures: Sequence[Measure]) -> list[Candidates | None]:
@@ -219,7 +203,5 @@ def mean_selection(selections: Sequence[Selection]) -> dict[str, float | None]:
     """Return the mean error and regret of the repeats; None for measures that choose nothing."""
     if not selections:
         return {"selection_error": None, "regret": None}
-    return {
-        "selection_error": float(np.mean([selection.error for selection in selections])),
-        "regret": float(np.mean([selection.regret for selection in selections])),
-    }
+    error, regret = np.mean([(each.error, each.regret) for each in selections], axis=0)
+    return {"selection_error": float(error), "regret": float(regret)}

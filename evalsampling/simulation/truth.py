@@ -160,13 +160,9 @@ class Urns:
 
 @dataclasses.dataclass(frozen=True)
 class _Kinds:
-    """Rows grouped by cell, label and distinguishable outputs.
+    """Rows grouped by cell, label and distinguishable outputs, with means over those of each kind.
 
-    Attributes:
-        key: shape (kinds, columns), distinct: cell code, label, then bins of outputs.
-        count: shape (kinds,): rows of each kind.
-        outputs: means over the rows of each kind.
-        rate: likewise, shape (kinds, classes), if answers differ.
+    The key, shape (kinds, columns), is cell code, label, then bins of outputs.
     """
 
     key: IntArray

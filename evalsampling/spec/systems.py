@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import SCORE_RULES, Logits, column_of_each
+from evalsampling.label_spaces.base import SCORE_RULES, Logits, column_of_each, flag_columns
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sections import Section, given
 from evalsampling.spec.values import Number, convert
@@ -45,9 +45,7 @@ def read_system(
     """Return one system, checked."""
     where = f"{section.name}.prediction"
     prediction, threshold = section.get("prediction", default), None
-    flags, columns = labels.space.flags, {}
-    if flags and isinstance(prediction, Mapping):
-        columns = column_of_each(where, prediction, flags)
+    columns = flag_columns(where, prediction, labels.space.flags)
     if isinstance(prediction, int | float) and not isinstance(prediction, bool):
         prediction = {"threshold": prediction}  # There is no column of that name.
     if columns:
@@ -89,8 +87,7 @@ def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]
         name = str(key)
         own = section.section(key)
         own.check_keys(*labels.space.in_spec.system_keys)
-        of_score = labels.space.in_spec.score
-        score = own.text(of_score, required=of_score != "score")
+        score = own.text(labels.space.in_spec.score, required=labels.space.in_spec.score != "score")
         systems.append(read_system(own, name, labels, score, None))
     names = [system.name for system in systems]
     for twice in names:

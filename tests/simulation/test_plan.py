@@ -1,7 +1,6 @@
 """Plans: what is predicted against closed forms, under labels drawn from the scores."""
 
 import dataclasses
-import json
 import math
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import EvaluationSpec
-from evalsampling.cli.main import main
 from evalsampling.errors import InputError
 from evalsampling.preparation.plan import read_table, read_table_and_clusters, stratify_pool
 from evalsampling.samplers.build import build_sampler
@@ -207,20 +205,12 @@ def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.nd
 
 
 @pytest.mark.slow
-def test_command_line(
-    pool: tuple[Path, np.ndarray], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_line(pool: tuple[Path, np.ndarray], tmp_path: Path) -> None:
     spec = tmp_path / "evaluation.yaml"
     spec.write_text(f"pool: {{path: {pool[0]}}}\nbudget: 100\nworkspace: here\n")
-    with pytest.raises(SystemExit) as done:
-        main(["plan", str(spec), "--json", "--budgets", "50", "--repeats", "2"])
-    assert done.value.code == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = call("plan", spec, "--json", "--budgets", "50", "--repeats", "2").json
     assert [row["sampler"] for row in rows] == ["passive", "calibrated"]
-    with pytest.raises(SystemExit) as done:
-        main(["plan", str(spec), "--json", "--sampler", "ais", "--repeats", "4"])
-    assert done.value.code == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = call("plan", spec, "--json", "--sampler", "ais", "--repeats", "4").json
     assert [row["budget"] for row in rows] == [50, 100]
     keys = {"sampler", "measure", "budget", "standard_error", "half_width", "power"}
     keys |= {"draws", "labels", "cost", "saving", "label_likelihood"}
@@ -230,17 +220,12 @@ def test_command_line(
     assert all(row["power"] is None for row in rows), "there is nothing to compare"
     assert all(row["selection_error"] is None for row in rows), "nor to choose from"
     assert not (tmp_path / "here").exists()
-    with pytest.raises(SystemExit) as done:
-        main(["plan", str(spec), "--half-width", "0"])
-    assert done.value.code == 2
-    for wrong in (["--power", "0.05"], ["--power", "1"], ["--effect", "0.1"]):
-        with pytest.raises(SystemExit) as done:
-            main(["plan", str(spec), *wrong])
-        assert done.value.code == 2
+    for wrong in ("--half-width=0", "--power=0.05", "--power=1", "--effect=0.1"):
+        assert call("plan", spec, wrong).status == 2
 
 
 @pytest.mark.slow
-def test_power_of_comparisons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_power_of_comparisons(tmp_path: Path) -> None:
     """Beside each budget that of the test; and the labels for a power that is wanted."""
     rng = np.random.default_rng(4)
     chance = rng.beta(1, 3, 800)
@@ -254,11 +239,8 @@ def test_power_of_comparisons(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         "{new: {prediction: new}, old: {prediction: old}}}\n"
         "measure: {difference: accuracy}\nstrata: {leaves: 8}\n"
     )
-    with pytest.raises(SystemExit) as done:
-        main(["plan", str(spec), "--json", "--sampler", "compare", "passive", "--budgets", "30",
-              "--repeats", "3", "--power", "0.8"])  # fmt: skip
-    assert done.value.code == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = call("plan", spec, "--json", "--sampler", "compare", "passive", "--budgets", "30",
+                "--repeats", "3", "--power", "0.8").json  # fmt: skip
     assert [(row["sampler"], row["budget"] == 30) for row in rows] == [
         ("compare", True), ("compare", False), ("passive", True), ("passive", False)
     ]  # fmt: skip
@@ -268,9 +250,7 @@ def test_power_of_comparisons(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert all(0 <= row["selection_error"] <= 1 and row["regret"] >= 0 for row in rows[::2])
     assert 6 * rows[0]["selection_error"] == pytest.approx(round(6 * rows[0]["selection_error"]))
     assert {row[key] for row in rows[1::2] for key in ("selection_error", "regret")} == {None}
-    with pytest.raises(SystemExit):
-        main(["plan", str(spec), "--sampler", "compare", "--budgets", "30", "--repeats", "3"])
-    text = capsys.readouterr().out
+    text = call("plan", spec, "--sampler", "compare", "--budgets", "30", "--repeats", "3").out
     assert "power  wrong" in text
     shown = f"{rows[0]['power']:.2f}   {rows[0]['selection_error']:.2f}"
     assert shown in text
