@@ -2,7 +2,6 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -491,12 +490,21 @@ def test_strata_are_those_of_the_ranks_on_any_scale(name: str, change: str) -> N
     assert np.mean(np.abs(found - wanted)[upper]) < width
 
 
-MEASURED = (["f1"], ["precision", "f1"], [{"difference": "f1", "of": "a", "against": "b"}, "f1"])
+MEASURED = {
+    "f1": ["f1"],
+    "precision first": ["precision", "f1"],
+    "difference first": [{"difference": "f1", "of": "a", "against": "b"}, "f1"],
+    "ratio first": [{"ratio": "f1"}, "f1"],
+    "verdicts of b": ["f1", {"ratio": "f1"}],
+}
 
 
-@pytest.mark.parametrize("measure", MEASURED, ids=["f1", "precision first", "difference first"])
-def test_the_order_in_which_systems_are_named_changes_nothing(measure: list[Any]) -> None:
-    """Each knows what the other does not. Rows are the same ones, estimates but for rounding."""
+@pytest.mark.parametrize("case", MEASURED)
+def test_the_order_in_which_systems_are_named_changes_nothing(case: str) -> None:
+    """Each knows what the other does not. Rows are the same ones, estimates but for rounding.
+
+    What the labels leave open is the same, too. A ratio is the inverse of that the other way round.
+    """
     rng = np.random.default_rng(4)
     log_odds = rng.normal(-5, 3, 8000)
     label = (rng.random(len(log_odds)) < expit(log_odds)).astype(int)
@@ -507,8 +515,10 @@ def test_the_order_in_which_systems_are_named_changes_nothing(measure: list[Any]
     drawn, found = [], []
     for named in ("ab", "ba"):
         systems = {name: {"score": name, "prediction": f"of_{name}"} for name in named}
+        if case == "verdicts of b":
+            del systems["b"]["score"]
         evaluation = Evaluation.from_frame(
-            frame, pool={"systems": systems}, measure=measure, seed=3, budget=200
+            frame, pool={"systems": systems}, measure=MEASURED[case], seed=3, budget=200
         )
         rows = []
         for size in (50, 60):
@@ -516,15 +526,19 @@ def test_the_order_in_which_systems_are_named_changes_nothing(measure: list[Any]
             evaluation.label({row: int(label[row]) for row in ids})
             rows.append(list(ids))
         drawn.append(rows)
-        found.append(
-            {
-                (one.target.measure, one.target.system): (one.value, one.low, one.high)
-                for one in evaluation.estimate()
-                if one.target.against is None
-            }
-        )
+        numbers = {}
+        for one in evaluation.estimate():
+            ends = [one.value, one.low, one.high]
+            if one.target.against is None:
+                part = one.unsearched
+                left = [part.rows, part.labelled, part.positives] if part else []
+                numbers[one.target.measure, one.target.system] = ends + left
+            elif one.target.null == 1:
+                numbers["ratio", None] = ends if named == "ab" else [1 / ends[i] for i in (0, 2, 1)]
+        found.append(numbers)
     assert drawn[0] == drawn[1]
     for number in found[0].keys() & found[1].keys():
         assert found[0][number] == pytest.approx(found[1][number], abs=1e-6), number
     assert ("f1", "a") in found[0]
     assert ("f1", "b") in found[1]
+    assert (("ratio", None) in found[0]) == (case in ("ratio first", "verdicts of b"))
