@@ -210,8 +210,7 @@ class _Comparison:
             frequent=int(np.argmax(model.table.count @ rate)),
             spread=_spread(measure, weights, model, risks, labels),
             alike=alike,
-            deviation=np.stack([one.take(first, axis=1) for one in np.moveaxis(rates, 2, 0)])
-            - mean,
+            deviation=np.stack([y.take(first, axis=1) for y in np.moveaxis(rates, 2, 0)]) - mean,
             value=(deviation * np.sqrt(weights[defined]))[:, scale > 0] / scale[scale > 0],
         )
 
