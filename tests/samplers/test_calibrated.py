@@ -501,18 +501,14 @@ MEASURED = {
 
 @pytest.mark.parametrize("case", MEASURED)
 def test_the_order_in_which_systems_are_named_changes_nothing(case: str) -> None:
-    """Each knows what the other does not. Rows are the same ones, estimates but for rounding.
-
-    What the labels leave open is the same, too. A ratio is the inverse of that the other way round.
-    """
+    """Rows are the same ones, estimates but for rounding; a ratio is the inverse of the other."""
     rng = np.random.default_rng(4)
     log_odds = rng.normal(-5, 3, 8000)
     label = (rng.random(len(log_odds)) < expit(log_odds)).astype(int)
     a = log_odds + rng.normal(0, 2, len(log_odds))
     b = np.where(rng.random(len(log_odds)) < 0.3, log_odds, rng.normal(-5, 3, len(log_odds)))
-    columns = {"a": a, "b": b, "of_a": (a > 0).astype(int), "of_b": (b > -0.5).astype(int)}
-    frame = pa.table({"id": np.arange(len(label)), **columns})
-    found = []
+    of_each = {"of_a": (a > 0).astype(int), "of_b": (b > -0.5).astype(int)}
+    frame, found = pa.table({"id": np.arange(len(label)), "a": a, "b": b, **of_each}), []
     for named in ("ab", "ba"):
         systems = {name: {"score": name, "prediction": f"of_{name}"} for name in named}
         if case == "verdicts of b":
@@ -535,6 +531,4 @@ def test_the_order_in_which_systems_are_named_changes_nothing(case: str) -> None
         found.append(numbers)
     for number in found[0].keys() & found[1].keys():
         assert found[0][number] == pytest.approx(found[1][number], abs=1e-6), number
-    wanted = {("f1", "a"), ("f1", "b"), ("rows", "60")}
-    wanted |= {("ratio", "")} if case in ("ratio first", "verdicts of b") else set()
-    assert wanted <= found[0].keys() & found[1].keys()
+    assert found[0].keys() >= {("f1", "a"), ("f1", "b"), ("rows", "60")}
