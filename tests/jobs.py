@@ -22,8 +22,6 @@ import pyarrow.parquet as pq
 from evalsampling.cli.main import main
 from evalsampling.workspace.snapshot import Snapshot
 
-SHARED_POOLS = Path(__file__).resolve().parents[2] / "shared" / "pools"
-
 
 @dataclasses.dataclass(frozen=True)
 class Pool:

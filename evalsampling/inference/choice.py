@@ -4,13 +4,8 @@ A number has a design-based interval, and a model-based one if there is a model 
 Behind them stand those requested by name (`interval_methods`), the bands of a curve, and of a
 difference the one that holds whenever one looks (`anytime`). `choose` says which comes first.
 
-1. *Design-based* (`by_design`). Korn and Graubard's for shares of rows; the Beta distribution's for
-   shares of pairs of a row and one of many labels, which are more than the draws; Fisher's z (the
-   normal interval on the logit scale) for correlations, whose bounds are symmetric about 0;
-   Student's on the logarithmic scale for positive numbers without an upper bound, as ratios of two
-   systems and mean squared errors; Student's for all others, differences of two systems among them.
-   The whole range, with a warning, if labels allow no claim: because of a gap in the evidence, or
-   as no labelled row contradicts the value.
+1. *Design-based* (`by_design`), by `default_method`. The whole range, with a warning, if labels
+   allow no claim: because of a gap in the evidence, or as no labelled row contradicts the value.
 2. *Model-based* (`model_based`), if there is a model of the labels that they do not contradict: it
    comes before the design-based one with `FEWEST_EVIDENCE` labelled rows of the scarcest share, if
    the draws are informative (`DrawnRange.is_informative`). Of precision, accuracy and other means
@@ -128,9 +123,7 @@ def choose(
         without_unmet=model.without_unmet if leads else None,
         unsearched=unsearched,
     )
-    if design.target == target:
-        return estimate
-    return estimate.rescaled(np.exp, math.exp(model.value or 0.0), target)
+    return estimate if design.target == target else estimate.rescaled(np.exp, target.bounds)
 
 
 def leads_design(model: DrawnNumber, interval: Interval) -> bool:
@@ -267,7 +260,11 @@ def by_design(number: SampledNumber, gap: Gap | None) -> tuple[Interval, tuple[s
 
 
 def default_method(number: SampledNumber) -> IntervalMethod:
-    """Return the method of the design-based interval of a number with a standard error."""
+    """Return the method of the design-based interval of a number with a standard error.
+
+    Ratios of two systems, and mean squared errors, have no upper bound; shares of pairs of a row
+    and a label are of more than the draws; bounds of correlations are symmetric about 0.
+    """
     low, high = number.bounds
     if (low, high) == (0.0, np.inf) and number.value > 0:
         return by_log_student

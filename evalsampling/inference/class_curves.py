@@ -78,7 +78,7 @@ def likeliness(table: CellTable, y: int) -> FloatArray:
     """Return the order of cells by how likely their rows are of a class, shape (cells,).
 
     It is the rank by the prior probability; with several systems, the greatest of this rank and of
-    those by the other systems' probabilities or scores: a row that any of them holds likely is.
+    those by the other systems' probabilities: a row that any of them holds likely is.
     Leaves by the greatest rank are in that order already.
     """
     if table.exchangeable:  # What is expected of verdicts is no score that could order them.
@@ -86,12 +86,8 @@ def likeliness(table: CellTable, y: int) -> FloatArray:
     if table.ordered_by == BY_LEAF:
         order = table.leaf if y else -table.leaf
         return log_odds_of_rank(order.astype(np.float64), table.count)
-    orders = [table.prior[:, y]]
-    outputs = table.outputs
-    for system in range(1, outputs.prediction.shape[1]):
-        own = outputs.probability[:, system, y]
-        if np.ptp(own) > 0:  # no probabilities are NaN, or 0
-            orders.append(table.mean_by_cell(own))
+    own = table.outputs.probability[:, 1:, y].T  # the same in all rows of a system without
+    orders = table.prior[:, y], *(table.mean_by_cell(each) for each in own if np.ptp(each) > 0)
     return np.max([log_odds_of_rank(order, table.count) for order in orders], axis=0)
 
 

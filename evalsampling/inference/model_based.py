@@ -35,8 +35,6 @@ FULL_EVIDENCE = 25
 LEAST_ERROR = 0.1
 """Further factor of the error probability with `FEWEST_EVIDENCE` rows of the scarcest share."""
 
-_ANY = (-math.inf, math.inf)
-
 _FINENESS = 0.01
 """Share of itself to which a p-value is found."""
 
@@ -122,7 +120,7 @@ class DrawnNumber:
     @functools.cached_property
     def interval(self) -> Interval | None:
         """The model-based interval, None where draws or cells leave too much open."""
-        if self.drawn is None or _is_mostly_undefined(self.drawn):
+        if self.drawn is None or self.drawn.defined.mean() < 1 - _MOST_UNDEFINED:
             return None
         interval = self._up_to_bound(self._holding(self.drawn))
         is_whole = (interval.low, interval.high) == self.design.target.bounds
@@ -184,8 +182,7 @@ class DrawnNumber:
     def _at(self, level: float) -> Interval:
         """Return the interval with an error probability, on a number with draws."""
         assert self.drawn is not None
-        confidence = None if level == self._level else 1 - level
-        return self._up_to_bound(self._holding(self.drawn, confidence))
+        return self._up_to_bound(self._holding(self.drawn, 1 - level))
 
     @property
     def _level(self) -> float:
@@ -206,10 +203,7 @@ class DrawnNumber:
                 stretched about its middle as a normal one is.
         """
         own, design = self.design.confidence, self.design.intervals[0]
-        if confidence is None or confidence == own:
-            return self._averaged(
-                *drawn.interval(share_held(own, self.evidence)), design, self.method
-            )
+        confidence = confidence or own
         reaches = scipy.special.ndtri((1 + np.array([confidence, own])) / 2)
         more = (design.high - design.low) / 2 * float(reaches[0] / reaches[1] - 1)
         stretched = dataclasses.replace(design, low=design.low - more, high=design.high + more)
@@ -272,26 +266,25 @@ def by_model(
         return [DrawnNumber(one, notes=(f"{one.target.title}: {reason}",)) for one in estimates]
     effects = [each.cluster_effect or 1.0 for each in estimates]
     effect = np.array(effects) if max(effects) > 1 else None
-    slopes = [1 / each.value for each in estimates if each.value and each.target.null == 1]
-    in_logs = len(slopes) == len(estimates)
+    in_logs = all(each.value and each.target.null == 1 for each in estimates)
     if in_logs:
-        expected = expected * slopes
-        estimates = [
-            each.rescaled(np.log, slope, dataclasses.replace(each.target, bounds=_ANY))
-            for each, slope in zip(estimates, slopes, strict=True)
-        ]
+        expected = expected / np.array([each.value for each in estimates])
+        estimates = [each.rescaled(np.log, (-math.inf, math.inf)) for each in estimates]
     of_measure = DrawnMeasure(measure, model.seed, own, effect, in_logs)
     ends = of_measure.ends(predictive)
     drawn = ranges_of(ends)
     is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
     other_shares, aside = {}, None
     for share in model.other_shares if is_number_of_pool else ():
-        (other_shares[share],) = _under_share(share, drawn, predictive, of_measure, model)
+        of_draws = model.weights(share)[predictive.of_draw]
+        if effective_size(of_draws) >= FEWEST_EFFECTIVE:
+            other_shares[share] = dataclasses.replace(drawn[0], weight=of_draws)
+        else:  # the prior's spread is small, so hardly any draw lies where the new prior does
+            of_share = model.with_share(share).within(predictive.domain)
+            (other_shares[share],) = of_measure.ranges(of_share)
     if is_number_of_pool and predictive.without_unmet is not None:
         (aside,) = of_measure.ranges(predictive.without_unmet)
-    observed = value_among(measure, model.history, predictive.domain).tolist()
-    if in_logs:
-        observed = [math.log(one) if one else -math.inf for one in observed]
+    observed = of_measure.told(value_among(measure, model.history, predictive.domain)).tolist()
     bands = _band(ends, estimates, of_measure, model) if band and len(drawn) > 1 else None
     is_exact, of_known_rows = model.is_exact, measure.is_of_known_rows
     holds_draws = not (is_exact or of_known_rows) and model.table.outputs.prediction.shape[1] > 1
@@ -405,11 +398,6 @@ def share_held(confidence: float, evidence: int) -> float:
     return 1 - (1 - confidence) * DRAWS_ERR * LEAST_ERROR ** min(max(wanting, 0.0), 1.0)
 
 
-def _is_mostly_undefined(drawn: DrawnRange) -> bool:
-    """Return whether a number is undefined in too many draws for an interval."""
-    return bool(drawn.defined.mean() < 1 - _MOST_UNDEFINED)
-
-
 @dataclasses.dataclass(frozen=True)
 class DrawnMeasure:
     """A measure, of which there are draws where there are draws of the labels.
@@ -439,10 +427,12 @@ class DrawnMeasure:
             rng = np.random.Generator(np.random.PCG64([*self.seed, *place, 3]))
             noise = rng.standard_normal(len(low))
             low, high = self.own.added_to(low, noise), self.own.added_to(high, noise)
-        if self.in_logs:
-            with np.errstate(divide="ignore"):
-                return np.log(low), np.log(high)
-        return low, high
+        return self.told(low), self.told(high)
+
+    def told(self, values: FloatArray) -> FloatArray:
+        """Return values, or their logarithms if those are what is estimated."""
+        with np.errstate(divide="ignore"):
+            return np.log(values) if self.in_logs else values
 
     def _spread(
         self, low: FloatArray, high: FloatArray, root: FloatArray
@@ -463,25 +453,6 @@ class DrawnMeasure:
     def ranges(self, predictive: Predictive) -> list[DrawnRange]:
         """Return the draws of each component."""
         return ranges_of(self.ends(predictive))
-
-
-def _under_share(
-    share: float,
-    drawn: Sequence[DrawnRange],
-    predictive: Predictive,
-    of_measure: DrawnMeasure,
-    model: LabelModel,
-) -> list[DrawnRange]:
-    """Return draws under another share of hidden positives: the same draws weighted, or new draws.
-
-    New draws are made if the weighted ones are worth fewer than `FEWEST_EFFECTIVE` equal draws.
-    That happens if the prior's spread is small, so that hardly any draw lies where the new prior
-    does, and with several classes, where weights vary much.
-    """
-    weight = model.weights(share)[predictive.of_draw]
-    if effective_size(weight) >= FEWEST_EFFECTIVE:
-        return [dataclasses.replace(component, weight=weight) for component in drawn]
-    return of_measure.ranges(model.with_share(share).within(predictive.domain))
 
 
 def ranges_of(ends: tuple[FloatArray, FloatArray]) -> list[DrawnRange]:

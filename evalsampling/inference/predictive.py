@@ -18,7 +18,6 @@ from evalsampling.inference.calibration_curve import (
     HIDDEN,
     SCHEDULE,
     CurveDraws,
-    CurveFit,
 )
 from evalsampling.inference.class_curves import (
     below_all_met,
@@ -129,8 +128,13 @@ class LabelModel:
             raise ValueError(reason)
         keep_freed_memory()
         most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
-        drawn = _drawn(fit_curves(table, history, hidden), seed, schedule, most)
-        return cls(table, history, *drawn, seed, stochastic=stochastic)
+        fits = fit_curves(table, history, hidden)
+        curves = tuple(
+            fit.draw(np.random.Generator(np.random.PCG64([*seed, y])), schedule).thinned(most)
+            for y, fit in fits.items()
+        )
+        modes = tuple(fit.at_mode for fit in fits.values())
+        return cls(table, history, curves, modes, seed, stochastic)
 
     @property
     def hidden(self) -> HiddenPrior:
@@ -299,11 +303,8 @@ class Predictive:
         if not unsearched.any():
             return None
         negative, positive = np.moveaxis(self.unlabelled, 2, 0)
-        by_class = np.empty((2, *positive.shape), positive.dtype)
-        np.multiply(positive, ~unsearched, out=by_class[1])
-        np.add(negative, positive, out=by_class[0])
-        by_class[0] -= by_class[1]
-        unlabelled = np.moveaxis(by_class, 0, 2)
+        kept = positive * ~unsearched
+        unlabelled = np.moveaxis(np.stack([negative + (positive - kept), kept]), 0, 2)
         return dataclasses.replace(self, unlabelled=unlabelled)
 
     @functools.cached_property
@@ -424,17 +425,6 @@ def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDE
     """Return the rate of each class in each cell at the mode of the model: (cells, classes)."""
     fits = fit_curves(table, history, hidden).values()
     return np.asarray(_rates_of_classes([fit.at_mode for fit in fits])[0])
-
-
-def _drawn(
-    fits: dict[int, CurveFit], seed: Sequence[int], schedule: Schedule, most: int
-) -> tuple[tuple[CurveDraws, ...], tuple[CurveDraws, ...]]:
-    """Return at most a given number of draws of the curve of each class, and their modes."""
-    draws = (
-        fit.draw(np.random.Generator(np.random.PCG64([*seed, y])), schedule).thinned(most)
-        for y, fit in fits.items()
-    )
-    return tuple(draws), tuple(fit.at_mode for fit in fits.values())
 
 
 def _rates_of_classes(curves: Sequence[CurveDraws]) -> FloatArray:

@@ -225,23 +225,25 @@ class Estimate:
             return f"the interval of {title} is not to be relied on" + f": {why}" * bool(why)
         return None
 
-    def rescaled(self, rule: Callable[[float], Any], slope: float, target: Target) -> "Estimate":
-        """Return the estimate of an increasing function of the number, with its slope there."""
+    def rescaled(self, rule: Callable[[float], Any], bounds: tuple[float, float]) -> "Estimate":
+        """Return the estimate of the logarithm of a number above 0, or of its exponential."""
 
         def moved(each: Any) -> Any:
             with np.errstate(divide="ignore", over="ignore"):
-                low, high = float(rule(each.low)), float(rule(each.high))
-            return dataclasses.replace(each, low=low, high=high)
+                return dataclasses.replace(
+                    each, low=float(rule(each.low)), high=float(rule(each.high))
+                )
 
         value, error, aside = self.value, self.standard_error, self.without_unmet
+        slope = 1 / (value or 1) if rule is np.log else math.exp(value or 0)
         return dataclasses.replace(
             self,
-            target=target,
-            value=None if value is None else float(rule(value)),
-            standard_error=None if error is None else error * slope,
+            target=dataclasses.replace(self.target, bounds=bounds),
+            value=value if value is None else float(rule(value)),
+            standard_error=error and error * slope,
             intervals=tuple(map(moved, self.intervals)),
             sensitivity=tuple(map(moved, self.sensitivity)),
-            without_unmet=None if aside is None else moved(aside),
+            without_unmet=aside and moved(aside),
         )
 
     def with_interval(self, interval: Interval) -> "Estimate":

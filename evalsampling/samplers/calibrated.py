@@ -17,10 +17,7 @@ from evalsampling.inference.class_rates import expected_rates, fit_labels
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import influences_by_cell, variance_of_any
 from evalsampling.inference.nonresponse import response_by_cell
-from evalsampling.inference.predictive import (
-    LabelModel,
-    expected_labels,
-)
+from evalsampling.inference.predictive import LabelModel, expected_labels
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure, check_defined
 from evalsampling.measures.on_cells import cells_adding_to
@@ -50,10 +47,7 @@ _SCHEDULE = Schedule(kept=4)
 """Of the model that designs are compared on: rough, as they are compared on the same draws."""
 
 _MOST_INFLUENCES = 1 << 21
-"""Most influences of kinds of rows that are worked out before a round: of as many draws."""
-
-_FEWEST_SPREADS = 4
-"""Draws whose influences are worked out however many kinds of rows and components there are."""
+"""Most influences of kinds of rows that are worked out before a round, but for those of 4 draws."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,10 +163,8 @@ class CalibratedDesign(Sampler):
         table, history, model = inputs.table, inputs.history, inputs.model
         if obstacle(table) or not len(history.labelled):
             return inputs
-        if model is not None and model.hidden == self.hidden:
-            response = model.likely_rates
-        else:
-            response = expected_rates(table, history, self.hidden)
+        own = model if model is not None and model.hidden == self.hidden else None
+        response = own.likely_rates if own else expected_rates(table, history, self.hidden)
         return dataclasses.replace(inputs, response=response, combine=True)
 
 
@@ -212,14 +204,13 @@ class _Comparison:
         scale = np.sqrt(np.mean(deviation**2, axis=0))
         rate = model.mean_rates
         first, alike = model.alike
-        by_class = np.moveaxis(rates, 2, 0)
         mean = rate[first].T[:, None]
         return cls(
             rate=rate,
             frequent=int(np.argmax(model.table.count @ rate)),
             spread=_spread(measure, weights, model, risks, labels),
             alike=alike,
-            deviation=np.stack([of_class.take(first, axis=1) for of_class in by_class]) - mean,
+            deviation=np.stack([y.take(first, axis=1) for y in np.moveaxis(rates, 2, 0)]) - mean,
             value=(deviation * np.sqrt(weights[defined]))[:, scale > 0] / scale[scale > 0],
         )
 
@@ -251,20 +242,17 @@ def _spread(
 ) -> FloatArray:
     """Return the standard deviation of the influence of a row's label on a measure, (cells,).
 
-    Of several components it is their `compromise`.
-
-    Of one component it is the root of the mean variance over draws of the rates, each with its own
-    influences: at the mean rates, a draw with many positives in the tail would hide how much a
-    positive there matters if there are few. The contribution of a draw is capped, so that the
-    variance left by the best design for it is at most that of a number anywhere in the measure's
-    range: with very few positives influences are unbounded, and one draw would dominate. The
-    influence on an undefined component is 0. ``risks``, shape (draws, d), are the expected mean
-    losses of each draw of the model; ``labels`` is their number after the round.
+    Of several components it is their `compromise`. Of one component it is the root of the mean
+    variance over draws of the rates, each with its own influences: at the mean rates, a draw with
+    many positives in the tail would hide how much a positive there matters if there are few. The
+    contribution of a draw is capped, so that the variance left by the best design for it is at most
+    that of a number anywhere in the measure's range: with very few positives influences are
+    unbounded. The influence on an undefined component is 0; ratios count by their logarithms.
+    ``risks``, shape (draws, d): expected mean losses; ``labels``: their number after the round.
     """
     table = model.table
     entries = table.classes * len(table.outputs) * len(measure.components)
-    draws = max(_MOST_INFLUENCES // entries, _FEWEST_SPREADS)
-    step = -(-len(risks) // draws)
+    step = -(-len(risks) // max(_MOST_INFLUENCES // entries, 4))
     check_defined(measure, risks.mean(axis=0))
     rates, risks = model.rates[::step], risks[::step]
     parts = min(len(measure.components), len(risks))  # so that arrays are small
@@ -272,16 +260,17 @@ def _spread(
     scale = np.divide(1, values**2, out=np.zeros_like(values), where=values > 0)[:, :, None]
     influences = influences_by_cell(measure, table, np.array_split(risks, parts))
     total = np.zeros((len(measure.components), len(table)))
-    split = (np.array_split(each, parts) for each in (rates, scale))
-    for rate, factor, of_part in zip(*split, influences, strict=True):
+    by_part = (np.array_split(each, parts) for each in (rates, scale))
+    for rate, factor, of_part in zip(*by_part, influences, strict=True):
         total += (_counted_variance(measure, table, rate, of_part, labels) * factor).sum(axis=0)
     return compromise(total / len(risks), table.count / table.rows, weights)
 
 
 def _are_ratios(measure: Measure) -> BoolArray:
-    """Return which components are ratios of two systems, which count by their logarithms: (m,)."""
-    parts = measure.components
-    return np.array([each.against is not None and each.bounds == (0, np.inf) for each in parts])
+    """Return which components are ratios of two systems, shape (m,)."""
+    return np.array(
+        [c.against is not None and c.bounds == (0.0, np.inf) for c in measure.components]
+    )
 
 
 def _counted_variance(

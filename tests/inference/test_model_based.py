@@ -432,3 +432,23 @@ def test_draws_of_which_cells_leave_all_open_have_no_interval() -> None:
     low, high = np.array([0.0, 0.1]), np.array([1.0, 0.9])
     assert DrawnNumber(found(0.5, 0.0, 1.0), DrawnRange(low, high)).interval is None
     assert DrawnNumber(found(0.5, 0.0, 1.0), drawn_of(0.0, 1.0)).interval is not None
+
+
+@pytest.mark.slow
+def test_what_another_system_found_does_not_narrow_a_recall() -> None:
+    """Of 100 positives both find 45, a 15 more, b 25. By .95, less than 10 of 12 hold in .02."""
+    a, b = np.random.default_rng(12).normal(-5, 1, (2, 60_000))
+    a[:85] += np.repeat([8, 2.5], [60, 25])
+    b[:85] += np.repeat([8, 2.5, 8], [45, 15, 25])
+    label, pool = (np.arange(60_000) < 100).astype(int), {"id": np.arange(60_000)}
+    pool |= {"a": a.round(1), "b": b.round(1), "of_a": a > 0, "of_b": b > 0}
+    both = {system: {"score": system, "prediction": f"of_{system}"} for system in "ab"}
+    truth, held = [pool[f"of_{system}"][:100].mean() for system in "ab"], np.zeros(2)
+    for seed in range(12):
+        evaluation = Evaluation.from_frame(pool, id="id", measure="recall", seed=seed, systems=both)
+        for _ in range(4):
+            ids = np.asarray(evaluation.sample(50))
+            evaluation.label(ids, label[ids])
+        of_each = evaluation.estimate()[:2]
+        held += [one.low <= right <= one.high for one, right in zip(of_each, truth, strict=True)]
+    assert held.min() >= 10

@@ -16,9 +16,6 @@ import pytest
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "evalsampling"
 """Where the scripts of `deployment` put what they fetch or build."""
 
-SHORT_LIVED = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx512m")
-"""Options of Java for programs that run for seconds: they begin sooner and take less."""
-
 _PROJECT = Path(__file__).parents[2]
 _PATIENCE = 180
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -491,40 +490,40 @@ def test_strata_are_those_of_the_ranks_on_any_scale(name: str, change: str) -> N
     assert np.mean(np.abs(found - wanted)[upper]) < width
 
 
-MEASURED = (["f1"], ["precision", "f1"], [{"difference": "f1", "of": "a", "against": "b"}, "f1"])
+DIFFERENCE, RATIO = {"difference": "f1", "of": "a", "against": "b"}, {"ratio": "f1"}
+MEASURED = {"precision first": ["precision", "f1"], "difference first": [DIFFERENCE, "f1"]}
+MEASURED |= {"f1": ["f1"], "ratio first": [RATIO, "f1"], "verdicts of b": ["f1", RATIO]}
 
 
-@pytest.mark.parametrize("measure", MEASURED, ids=["f1", "precision first", "difference first"])
-def test_the_order_in_which_systems_are_named_changes_nothing(measure: list[Any]) -> None:
-    """Each knows what the other does not. Rows are the same ones, estimates but for rounding."""
+@pytest.mark.parametrize("case", MEASURED)
+def test_the_order_in_which_systems_are_named_changes_nothing(case: str) -> None:
+    """Rows are the same ones, estimates but for rounding; a ratio is the inverse of the other."""
     rng = np.random.default_rng(4)
     log_odds = rng.normal(-5, 3, 8000)
     label = (rng.random(len(log_odds)) < expit(log_odds)).astype(int)
     a = log_odds + rng.normal(0, 2, len(log_odds))
     b = np.where(rng.random(len(log_odds)) < 0.3, log_odds, rng.normal(-5, 3, len(log_odds)))
-    columns = {"a": a, "b": b, "of_a": (a > 0).astype(int), "of_b": (b > -0.5).astype(int)}
-    frame = pa.table({"id": np.arange(len(label)), **columns})
-    drawn, found = [], []
+    of_each = {"of_a": (a > 0).astype(int), "of_b": (b > -0.5).astype(int)}
+    frame, found = pa.table({"id": np.arange(len(label)), "a": a, "b": b, **of_each}), []
     for named in ("ab", "ba"):
         systems = {name: {"score": name, "prediction": f"of_{name}"} for name in named}
+        systems["b"].pop("score" if case == "verdicts of b" else "", None)
         evaluation = Evaluation.from_frame(
-            frame, pool={"systems": systems}, measure=measure, seed=3, budget=200
+            frame, pool={"systems": systems}, measure=MEASURED[case], seed=3, budget=200
         )
-        rows = []
+        numbers = {}
         for size in (50, 60):
             ids = evaluation.sample(size)
             evaluation.label({row: int(label[row]) for row in ids})
-            rows.append(list(ids))
-        drawn.append(rows)
-        found.append(
-            {
-                (one.target.measure, one.target.system): (one.value, one.low, one.high)
-                for one in evaluation.estimate()
-                if one.target.against is None
-            }
-        )
-    assert drawn[0] == drawn[1]
+            numbers["rows", str(size)] = list(ids)
+        for one in evaluation.estimate():
+            ends, part = [one.value, one.low, one.high], one.unsearched
+            if one.target.against is None:
+                left = [part.rows, part.labelled, part.positives] if part else []
+                numbers[one.target.measure, one.target.system] = ends + left
+            elif one.target.null == 1:
+                numbers["ratio", ""] = ends if named == "ab" else [1 / ends[i] for i in (0, 2, 1)]
+        found.append(numbers)
     for number in found[0].keys() & found[1].keys():
         assert found[0][number] == pytest.approx(found[1][number], abs=1e-6), number
-    assert ("f1", "a") in found[0]
-    assert ("f1", "b") in found[1]
+    assert found[0].keys() >= {("f1", "a"), ("f1", "b"), ("rows", "60")}
