@@ -12,23 +12,10 @@ import pytest
 
 from evalsampling.labels.annotators import records
 from evalsampling.workspace.snapshot import Snapshot
-from tests.commands.votes import deliver, exported_tasks, numbers, truth_of_tasks, votes
+from tests.commands.votes import deliver, exported_tasks, numbers, truth_of_tasks, votes, write_gold
 from tests.jobs import Job, Jobs, Pool, call, csv_rows, make_pool
 
 MEASURES = ["precision", "recall", "accuracy"]
-
-
-def write_gold(job_directory: Path, rows: int = 40) -> Path:
-    """Gold rows that look like those of the pool, half of them positive."""
-    path = job_directory / "gold.parquet"
-    job_directory.mkdir(parents=True, exist_ok=True)
-    table = {
-        "id": [f"g{row}" for row in range(rows)],
-        "name": [f"row {9000 + row}" for row in range(rows)],
-        "label": pa.array([row % 2 for row in range(rows)]),
-    }
-    pq.write_table(pa.table(table), path)
-    return path
 
 
 def make(job: Jobs, tmp_path: Path, **keys: Any) -> Job:

@@ -13,7 +13,7 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.workspace.pool_facts import design_round
-from tests.commands.test_controls import write_gold
+from tests.commands.votes import write_gold
 from tests.jobs import Job, Pool, make_pool
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tests.jobs import Job
@@ -72,3 +73,16 @@ def majority(rows: list[Vote], wanted: int = 3) -> dict[str, str]:
 def numbers(result: Any) -> Any:
     """What an estimate says, but for counts of files."""
     return {key: result[key] for key in ("labels", "open", "measures", "missing", "label_error")}
+
+
+def write_gold(job_directory: Path, rows: int = 40) -> Path:
+    """Gold rows that look like those of the pool, half of them positive."""
+    path = job_directory / "gold.parquet"
+    job_directory.mkdir(parents=True, exist_ok=True)
+    table = {
+        "id": [f"g{row}" for row in range(rows)],
+        "name": [f"row {9000 + row}" for row in range(rows)],
+        "label": pa.array([row % 2 for row in range(rows)]),
+    }
+    pq.write_table(pa.table(table), path)
+    return path

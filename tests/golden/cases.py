@@ -286,7 +286,7 @@ def _of_kinds() -> Cases:
         "calibrated", {"weight": "size", "cost": "s0.chance", "slices": ["new"]}, measure=["recall"]
     )
     grouped = {"pool": {**SCORED, "cluster": "group"}, "measure": FEW}
-    for name in ("calibrated", "ais", "stratified", "poisson"):
+    for name in ("calibrated", "ais", "stratified", "poisson", "clusters"):
         cases[f"clusters by {name}"] = _case("grouped", grouped, sampler=name)
     for name in ("passive", "importance", "oasis", "ais", "poisson", "active_risk", "active_err"):
         cases[f"a stochastic oracle by {name}"] = _scored(
