@@ -176,6 +176,7 @@ CASES: dict[str, tuple[dict[str, int], dict[str, Any]]] = {
             "pool": predicting(6),
             "strata": {"leaves": 200},
             "measure": {"name": "f1", "system": "s0", "where": {"city": "Zürich"}},
+            "round_size": 6,  # Few rows are of the slice.
         },
     ),
     "curve": (

@@ -77,8 +77,11 @@ def _with_rows(history: History, pool: Pool, taken: np.ndarray, drawn: Round) ->
 def chances_of(history: History, table: CellTable) -> list[RoundChances]:
     """What is known of each round beside its rows."""
     return [
-        RoundChances.of_pool(
-            table.code, table.count, past.cell_probability, past.wanted, past.posterior
+        dataclasses.replace(
+            RoundChances.of_pool(
+                table.code, table.count, past.cell_probability, past.wanted, past.posterior
+            ),
+            together=past.together,
         )
         for past in history.rounds
     ]

@@ -88,7 +88,7 @@ def assert_same_rows(workspace: Path, expected: MemoryPool) -> None:
         assert repr({name: row[name] for name in told}) == there[row["id"]]
 
 
-def assert_same_evaluation(job: Job, rounds: int = 2, size: int = 20) -> list[Any]:
+def assert_same_evaluation(job: Job, rounds: int = 2) -> list[Any]:
     """Check that rounds drawn from the workspace are those drawn in memory; return estimates."""
     pool = reference(job)
     assert_same(job.workspace, pool, pool.spec.budget)
@@ -96,7 +96,7 @@ def assert_same_evaluation(job: Job, rounds: int = 2, size: int = 20) -> list[An
     rng = np.random.default_rng(1)
     for number in range(1, rounds + 1):
         sampled = job.sample().json
-        ids = evaluation.sample(size)
+        ids = evaluation.sample(pool.spec.round_size.first)
         asked = job.asked(number)
         assert sampled["rows"] == len(ids)
         assert [id for _, id in asked] == ids.tolist()

@@ -171,6 +171,7 @@ def _round(
         posterior=chances.posterior,
         cell_probability=chance,
         wanted=chances.wanted,
+        together=chances.together,
     )
 
 

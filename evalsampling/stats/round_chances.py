@@ -33,6 +33,7 @@ class RoundChances:
         begin: shape (cells,), in [0, 1]: all rows that earlier rounds drew have numbers below this,
             where rounds of a fixed size decided which they were; None if their chances did.
         workspace: identity of the workspace it was designed in; None where nobody asks for it.
+        together: that of `history.Round`, of whole clusters.
     """
 
     code: IntArray
@@ -42,6 +43,7 @@ class RoundChances:
     posterior: FloatArray | None = None
     begin: FloatArray | None = None
     workspace: str | None = None
+    together: float | None = None
 
     @classmethod
     def of_pool(
@@ -84,6 +86,7 @@ class RoundChances:
             "posterior": None if self.posterior is None else self.posterior.tolist(),
             "begin": None if self.begin is None else self.begin.tolist(),
             "workspace": self.workspace,
+            "together": self.together,
         }
 
     @classmethod
@@ -103,6 +106,7 @@ class RoundChances:
             None if posterior is None else _shares("posterior", posterior, (-1, -1)),
             None if begin is None else _shares("begin", begin, (len(code),)),
             content["workspace"],
+            content["together"],
         )
 
 

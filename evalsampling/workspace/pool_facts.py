@@ -188,7 +188,7 @@ def _chances(
     chances = RoundChances.of_pool(
         table.code, table.count, chance, past.wanted, past.posterior, begin
     )
-    return dataclasses.replace(chances, workspace=workspace)
+    return dataclasses.replace(chances, workspace=workspace, together=past.together)
 
 
 def _beginnings(snapshot: Snapshot) -> list[FloatArray | None]:

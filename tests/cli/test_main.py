@@ -373,6 +373,7 @@ def test_simulate_every_sampler(job: Any) -> None:
         "ranking",
         "active_uniC",
         "active_lambda",
+        "clusters",
     )
     names = [name for name in samplers.BY_NAME if name not in left_out]
     result = call("simulate", one.spec, "--json", *options, "--sampler", *names).json
