@@ -60,7 +60,7 @@ SCHEMA = pa.schema(
 
 def main(argv: list[str] | None = None) -> int:
     """Simulate or report; return the exit status."""
-    parser = trials.parser(__doc__, "clusters", repeats=10, block=5)
+    parser = trials.parser(__doc__, "clusters", repeats=20, block=5)
     parser.set_defaults(pools=pools.CORPUS, output=tables.FOLDER)
     options = parser.parse_args(argv)
     if options.action == "run":
