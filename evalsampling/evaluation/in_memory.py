@@ -186,9 +186,10 @@ class MemoryPool:
         builder = ReserveBuilder(spec, stratification, capacity=len(cells))
         builder.add(cells)
         reserve = builder.build()
-        check_unique(reserve.rows, spec.pool.id)
         if spec.draws_clusters:  # Then keys of rows of two clusters differ, whatever their ids.
             check_unique_ids([batch], spec.pool.id, spec.seed)
+        else:
+            check_unique(reserve.rows, spec.pool.id)
         slices = Slices.from_counts(spec.pool.slices, counts, table)
         clusters = None if spec.pool.cluster is None else cells.cluster_sums().shared()
         return cls(spec, stratification, table, slices, reserve, sums, counts, clusters=clusters)

@@ -243,8 +243,9 @@ class WeightedSample:
 
     @functools.cached_property
     def _together(self) -> float:
-        """The mean number of labelled rows in the cluster of a labelled row."""
-        rows = np.bincount(np.zeros(0, int) if self.cluster is None else self.cluster)
+        """The mean number of labelled rows in the cluster of a labelled row; there are clusters."""
+        assert self.cluster is not None
+        rows = np.bincount(self.cluster)
         return float(rows @ rows) / len(self.question)
 
     def with_latest(self, weight: FloatArray) -> "WeightedSample":

@@ -40,7 +40,7 @@ from evalsampling.labels.vote import (
     with_values,
 )
 from evalsampling.pool.arrow import is_bytes, plain
-from evalsampling.pool.formats.csv import delimiter_of
+from evalsampling.pool.formats.text import delimiter_of
 from evalsampling.pool.rendering import rendered
 from evalsampling.spec import EvaluationSpec
 

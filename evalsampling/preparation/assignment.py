@@ -107,9 +107,9 @@ class CellBatch:
         return keys_by_cluster(keys, cluster)
 
     def cluster_sums(self) -> ClusterSums:
-        """Return the sketch of the clusters of the rows; of no rows where the spec names none."""
-        cluster = self.outputs.cluster
-        return ClusterSums.of_numbers(np.zeros(0, np.int64) if cluster is None else cluster)
+        """Return the sketch of the clusters of the rows; the spec names clusters."""
+        assert self.outputs.cluster is not None
+        return ClusterSums.of_numbers(self.outputs.cluster)
 
     @property
     def has_label(self) -> BoolArray | None:

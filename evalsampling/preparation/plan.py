@@ -269,12 +269,6 @@ def read_cells(spec: EvaluationSpec, stratification: Stratification) -> Iterator
     return LOCAL.map(pool_rows(spec), assign(spec, stratification)).batches()
 
 
-def read_sums(spec: EvaluationSpec, stratification: Stratification) -> CellSums | None:
-    """Return the sums over the cells of the pool of a spec, None if there is no batch."""
-    cells = LOCAL.map(pool_rows(spec), assign(spec, stratification))
-    return LOCAL.run(cells, SUM_CELLS)[0]
-
-
 def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
     """Return the cells of the pool of a spec, by a second pass over its files."""
     return read_table_and_clusters(spec, stratification)[0]

@@ -1,5 +1,7 @@
 """A Poisson sample as a filter: each row's own probability, and no matter how the pool is cut."""
 
+import functools
+import operator
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ import yaml
 from evalsampling import Evaluation, InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import assign_cells
-from evalsampling.preparation.plan import read_cells, read_sums, stratify_pool
+from evalsampling.preparation.plan import read_cells, stratify_pool
 from evalsampling.preparation.poisson import (
     INCLUSION,
     PoissonFilter,
@@ -21,7 +23,9 @@ from evalsampling.preparation.poisson import (
     sizes_of_cells,
 )
 from evalsampling.preparation.reserve_builder import reserve_capacity
+from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.cells import CellSums
 from evalsampling.stats.hashing import hash_integers
 from tests.jobs import call
 
@@ -60,10 +64,15 @@ def pool(tmp_path: Path) -> Path:
     return path
 
 
+def sums_of(spec: EvaluationSpec, cut: Stratification) -> CellSums:
+    """The sums over the cells of a pool."""
+    return functools.reduce(operator.add, (cells.sums() for cells in read_cells(spec, cut)))
+
+
 def by_hand(spec: EvaluationSpec, table: pa.Table) -> tuple[np.ndarray, PoissonFilter]:
     """b of every row by [Y] eq. 12 to 14, with the filter's kappa."""
     stratification = stratify_pool(spec)
-    chosen = fill_water(read_sums(spec, stratification), spec, stratification)
+    chosen = fill_water(sums_of(spec, stratification), spec, stratification)
     p = np.maximum(table["probability"].to_numpy(), 1e-4)
     f = table["prediction"].to_numpy().astype(float)
     metric = np.sum(p * f) / np.sum((p + f) / 2)
@@ -92,7 +101,7 @@ def test_sizes_are_deviations_over_the_root_of_the_cost(tmp_path: Path) -> None:
     pool = {"path": str(path), "cost": "size", "probability": "probability"}
     spec = spec_of(path, pool=pool, sampler={"name": "poisson", "delta": 0.25}, budget=5)
     cut = stratify_pool(spec)
-    sums = read_sums(spec, cut)
+    sums = sums_of(spec, cut)
     table, chosen = cut.table(sums), fill_water(sums, spec, cut)
     assert table.cost is not None
     deviation = chosen.deviation.of_cells(table, table.prior)

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -13,7 +12,14 @@ import pyarrow.csv
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats import text
-from evalsampling.pool.formats.text import BOM, Block, IntArray, Lines, read_blocks
+from evalsampling.pool.formats.text import (
+    BOM,
+    Block,
+    IntArray,
+    Lines,
+    delimiter_of,
+    read_blocks,
+)
 from evalsampling.pool.splits import Contents
 from evalsampling.storage.filesystems import unreadable
 
@@ -160,22 +166,3 @@ class Csv:
         if not stray.any():
             return None
         return int(np.searchsorted(block.ends, behind[np.argmax(stray)], side="right"))
-
-
-_OTHERS = (";", "\t")
-"""Delimiters that a header may show in place of the usual one."""
-
-_QUOTED = re.compile(rb'"[^"]*"?')
-_LINE_END = re.compile(rb"[\r\n]")
-
-
-def delimiter_of(text: bytes, usual: str = ",") -> str:
-    """Return what separates the cells of a text that begins with a header.
-
-    That is a semicolon or a tab, as spreadsheets of many countries write, if the header has that
-    and not the usual delimiter; what is within quotes does not count.
-    """
-    header = _LINE_END.split(_QUOTED.sub(b"", text.lstrip(b"\r\n")), maxsplit=1)[0]
-    if usual.encode() in header:
-        return usual
-    return next((mark for mark in _OTHERS if mark.encode() in header), usual)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evalsampling.errors import InputError
 from evalsampling.pool.formats import text as lines
-from evalsampling.pool.formats.csv import Csv, delimiter_of
+from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.parquet import Parquet
 from tests.pool.formats.reading import inspected, parquet_rows, read_rows
 
@@ -201,13 +201,3 @@ def test_no_line_end_within_quotes_at_the_end(tmp_path: Path, sizes: int) -> Non
     path.write_text('a,b\n1,2\n3,"4\n')
     with pytest.raises(InputError, match=r"pool.csv: row 1 does not end; is a quote left open\?"):
         read_rows(COMMA, path)
-
-
-@pytest.mark.parametrize(
-    ("header", "usual", "delimiter"),
-    [(b"a,b;c\nd;e", ",", ","), (b"a\n1;2", ",", ","), (b'"a;b"\n', ",", ","), (b"a;b", ",", ";"),
-     (b'\n"a,b";c\n', ",", ";"), (b"a\tb", ",", "\t"), (b"a\tb;c", "\t", "\t"), (b"", ",", ","),
-     (b"a;b\r1,5;2", ",", ";"), (b'"two\nlines, or";"b"\r\n1,5;2', ",", ";")],
-)  # fmt: skip
-def test_delimiter_of_a_header(header: bytes, usual: str, delimiter: str) -> None:
-    assert delimiter_of(header, usual) == delimiter

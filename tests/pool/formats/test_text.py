@@ -51,3 +51,13 @@ def test_a_record_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     path.write_text('{"id": 1}\n{"id": "' + "1" * 200 + '"}\n')
     with pytest.raises(InputError, match=r"row 1 does not end within 100 bytes"):
         read_rows(JsonLines(), path)
+
+
+@pytest.mark.parametrize(
+    ("header", "usual", "delimiter"),
+    [(b"a,b;c\nd;e", ",", ","), (b"a\n1;2", ",", ","), (b'"a;b"\n', ",", ","), (b"a;b", ",", ";"),
+     (b'\n"a,b";c\n', ",", ";"), (b"a\tb", ",", "\t"), (b"a\tb;c", "\t", "\t"), (b"", ",", ","),
+     (b"a;b\r1,5;2", ",", ";"), (b'"two\nlines, or";"b"\r\n1,5;2', ",", ";")],
+)  # fmt: skip
+def test_delimiter_of_a_header(header: bytes, usual: str, delimiter: str) -> None:
+    assert lines.delimiter_of(header, usual) == delimiter
