@@ -20,6 +20,7 @@ from evalsampling.commands.estimate_labelled import (
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.errors import UsageError
+from evalsampling.evaluation.gates import EXIT_CODES
 from evalsampling.inference.choice import assumed, rested_on
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.inference.results import (
@@ -103,7 +104,11 @@ def _status(arguments: argparse.Namespace, result: EstimateResult) -> int:
     """Return the exit code: 1 if a receiver has failed, else what the gates say."""
     if any(receipt.problem for receipt in result.reports):
         return 1
-    return 0 if result.gates is None or arguments.exit_zero else result.gates.exit_code
+    if arguments.exit_zero:
+        return 0
+    proved = None if any(not each.holds for each in result.certificates) else True
+    gated = True if result.gates is None else result.gates.reached
+    return EXIT_CODES[False if gated is False else gated and proved]
 
 
 def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
@@ -115,7 +120,11 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
         return "\n".join([*lines, nothing, *_gates(result)])
     if arguments.detail:
         return "\n".join(
-            lines + _detail(result) + _gates(result) + hanging(said_of_labels(result.notes))
+            lines
+            + _detail(result)
+            + _certificates(result)
+            + _gates(result)
+            + hanging(said_of_labels(result.notes))
         )
     whole = [number for number in result.measures if number.is_of_pool]
     compared = [number for number in whole if number.against is not None]
@@ -123,7 +132,8 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     others = _thinned([number for number in result.measures if number not in headline])
     lines += hanging(number.statement for number in headline)
     lines += _short_table(others)
-    lines += _besides(result) + _curve(result, len(arguments.at)) + _gates(result)
+    lines += _besides(result) + _curve(result, len(arguments.at))
+    lines += _certificates(result) + _gates(result)
     lines += hanging(said_of_labels(result.notes))
     if any(_has_brackets(number) for number in headline):
         level = f"{100 * result.measures[0].confidence:g} % intervals"
@@ -189,6 +199,11 @@ def _gates(result: EstimateResult) -> list[str]:
     lines = hanging(gate.statement for gate in result.gates.gates)
     several = len(result.gates.gates) > 1
     return lines + [f"all gates together: {result.gates.outcome}"] * several
+
+
+def _certificates(result: EstimateResult) -> list[str]:
+    """Return what is proved of each promise."""
+    return hanging(each.statement for each in result.certificates)
 
 
 def _besides(result: EstimateResult) -> list[str]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from evalsampling.commands.certify import certificates_of
 from evalsampling.commands.curve import curve_of
 from evalsampling.commands.deliveries import take
 from evalsampling.commands.estimate_result import EstimateResult, result_of
@@ -21,6 +22,7 @@ from evalsampling.labels.delivery import LabelFile, look_in
 from evalsampling.measures.base import Measure
 from evalsampling.receivers.registry import read_addresses
 from evalsampling.spec.gates import GatesSpec
+from evalsampling.spec.promise import Promise
 from evalsampling.telemetry.logs import LOG
 from evalsampling.version import __version__
 from evalsampling.workspace.manifest import HERE, ExecutionContext
@@ -46,6 +48,9 @@ class EstimateOptions(WorkspaceOptions):
     at_least: tuple[str, ...] = many("gates: least values, as recall=0.9 (default: the spec's)",
                                      "NAME=VALUE")  # fmt: skip
     at_most: tuple[str, ...] = many("gates: greatest values, as mse=0.1", "NAME=VALUE")
+    certify: tuple[str, ...] = many(
+        "promises to prove of a threshold, as 'precision >= 0.95' (default: the spec's)", "PROMISE"
+    )
     at: tuple[int, ...] = numbers("ranks of the curve of adastrat and logstrat to show", ())
     report_to: tuple[str, ...] = many(
         "receivers of the result: table:FOLDER, openlineage:FILE, dagster, mlflow", "RECEIVER"
@@ -78,6 +83,9 @@ def estimate(
     gates = GatesSpec.parse(options.at_least, options.at_most) or pool.spec.gates
     measures = analysis.chosen(_single(options.measure, analysis.measures))
     intervals, receivers = check_names(options.interval), read_addresses(options.report_to)
+    promises = [Promise.read(text) for text in options.certify]
+    if not promises and pool.spec.promise is not None:
+        promises = [pool.spec.promise]
     if gates:
         check_gates(gates, analysis.scope.all_targets([*measures, *analysis.measures]))
     outputs = [each.output for each in receivers if each.output is not None]
@@ -96,8 +104,10 @@ def estimate(
             messages += filter(None, [snapshot.awaited.given_up])
             snapshot = snapshot.with_open_closed("estimate --close")
         result = result_of(snapshot, measures, intervals, gates)
-        result = dataclasses.replace(result, messages=tuple(messages))
+        certificates = certificates_of(snapshot, promises) if promises else ()
+        result = dataclasses.replace(result, messages=tuple(messages), certificates=certificates)
         asked = {"measures": options.measure, "intervals": options.interval, **gates.to_mapping()}
+        asked |= {"certify": [str(promise) for promise in promises]} if promises else {}
         taking = {"close": options.close, "strict": options.strict}
         _keep(result, snapshot, files, asked, taking, context, started)
         result = dataclasses.replace(result, curve=curve_of(snapshot, options.at))

@@ -22,6 +22,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import cautions, reason_to_stop
+from evalsampling.evaluation.certificate import Certificate
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, judge
 from evalsampling.evaluation.people import PeopleAgreement, people_agree
@@ -130,10 +131,19 @@ class EstimateResult(Result):
             rows have two answers.
         gates: what the intervals say of targets; not part of the JSON without any.
         reports: what became of the result at each receiver; not part of the JSON without any.
+        certificates: what is proved of promises; not part of the JSON where none is asked for.
         curve: of samplers that query ranks, the bounds at every rank; not kept with the estimate.
     """
 
-    only_if_any = ("gates", "reports", "doubts", "curve", "label_likelihood_of", "people")
+    only_if_any = (
+        "certificates",
+        "gates",
+        "reports",
+        "doubts",
+        "curve",
+        "label_likelihood_of",
+        "people",
+    )
 
     round: int
     labels: int
@@ -162,6 +172,7 @@ class EstimateResult(Result):
     people: PeopleAgreement | None = None
     gates: Gates | None = None
     reports: tuple[Receipt, ...] = ()
+    certificates: tuple[Certificate, ...] = ()
     curve: RankCurve | None = None
 
     def to_json(self) -> Any:

@@ -20,6 +20,7 @@ from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.reserve import FOLDER as RESERVE
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.rounds import CLOSES, RoundFiles
+from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace, round_folder
 
 _SENT = re.compile(r"(rounds|adjudications)/\d+/(?!(design|closed)\.json$)")
@@ -95,6 +96,9 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
             looked.at(name, _read_delivery, store, name)
     for name, reason in _missing(names, contents, markers, expected):
         looked.bad.append(f"{store.url(name)}: {reason}")
+    certificates = [name for name in names if name.startswith("certificates/")]
+    if certificates and not looked.bad:
+        looked.at("certificates", _check_certificates, workspace, certificates, contents)
     if not any(line.startswith(store.url(f"{RESERVE}/")) for line in looked.bad):
         looked.at(RESERVE, _check_top_ups, store, names, contents)
     pool = contents.get(MARKER, {}).get("pool", ())
@@ -136,6 +140,17 @@ def _read_round(workspace: Workspace, number: int) -> None:
 
 def _read_delivery(store: Store, name: str) -> None:
     details_of(store, name, store.read_table(name))
+
+
+def _check_certificates(
+    workspace: Workspace, names: list[str], contents: dict[str, dict[str, Any]]
+) -> None:
+    """Check that certificates follow from what the workspace holds."""
+    from evalsampling.commands.certify import check_certificate  # It loads measures and samplers.
+
+    snapshot = Snapshot.read(PreparedPool.read(workspace))
+    for name in names:
+        check_certificate(snapshot, name, contents[name])
 
 
 def _check_pages(url: str) -> None:

@@ -22,7 +22,7 @@ from evalsampling.measures.sliced import Sliced
 from evalsampling.measures.weighted import Weighted
 from evalsampling.parts.references import load_object
 from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
-from evalsampling.spec.measures import COMPARISONS, EXTREMES, JOINT
+from evalsampling.spec.measures import CERTIFY, COMPARISONS, EXTREMES, JOINT
 from evalsampling.spec.parameters import check_name, construct
 from evalsampling.spec.slices import where_mapping
 from evalsampling.stats.arrays import FloatArray
@@ -62,7 +62,7 @@ def build_reported(
     entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[Measure]:
     """Return the measures that are reported for an entry: see `build_measures`."""
-    if entry.name == JOINT:
+    if entry.name in (JOINT, CERTIFY):
         return [item for part in entry.parts for item in build_reported(part, spec, ranges)]
     built = build_entry(entry, spec, ranges)
     if entry.name in COMPARISONS:
@@ -188,7 +188,9 @@ def build_drawn_for(
 def _flat(entries: Sequence[MeasureSpec]) -> list[MeasureSpec]:
     """Return entries with the parts of each ``joint`` in its place."""
     return [
-        part for each in entries for part in (_flat(each.parts) if each.name == JOINT else [each])
+        part
+        for each in entries
+        for part in (_flat(each.parts) if each.name in (JOINT, CERTIFY) else [each])
     ]
 
 
@@ -206,7 +208,7 @@ def build_entry(
     entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
 ) -> list[Measure]:
     """Return the measures that an entry stands for: one for each system it is about."""
-    if entry.name == JOINT:
+    if entry.name in (JOINT, CERTIFY):
         return [item for part in entry.parts for item in build_entry(part, spec, ranges)]
     if entry.name in COMPARISONS:
         return [_build_comparison(entry, spec, ranges)]

@@ -13,6 +13,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Measures
 from evalsampling.evaluation.answers import Answers
 from evalsampling.evaluation.cautions import cautions
+from evalsampling.evaluation.certificate import Certificate
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, check_gates, judge
 from evalsampling.evaluation.in_memory import MemoryPool
@@ -376,6 +377,21 @@ class Evaluation:
         """
         gates = GatesSpec.claimed(claims)
         return self.gates(gates.at_least, gates.at_most)
+
+    def certify(self, promise: str, confidence: float | None = None) -> Certificate:
+        """Return the threshold for which a promise is proved by the labels so far, or that none is.
+
+        Of a workspace a certificate that holds is kept as a file, as by `estimate --certify`.
+
+        Args:
+            promise: as ``"precision >= 0.95"``, ``"precision >= 0.9 and recall >= 0.8"`` or
+                ``"precision >= 0.9 in each shop"``; measures are precision, recall, f1, accuracy.
+            confidence: with which it is to be kept, in (0, 1); by default that of the intervals.
+
+        Raises:
+            InputError: if it cannot be read, or nothing can be proved of such a pool.
+        """
+        return self.state.certify(promise, confidence)
 
     def _targets(self, at_least: Any, at_most: Any) -> GatesSpec:
         if at_least or at_most:

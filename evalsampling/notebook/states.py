@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from evalsampling.commands.certify import certificates_of
 from evalsampling.commands.deliveries import of_codes, take
 from evalsampling.commands.estimate_result import result_of
 from evalsampling.commands.label_quality import doubts, missing_labels
@@ -23,6 +24,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, check_new_rows
 from evalsampling.evaluation.answers import questions_of, shown_ids
 from evalsampling.evaluation.cautions import cautions
+from evalsampling.evaluation.certificate import Certificate, certify
 from evalsampling.evaluation.gates import check_gates, judge
 from evalsampling.evaluation.graded import read_grades, take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
@@ -180,6 +182,13 @@ class MemoryState:
     def people(self, analysis: Analysis) -> None:
         """Return None: labels of a notebook name nobody."""
 
+    def certify(self, promise: str, confidence: float | None) -> Certificate:
+        """Return what the labels prove of a promise."""
+        limits = self.pool.limits
+        return certify(
+            self.analysis, promise, confidence, None if limits is None else limits.labels
+        )
+
     def run(self, gates: GatesSpec) -> Run:
         """Return the estimates as receivers get them."""
         started, analysis = datetime.datetime.now(datetime.UTC), self.analysis
@@ -286,6 +295,11 @@ class StoredState:
     def people(self, analysis: Analysis) -> PeopleAgreement | None:
         """Return how well people agree with each other; None without second answers."""
         return people_agree(analysis, self.snapshot.tally.answers, self.pool.spec.labels.votes)
+
+    def certify(self, promise: str, confidence: float | None) -> Certificate:
+        """Return what the labels prove of a promise, and keep a certificate that holds."""
+        with Snapshot.held(self.pool) as snapshot:
+            return certificates_of(snapshot, [promise], confidence)[0]
 
     def run(self, gates: GatesSpec) -> Run:
         """Return the estimates as receivers get them, those of `estimate` on the workspace."""

@@ -13,6 +13,8 @@ from evalsampling.measures.build import Range, build_drawn_for, build_driver, bu
 from evalsampling.parts.references import load_object
 from evalsampling.samplers import BY_NAME
 from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.calibrated import CalibratedDesign
+from evalsampling.samplers.certified import CertifyingDesign
 from evalsampling.samplers.ranking import Ranking
 from evalsampling.spec import EvaluationSpec, SamplerSpec
 from evalsampling.spec.parameters import check_name, construct
@@ -35,6 +37,11 @@ def build_sampler(
     reason = _refusal(maker, spec)
     if reason is not None:
         raise InputError(f"sampler: {chosen.name}: {reason}")
+    promise = spec.promise
+    if promise is not None:
+        if maker is not CalibratedDesign:
+            raise InputError(f"measure.certify: sampler calibrated draws for it, not {chosen.name}")
+        maker = CertifyingDesign
     parameters = dict(chosen.parameters)
     takes_draws = "draws" in {field.name for field in dataclasses.fields(maker)}
     if chosen is not spec.sampler and takes_draws and "draws" in spec.sampler.parameters:
@@ -48,7 +55,7 @@ def build_sampler(
     else:
         measure, weights = build_driver(spec, ranges), np.ones(0)
         _check_no_weights(spec, chosen.name)
-    given = {
+    given: dict[str, Any] = {
         "measure": measure,
         "importance": tuple(weights.tolist()),
         "oracle": spec.labels.oracle,
@@ -57,6 +64,9 @@ def build_sampler(
         "classes": len(spec.labels.classes),
         "gains": build_gains(spec) if of_queries else (),
     }
+    if promise is not None:
+        given |= {"goals": promise.goals, "planned": spec.budget}
+        given |= {"level": 1 - spec.confidence, "positive": spec.labels.positive}
     sampler: Sampler = construct("sampler", maker, chosen.name, parameters, given)
     if sampler.needs_classes and not spec.has_classes:
         raise InputError(

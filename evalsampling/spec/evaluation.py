@@ -17,10 +17,11 @@ from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
 from evalsampling.spec.labels import KEYS as LABELS_KEYS
 from evalsampling.spec.labels import LabelsSpec, labels_mapping, of_systems, read_labels
 from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN
-from evalsampling.spec.measures import MeasureSpec
+from evalsampling.spec.measures import CERTIFY, MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
+from evalsampling.spec.promise import Promise
 from evalsampling.spec.sections import Section, absolute, used
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.slices import Where, all_named
@@ -283,6 +284,10 @@ class EvaluationSpec:
             raise InputError("pool.weight: queries of rankings all count the same")
         if self.pool.weight is None and any(measure.is_by_rows for measure in self.measures):
             raise InputError("measure.by: rows all count the same without pool.weight")
+        if sum(measure.name == CERTIFY for measure in self.measures) > 1:
+            raise InputError("measure.certify: is there twice: a spec has one promise")
+        if self.promise is not None and self.promise.each not in (None, *self.pool.slices):
+            raise InputError(f"measure.each: {self.promise.each}: none of pool.slices")
         if self.seed >= 1 << 64:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         at_hand = self.labels.at_hand
@@ -340,6 +345,12 @@ class EvaluationSpec:
         systems = tuple(dataclasses.replace(each, score=None) for each in self.pool.systems)
         pool = dataclasses.replace(self.pool, score=None, systems=systems, assumes_score=False)
         return dataclasses.replace(self, pool=pool, strata=of_verdicts(self.strata))
+
+    @property
+    def promise(self) -> Promise | None:
+        """What is to be certified; None if nothing is."""
+        promises = [each.parameters["promise"] for each in self.measures if each.name == CERTIFY]
+        return promises[0] if promises else None
 
     @property
     def limits(self) -> Budget:

@@ -2,19 +2,22 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from evalsampling.errors import InputError
 from evalsampling.spec.parameters import name_and_parameters
+from evalsampling.spec.promise import Promise
 from evalsampling.spec.sections import Section, given
 from evalsampling.spec.slices import Where, read_slices, where_mapping
-from evalsampling.spec.values import Positive
+from evalsampling.spec.values import Number, Positive
 
 JOINT = "joint"
 COMPARISONS = ("difference", "ratio")
 """Ways to compare a measure of two systems: the names of `measures.comparisons.BY_KIND`."""
 EXTREMES = ("least", "greatest")
 """Ways to sum up a measure of several slices: the names of `measures.extremes.BY_KIND`."""
+CERTIFY = "certify"
+"""Entry of a promise: least values of measures of the rows above some threshold."""
 ROWS = "rows"
 """Value of ``by`` where rows all count the same, as in `stats.magnitudes`."""
 
@@ -24,11 +27,12 @@ class MeasureSpec:
     """An entry of the spec's ``measure``; `measures.build` makes measures of it.
 
     Attributes:
-        name: name in `measures.BY_NAME`, `COMPARISONS` or `EXTREMES`, ``joint``, or
+        name: name in `measures.BY_NAME`, `COMPARISONS` or `EXTREMES`, ``joint``, ``certify``, or
             ``module:object``.
-        parameters: parameters given with the name.
+        parameters: parameters given with the name; of ``certify`` its ``promise``.
         system: name of the system it is about; None for each of them.
-        parts: parts of a joint measure; for a comparison or an extreme its one measure.
+        parts: parts of a joint measure, or measures of a promise; for a comparison or an extreme
+            its one measure.
         of: name of the system that is compared; None for the first.
         against: name of the system that it is compared with; None for the second.
         where: the slice that it is about; empty for the whole pool.
@@ -79,6 +83,8 @@ class MeasureSpec:
             if not isinstance(listed, list) or not listed:
                 raise InputError(f"measure.joint: must be a list of measures, got {listed!r}")
             return cls(JOINT, parts=tuple(cls.parse(part) for part in listed))
+        if isinstance(item, Mapping) and CERTIFY in item:
+            return cls._promise(item)
         for kind in (*COMPARISONS, *EXTREMES):
             if isinstance(item, Mapping) and kind in item:
                 read = cls._comparison if kind in COMPARISONS else cls._extreme
@@ -96,6 +102,16 @@ class MeasureSpec:
         own = {key: value for key, value in parameters.items() if key not in ours}
         weight = section.value("weight", Positive, 1.0)
         return cls(name, own, system, where=where, weight=weight, by=by)
+
+    @classmethod
+    def _promise(cls, item: Mapping[str, Any]) -> "MeasureSpec":
+        """Return an entry of a promise."""
+        section = Section("measure", item)
+        section.check_keys(CERTIFY, "each", "by")
+        goals = section.value(CERTIFY, dict[str, Number], {})
+        by = section.value("by", Literal["labels", "model"], "labels")
+        promise = Promise.of(goals, section.text("each"), by == "model")
+        return cls(CERTIFY, {"promise": promise}, parts=tuple(map(cls, promise.goals)))
 
     @classmethod
     def _comparison(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
@@ -139,6 +155,10 @@ class MeasureSpec:
         if self.name in EXTREMES:
             rest = {"over": where_mapping(self.over), **given({"weight": weight})}
             return {self.name: self.parts[0].to_mapping(), **rest}
+        if self.name == CERTIFY:
+            promise = self.parameters["promise"]
+            by = "model" if promise.by_model else None
+            return {CERTIFY: promise.goals, **given({"each": promise.each, "by": by})}
         if self.parts:
             return {JOINT: [part.to_mapping() for part in self.parts]}
         own = {

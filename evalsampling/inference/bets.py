@@ -1,0 +1,241 @@
+"""Bounds that hold at every look and for any number of labels: bets against a null hypothesis.
+
+A hypothesis says that the sum of f over the rows of the pool is at most 0. With [s >= t] (y - g)
+for f it says that the precision above t is at most g. A gambler stakes wealth against it with each
+*block* of rows. If it is true, wealth is a supermartingale from 1. So it ever reaches 1 / alpha
+with a probability of at most alpha (Ville), however often one looks and whatever made one stop.
+
+Rows of a block are drawn from those that no block had; a row of cell c is drawn with the chance
+q_c, which labels so far decide, and d = f / q_c. The sets that may be drawn are strongly Rayleigh
+(`stats.inclusion.round_sizes`), so their generating polynomial is log-concave where all variables
+are positive, and E prod (1 + v d) <= exp(v sum E d) for stakes v >= 0 with 1 + v d >= 0. The sum of
+f over the rows left is at most -A under the hypothesis, A that of the labelled ones. So wealth is
+multiplied by exp(v A) prod (1 + v d). A draw with replacement is a block of its own with A = 0.
+
+Which row of a cell is drawn is random, so any rule may decide the next block; within a block
+stakes do not change, since the order of its cells is not random. The stake looks ahead: with L the
+logarithm still to be won, and W the variance that d will have until the planned end, under the
+hypothesis, it is sqrt(2 L / W), which just gets there (V. Voráček and F. Orabona, *STaR-Bets*,
+arXiv 2505.22422, 2025). Bets on the ratio itself, without replacement: S. Shekhar, Z. Xu,
+Z. C. Lipton, P. J. Liang and A. Ramdas, *Risk-limiting financial audits via weighted sampling
+without replacement*, UAI 2023. Log-concavity: J. Borcea, P. Brändén and T. M. Liggett, *Negative
+dependence and the geometry of polynomials*, Journal of the AMS 22, 2009.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import NO_LABEL, SAMPLER, History, Round
+
+_MOST_STAKED = 0.95
+"""Most of the wealth that a block may lose by a single row."""
+
+_HALVINGS = 40
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Rows that were drawn together.
+
+    Attributes:
+        question: shape (k,): their questions, with repeats if drawn with replacement.
+        chance: shape (cells,): chance of each row that could be drawn.
+        left: shape (cells,), int64: number of such rows.
+        rate: shape (cells,): share of positives that was expected before the round.
+        ahead: rows to be drawn until the planned end, with those of the block.
+        round: number of its round, from 0.
+        replaced: whether rows of earlier blocks could be drawn as well.
+    """
+
+    question: IntArray
+    chance: FloatArray
+    left: IntArray
+    rate: FloatArray
+    ahead: int
+    round: int = 0
+    replaced: bool = False
+
+
+def blocks_of(
+    table: CellTable, history: History, planned: int | None, positive: int, replaced: bool
+) -> Iterator[Block]:
+    """Yield the blocks of a history, in order; rounds whose chances are not known have none.
+
+    Args:
+        table: the cells.
+        history: rounds in the order in which rows were drawn.
+        planned: rows that were to be drawn in all, known before the first; None if it was not:
+            then each round looks ahead to as many rows as there are with it.
+        positive: code of the positive class.
+        replaced: whether rounds draw with replacement, each row a block.
+    """
+    before = 0
+    for number, drawn in enumerate(history.rounds):
+        rows, chance = len(drawn.question), drawn.cell_probability
+        if drawn.origin == SAMPLER and chance is not None and rows:
+            rate = _rates(table, drawn, positive)
+            ahead = max((2 * before + rows if planned is None else planned) - before, rows)
+            if replaced:
+                for place in range(rows):
+                    one, rest = drawn.question[place : place + 1], max(ahead - place, 1)
+                    yield Block(one, chance, table.count, rate, rest, number, True)
+            else:
+                left = table.count - history.first(number).drawn_by_cell(len(table))
+                yield Block(drawn.question, chance, left, rate, ahead, number)
+        before += rows
+
+
+def _rates(table: CellTable, drawn: Round, positive: int) -> FloatArray:
+    """Return the share of positives in each cell by the model behind a round: shape (cells,)."""
+    if drawn.posterior is None:
+        return table.prior[:, positive]
+    return drawn.posterior[table.leaf, positive]
+
+
+@dataclasses.dataclass(frozen=True)
+class Hypotheses:
+    """Hypotheses that the sum of f over the pool is at most 0.
+
+    Attributes:
+        value: shape (m, cells, 2): f of a row of each cell without and with a positive label.
+        inside: shape (questions,), bool: rows of the history that count, all if None: f of others
+            is 0.
+    """
+
+    value: FloatArray
+    inside: BoolArray | None = None
+
+    def of_questions(self, cell: IntArray, positive: IntArray, question: IntArray) -> FloatArray:
+        """Return f of questions, shape (m, n); the least one where the label is missing (-1)."""
+        cells, y = cell[question], positive[question]
+        known = self.value[:, cells, np.maximum(y, 0)]
+        value = np.where(y < 0, self.value[:, cells].min(axis=2), known)
+        return value if self.inside is None else value * self.inside[question]
+
+
+def log_wealth(
+    blocks: Sequence[Block],
+    hypotheses: Hypotheses,
+    history: History,
+    positive: int,
+    level: float,
+) -> FloatArray:
+    """Return the logarithm of the greatest wealth against each hypothesis so far, shape (m,).
+
+    Args:
+        blocks: what `blocks_of` yields.
+        hypotheses: what is bet against.
+        history: rows and labels; a row without a label counts as what speaks least against them.
+        positive: code of the positive class.
+        level: logarithm of the wealth at which a hypothesis is rejected.
+    """
+    y = np.where(history.label == NO_LABEL, -1, history.label == positive)
+    value, cell = hypotheses.value, history.cell
+    least = np.minimum(value.min(axis=2), 0.0)
+    wealth, best = np.zeros(len(value)), np.zeros(len(value))
+    known = np.zeros(len(value))
+    counted = np.zeros(len(history), dtype=np.bool_)
+    rate, square = None, np.zeros(0)
+    for block in blocks:
+        if not block.replaced:
+            earlier = np.arange(block.question.min(initial=len(history)))
+            fresh = earlier[~counted[earlier]]
+            if len(fresh):  # rows of rounds on which there are no bets
+                known += hypotheses.of_questions(cell, y, fresh).sum(axis=1)
+                counted[fresh] = True
+        is_open = (block.chance > 0) & (block.left > 0)
+        weight = np.divide(1, block.chance, out=np.zeros(len(is_open)), where=is_open)
+        shut = ~is_open & (block.left > 0)
+        surplus = np.zeros(len(value)) if block.replaced else known.copy()
+        if shut.any():
+            surplus += least[:, shut] @ block.left[shut]
+        if block.rate is not rate:
+            rate = block.rate
+            square = _null_squares(value, rate, block.left, surplus)
+        drawn = hypotheses.of_questions(cell, y, block.question)
+        rows = len(block.question)
+        ahead = (square @ (block.left * weight)) * (block.ahead / max(rows, 1))
+        need = np.maximum(level - wealth, 0.0)
+        worst = np.maximum((weight * -least).max(axis=1), weight.max() * 1e-6)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            stake = np.minimum(np.sqrt(2 * need / ahead), _MOST_STAKED / worst)
+        stake = np.nan_to_num(stake, nan=0.0)
+        if bool((block.chance[is_open] < 1).any()):
+            gain = np.log1p(stake[:, None] * drawn * weight[cell[block.question]]).sum(axis=1)
+            wealth = wealth + gain + stake * surplus
+        if not block.replaced:
+            known += drawn.sum(axis=1)
+            counted[block.question] = True
+            rest = block.left - np.bincount(cell[block.question], minlength=len(block.left))
+            # What is known already rules it out, whatever the other rows are.
+            wealth = np.where(known + least @ rest > 0, np.inf, wealth)
+        best = np.maximum(best, wealth)
+    return best
+
+
+def term(measure: str, above: Any, positive: Any, goal: Any) -> Any:
+    """Return f = n - goal d of a row, whose sum is above 0 if a measure, sum n / sum d, exceeds it.
+
+    Arrays of any shapes: 1 where a row is above the threshold, 1 where it is positive, the goal.
+    """
+    if measure == "precision":
+        return above * (positive - goal)
+    if measure == "recall":
+        return positive * (above - goal)
+    if measure == "f1":
+        return 2 * above * positive - goal * (above + positive)
+    return above * positive + (1 - above) * (1 - positive) - goal
+
+
+def terms_of_cells(
+    measure: str, score: FloatArray, threshold: FloatArray, goal: float | FloatArray
+) -> FloatArray:
+    """Return f of a row of each cell without and with a positive label: (m, cells, 2).
+
+    `score`: shape (cells,). `threshold`: shape (m,). `goal`: a number, or shape (m,).
+    """
+    above, g = (score >= threshold[:, None]).astype(np.float64), np.reshape(goal, (-1, 1))
+    return np.stack([term(measure, above, y, g) for y in (0.0, 1.0)], axis=2)
+
+
+def ease(value: FloatArray, rate: FloatArray, count: IntArray) -> FloatArray:
+    """Return how easily each hypothesis is rejected by rows drawn evenly: shape (m,).
+
+    It is the log-wealth that one row of the pool is expected to win at the best stake, half the
+    squared mean of f over its mean square; negative where the mean is.
+    """
+    f0, f1 = value[:, :, 0], value[:, :, 1]
+    mean = ((1 - rate) * f0 + rate * f1) @ count
+    square = ((1 - rate) * f0**2 + rate * f1**2) @ count
+    return np.asarray(np.sign(mean) * mean**2 / (2 * count.sum() * np.maximum(square, 1e-300)))
+
+
+def _null_squares(
+    value: FloatArray, rate: FloatArray, left: IntArray, surplus: FloatArray
+) -> FloatArray:
+    """Return E f^2 of a row of each cell, shape (m, cells), under the likeliest null rates.
+
+    Rates are tilted by exp(-c f), with c >= 0 such that the sum of f over the rows left is what the
+    hypothesis allows.
+    """
+    rate = np.clip(rate, 1e-6, 1 - 1e-6)
+    low, high = np.zeros(len(value)), np.full(len(value), 60.0)
+    difference = value[:, :, 1] - value[:, :, 0]
+    odds = np.log(rate / (1 - rate))
+
+    def tilted(c: FloatArray) -> FloatArray:
+        return np.asarray(1 / (1 + np.exp(c[:, None] * difference - odds)))
+
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        rates = tilted(middle)
+        mean = (value[:, :, 0] + rates * difference) @ left
+        too_high = mean > -surplus
+        low, high = np.where(too_high, middle, low), np.where(too_high, high, middle)
+    rates = tilted((low + high) / 2)
+    return np.asarray((1 - rates) * value[:, :, 0] ** 2 + rates * value[:, :, 1] ** 2)

@@ -1,0 +1,88 @@
+"""Rounds for a promise of the rows above a threshold: labels go where it is not decided yet."""
+
+import dataclasses
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from evalsampling.inference.bets import ease, terms_of_cells
+from evalsampling.inference.class_rates import expected_rates
+from evalsampling.measures.curves import PRCurve
+from evalsampling.samplers.calibrated import EVEN_SHARE, CalibratedDesign
+from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
+from evalsampling.stats.inclusion import draw_unseen, mix_evenly, water_fill
+
+_AHEAD = 4
+"""Labels that a round reckons with at most, as a multiple of those there are with it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CertifyingDesign(CalibratedDesign):
+    """The calibrated design, aimed at the threshold down to which a promise may be proved.
+
+    Before each round the threshold is the lowest (for recall alone the highest) at which the labels
+    of the budget are expected to prove the promise, by the rates that labels so far make likely. A
+    promise of precision or accuracy is proved fastest by rows of equal chance, since the largest
+    weight limits what can be bet (`inference.bets`): nine tenths of a round are spread evenly over
+    the rows above the threshold, or over the pool, and the rest over all rows. For others the round
+    is that of the calibrated design for precision and recall there.
+
+    Attributes:
+        goals: least value of each measure, by its name.
+        planned: labels of the budget.
+        level: greatest probability with which the promise may be broken.
+        positive: code of the positive class.
+    """
+
+    goals: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    planned: int = 1
+    level: float = 0.05
+    positive: int = 1
+
+    def aim(self, table: CellTable, rate: FloatArray, labels: int) -> float:
+        """Return the threshold that a round is for, given the rate of positives: (cells,)."""
+        score = table.outputs.score[table.first_kind, 0]
+        thresholds = np.unique(score)[::-1]
+        won = np.full(len(thresholds), np.inf)
+        for name, goal in self.goals.items():
+            for place, threshold in enumerate(thresholds):
+                value = terms_of_cells(name, score, threshold[None], goal)
+                inside = value[0].any(axis=1)
+                rows = int(table.count[inside].sum())
+                own = ease(value[:, inside], rate[inside], table.count[inside])
+                won[place] = min(won[place], float(own[0]) * min(labels, rows))
+        enough = np.flatnonzero(won >= math.log(1 / self.level))
+        if not len(enough):
+            return float(thresholds[np.argmax(won)])
+        return float(thresholds[enough[0 if [*self.goals] == ["recall"] else -1]])
+
+    def design(
+        self,
+        table: CellTable,
+        history: History,
+        new_rows: int,
+        rng: np.random.Generator,
+        budget: int | None = None,
+    ) -> History:
+        """Draw one round: see `Sampler.design`."""
+        left = table.count - history.drawn_by_cell(len(table))
+        wanted = min(new_rows, int(left.sum()), new_rows if budget is None else budget)
+        rate = table.prior
+        if len(history.labelled):
+            rate = expected_rates(table, history.as_if_drawn, self.hidden)
+        labels = min(self.planned, _AHEAD * (len(history) + wanted))
+        threshold = self.aim(table, rate[:, self.positive], labels)
+        if not {*self.goals} <= {"precision", "accuracy"}:
+            curve = PRCurve((threshold,), self.positive)
+            weights = (float("precision" in self.goals or "f1" in self.goals), 1.0, 0.0)
+            inner = CalibratedDesign(curve, hidden=self.hidden, importance=weights)
+            return inner.design(table, history, new_rows, rng, budget)
+        above = table.outputs.score[table.first_kind, 0] >= threshold
+        size = np.where(above | ("accuracy" in self.goals), 1.0, 0.0)
+        chance = water_fill(mix_evenly(size, left, EVEN_SHARE), left, wanted)
+        mass = table.sum_by_leaf(table.count[:, None] * rate)
+        posterior = mass / np.maximum(table.leaf_count, 1)[:, None]
+        return draw_unseen(table, history, chance, rng, posterior=posterior)
