@@ -3,7 +3,7 @@
 import argparse
 
 from evalsampling.cli.command import Command
-from evalsampling.cli.wording import grouped_table, wrapped
+from evalsampling.cli.wording import grouped_table, table, wrapped
 from evalsampling.commands.simulate import SimulateOptions, SimulateResult, simulate
 
 
@@ -25,7 +25,24 @@ def _text(_: argparse.Namespace, result: SimulateResult) -> str:
     head = [
         "sampler, measure", unit, "rmse", "bias", "coverage", "width", "score", "undefined"
     ]  # fmt: skip
-    return "\n".join([*lines, *grouped_table(head, rows), *_choices(result, unit)])
+    lines += grouped_table(head, rows)
+    return "\n".join([*lines, *_choices(result, unit), *_promises(result, unit)])
+
+
+def _promises(result: SimulateResult, unit: str) -> list[str]:
+    """Return the table of a promise; nothing if none was made."""
+    rows = [
+        [row.sampler, f"{row.budget:,.10g}", f"{row.proved:.3f}", f"{row.broken:.3f}",
+         "-" if row.rows is None else f"{row.rows:.3f}"]
+        for row in result.promises
+    ]  # fmt: skip
+    if not rows:
+        return []
+    title = (
+        f"how often {result.promise} is proved, how often it is broken then, and the rows above "
+        "the threshold as a share of the best one's:"
+    )
+    return [*wrapped(title, "  "), *table(["sampler", unit, "proved", "broken", "rows"], rows)]
 
 
 def _choices(result: SimulateResult, unit: str) -> list[str]:

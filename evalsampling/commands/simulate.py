@@ -6,8 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from evalsampling import samplers
-from evalsampling.commands.options import SpecOptions, listed, numbers, option, positive
+from evalsampling.commands.options import (
+    SpecOptions,
+    listed,
+    numbers,
+    option,
+    positive,
+    some_text,
+)
 from evalsampling.commands.result import Result
+from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.measures.build import build_measures
 from evalsampling.pool.source import pinned, unchanged
@@ -16,6 +24,7 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.simulate import simulate as repeat_evaluations
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec.promise import Promise
 from evalsampling.telemetry import logs, progress
 
 
@@ -30,6 +39,11 @@ class SimulateOptions(SpecOptions):
         "samplers to try (default: the spec's)", "NAME", choices=samplers.BY_NAME
     )
     budgets: tuple[int, ...] | None = numbers("labels at which to estimate; money if the budget is")
+    certify: str | None = option(
+        "a promise to try, as 'precision >= 0.95' (default: the spec's)",
+        metavar="PROMISE",
+        type=some_text,
+    )
     repeats: int = option("evaluations a sampler", default=100, type=positive, metavar="N")
 
 
@@ -118,6 +132,26 @@ class SimulatedError:
 
 
 @dataclasses.dataclass(frozen=True)
+class SimulatedPromise:
+    """How often one sampler proved a promise with a budget, over all repeats.
+
+    Attributes:
+        sampler: its name.
+        budget: labels, or money.
+        proved: share of the repeats in which a threshold was certified.
+        broken: share in which the promise is false there.
+        rows: mean number of rows above the threshold, as a share of those above the best one; None
+            if no threshold keeps the promise.
+    """
+
+    sampler: str
+    budget: float
+    proved: float
+    broken: float
+    rows: float | None
+
+
+@dataclasses.dataclass(frozen=True)
 class SimulateResult(Result):
     """True values and errors.
 
@@ -125,11 +159,17 @@ class SimulateResult(Result):
         truth: value of each measure, a list for one with several components.
         results: of every sampler, measure and budget, in this order.
         by_cost: whether budgets are of money.
+        promise: what was to be proved; no part of the JSON if nothing was.
+        promises: what became of it for every sampler and budget; likewise.
     """
+
+    only_if_any = ("promise", "promises")
 
     truth: Mapping[str, float | Sequence[float]]
     results: tuple[SimulatedError, ...]
     by_cost: bool = False
+    promise: str | None = None
+    promises: tuple[SimulatedPromise, ...] = ()
 
 
 def simulate(options: SimulateOptions) -> SimulateResult:
@@ -139,6 +179,9 @@ def simulate(options: SimulateOptions) -> SimulateResult:
         InputError: for anything wrong with the spec, the pool or the file of true labels.
     """
     spec = pinned(load_spec(options.spec))
+    promise = spec.promise if options.certify is None else Promise.read(options.certify)
+    if promise is not None and promise.each is not None:
+        raise InputError("certify: in each: simulated rows have no slices")
     plan = Plan(
         budgets=options.budgets or (spec.money or spec.budget,),
         round_size=spec.round_size,
@@ -148,6 +191,7 @@ def simulate(options: SimulateOptions) -> SimulateResult:
         hidden=spec.label_prior,
         by_cost=spec.money is not None,
         votes=spec.labels.votes if spec.labels.oracle == "stochastic" else 1,
+        promise=promise,
     )
     with unchanged(spec.pool):
         stratification = stratify_pool(spec)
@@ -158,4 +202,6 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
         content = repeat_evaluations(truth, tried, measures, plan, report=progress.advance)
     results = tuple(SimulatedError.from_summary(summary) for summary in content["results"])
-    return SimulateResult(content["truth"], results, plan.by_cost)
+    promised = tuple(SimulatedPromise(**each) for each in content["promises"])
+    said = None if promise is None else str(promise)
+    return SimulateResult(content["truth"], results, plan.by_cost, said, promised)

@@ -40,6 +40,7 @@ from evalsampling.report.numbers import shown
 from evalsampling.spec.promise import BELOW, Promise
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.finite import finite
+from evalsampling.stats.history import SAMPLER
 from evalsampling.version import __version__
 
 LABELS, MODEL = "labels", "model"
@@ -215,6 +216,7 @@ class Search:
         """
         analysis, spec = self.analysis, self.analysis.spec
         sampler, table = analysis.sampler, analysis.table
+        own = [drawn for drawn in analysis.history.rounds if drawn.origin == SAMPLER]
         reasons = {
             "labels must be of two classes": not analysis.has_classes or table.classes != 2,
             "rows have no score": table.exchangeable or not np.isfinite(self.score).any(),
@@ -222,8 +224,10 @@ class Search:
             "answers about a row differ": sampler.stochastic,
             "rows have weights": table.outputs.weight is not None,
             "whole clusters were drawn": analysis.history.together is not None,
-            f"{sampler.name} keeps no chance for each row": sampler.has_atoms
-            or sampler.keeps_order,
+            f"rows drawn by {sampler.name} have no known chances": sampler.has_atoms
+            or not (sampler.with_replacement or sampler.by_row)
+            or getattr(sampler, "cap", False)
+            or any(r.cell_probability is None for r in own),
         }
         for reason, holds in reasons.items():
             if holds:

@@ -23,7 +23,7 @@ dependence and the geometry of polynomials*, Journal of the AMS 22, 2009.
 """
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,9 @@ _MOST_STAKED = 0.95
 """Most of the wealth that a block may lose by a single row."""
 
 _HALVINGS = 40
+
+_ROUNDING = 1e-9
+"""Rounding error of a sum, for each of its rows."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,8 +72,8 @@ def blocks_of(
     Args:
         table: the cells.
         history: rounds in the order in which rows were drawn.
-        planned: rows that were to be drawn in all, known before the first; None if it was not:
-            then each round looks ahead to as many rows as there are with it.
+        planned: rows that were to be drawn in all, known before the first; None if it was not.
+            Bets after it, or without it, look ahead to as many rows as there were before.
         positive: code of the positive class.
         replaced: whether rounds draw with replacement, each row a block.
     """
@@ -79,15 +82,20 @@ def blocks_of(
         rows, chance = len(drawn.question), drawn.cell_probability
         if drawn.origin == SAMPLER and chance is not None and rows:
             rate = _rates(table, drawn, positive)
-            ahead = max((2 * before + rows if planned is None else planned) - before, rows)
             if replaced:
                 for place in range(rows):
-                    one, rest = drawn.question[place : place + 1], max(ahead - place, 1)
-                    yield Block(one, chance, table.count, rate, rest, number, True)
+                    one, rest = drawn.question[place : place + 1], _ahead(before + place, planned)
+                    yield Block(one, chance, table.count, rate, max(rest, 1), number, True)
             else:
                 left = table.count - history.first(number).drawn_by_cell(len(table))
+                ahead = max(_ahead(before, planned), rows)
                 yield Block(drawn.question, chance, left, rate, ahead, number)
         before += rows
+
+
+def _ahead(before: int, planned: int | None) -> int:
+    """Return how many rows a bet looks ahead to, by what was known before its rows were drawn."""
+    return planned - before if planned is not None and planned > before else before
 
 
 def _rates(table: CellTable, drawn: Round, positive: int) -> FloatArray:
@@ -119,7 +127,7 @@ class Hypotheses:
 
 
 def log_wealth(
-    blocks: Sequence[Block],
+    blocks: Iterable[Block],
     hypotheses: Hypotheses,
     history: History,
     positive: int,
@@ -134,48 +142,53 @@ def log_wealth(
         positive: code of the positive class.
         level: logarithm of the wealth at which a hypothesis is rejected.
     """
+    best = np.zeros(len(hypotheses.value))
+    for wealth in wealths(blocks, hypotheses, history, positive, level):
+        best = np.maximum(best, wealth)
+    return best
+
+
+def wealths(
+    blocks: Iterable[Block],
+    hypotheses: Hypotheses,
+    history: History,
+    positive: int,
+    level: float,
+) -> Iterator[FloatArray]:
+    """Yield the logarithm of the wealth after each block, shape (m,): see `log_wealth`."""
     y = np.where(history.label == NO_LABEL, -1, history.label == positive)
     value, cell = hypotheses.value, history.cell
     least = np.minimum(value.min(axis=2), 0.0)
-    wealth, best = np.zeros(len(value)), np.zeros(len(value))
-    known = np.zeros(len(value))
-    counted = np.zeros(len(history), dtype=np.bool_)
-    rate, square = None, np.zeros(0)
+    wealth, known = np.zeros(len(value)), np.zeros(len(value))
+    counted, rate, square = 0, None, np.zeros(0)
     for block in blocks:
+        surplus = np.zeros(len(value))
         if not block.replaced:
-            earlier = np.arange(block.question.min(initial=len(history)))
-            fresh = earlier[~counted[earlier]]
-            if len(fresh):  # rows of rounds on which there are no bets
-                known += hypotheses.of_questions(cell, y, fresh).sum(axis=1)
-                counted[fresh] = True
+            earlier = np.arange(counted, block.question.min())  # no bets were on these
+            known += hypotheses.of_questions(cell, y, earlier).sum(axis=1)
+            counted = int(block.question.max()) + 1
+            surplus += known
         is_open = (block.chance > 0) & (block.left > 0)
+        surplus += least @ np.where(is_open, 0, block.left)
         weight = np.divide(1, block.chance, out=np.zeros(len(is_open)), where=is_open)
-        shut = ~is_open & (block.left > 0)
-        surplus = np.zeros(len(value)) if block.replaced else known.copy()
-        if shut.any():
-            surplus += least[:, shut] @ block.left[shut]
         if block.rate is not rate:
             rate = block.rate
             square = _null_squares(value, rate, block.left, surplus)
-        drawn = hypotheses.of_questions(cell, y, block.question)
-        rows = len(block.question)
-        ahead = (square @ (block.left * weight)) * (block.ahead / max(rows, 1))
-        need = np.maximum(level - wealth, 0.0)
+        ahead = (square @ (block.left * weight)) * (block.ahead / len(block.question))
         worst = np.maximum((weight * -least).max(axis=1), weight.max() * 1e-6)
         with np.errstate(divide="ignore", invalid="ignore"):
-            stake = np.minimum(np.sqrt(2 * need / ahead), _MOST_STAKED / worst)
-        stake = np.nan_to_num(stake, nan=0.0)
-        if bool((block.chance[is_open] < 1).any()):
-            gain = np.log1p(stake[:, None] * drawn * weight[cell[block.question]]).sum(axis=1)
-            wealth = wealth + gain + stake * surplus
+            stake = np.sqrt(2 * np.maximum(level - wealth, 0.0) / ahead)
+        stake = np.nan_to_num(np.minimum(stake, _MOST_STAKED / worst), nan=0.0)
+        drawn = hypotheses.of_questions(cell, y, block.question)
+        gain = np.log1p(stake[:, None] * drawn * weight[cell[block.question]]).sum(axis=1)
+        wealth = wealth + gain + stake * surplus
         if not block.replaced:
             known += drawn.sum(axis=1)
-            counted[block.question] = True
             rest = block.left - np.bincount(cell[block.question], minlength=len(block.left))
             # What is known already rules it out, whatever the other rows are.
-            wealth = np.where(known + least @ rest > 0, np.inf, wealth)
-        best = np.maximum(best, wealth)
-    return best
+            certain = known + least @ rest > _ROUNDING * block.left.sum()
+            wealth = np.where(certain, np.inf, wealth)
+        yield wealth
 
 
 def term(measure: str, above: Any, positive: Any, goal: Any) -> Any:

@@ -26,6 +26,7 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import divergence
+from evalsampling.simulation.promises import outcome_of, summary_of
 from evalsampling.simulation.summary import (
     Candidates,
     Point,
@@ -37,6 +38,7 @@ from evalsampling.simulation.summary import (
 from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.spec.promise import Promise
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL, History
@@ -65,6 +67,7 @@ class Plan:
             which take a tenth of a second each time.
         by_cost: whether budgets are money.
         votes: answers to each question of a stochastic oracle.
+        promise: what is to be proved at each budget; None for nothing.
     """
 
     budgets: tuple[float, ...]
@@ -77,6 +80,7 @@ class Plan:
     hidden: HiddenPrior | None = None
     by_cost: bool = False
     votes: int = 1
+    promise: Promise | None = None
 
 
 def simulate(
@@ -124,11 +128,20 @@ def simulate(
         for m in range(len(measures))
         for b, budget in enumerate(plan.budgets)
     ]
+    promised = [
+        {
+            "sampler": sampler.name,
+            "budget": budget,
+            **summary_of([each for run in runs if (each := run[b][0].outcome) is not None]),
+        }
+        for sampler, runs in zip(samplers, all_runs, strict=True)
+        for b, budget in enumerate(plan.budgets if plan.promise is not None else ())
+    ]
     values = {
         name: value.tolist() if len(value) > 1 else float(value[0])
         for name, value in zip(titles, truth, strict=True)
     }
-    return {"truth": values, "results": results}
+    return {"truth": values, "results": results, "promises": promised}
 
 
 def selections(
@@ -209,6 +222,9 @@ def _points(analysis: Analysis, pool: KnownPool, seconds: float, plan: Plan) -> 
     few = [m for m, is_many in zip(analysis.measures, many, strict=True) if not is_many]
     estimates = iter(analysis.estimate(few) if few else [])
     divergence = _divergence(analysis, pool) if plan.divergence else None
+    outcome = None
+    if plan.promise is not None:
+        outcome = outcome_of(pool, analysis, plan.promise, int(plan.budgets[-1]))
     points = []
     for measure, is_many in zip(analysis.measures, many, strict=True):
         own = () if is_many else tuple(itertools.islice(estimates, len(measure.components)))
@@ -216,7 +232,7 @@ def _points(analysis: Analysis, pool: KnownPool, seconds: float, plan: Plan) -> 
         if is_many:
             value = analysis.sampler.value(analysis.table, history, measure, analysis.confidence)
         effort = len(history.question), len(history), history.money
-        points.append(Point(value, own, *effort, seconds, divergence))
+        points.append(Point(value, own, *effort, seconds, divergence, outcome))
     return points
 
 

@@ -15,6 +15,7 @@ from evalsampling.inference.intervals import Interval, covers, interval_score
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Difference
+from evalsampling.simulation.promises import Outcome
 from evalsampling.stats.arrays import FloatArray
 
 
@@ -28,6 +29,7 @@ class Point:
         cost: of the labels; their number if all cost the same.
         seconds: of the processor.
         divergence: of the latest proposal from the best one; None if it is not known.
+        outcome: of the promise that was made, if any.
     """
 
     value: FloatArray
@@ -37,6 +39,7 @@ class Point:
     cost: float
     seconds: float
     divergence: float | None
+    outcome: Outcome | None = None
 
 
 def summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> dict[str, Any]:
