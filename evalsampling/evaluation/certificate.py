@@ -8,9 +8,11 @@ clinical trials and preclinical assays: a-priori ordered hypotheses*, 1995). A t
 slice, holds at a threshold if each part is proved there, which costs no confidence (R. L. Berger,
 *Multiparameter hypothesis testing and acceptance sampling*, Technometrics 24, 1982).
 
-The sequence of recall alone begins at the lowest score. Others go down from a *start*, where the
-promise is expected to be easiest to prove: one by the scores, for a fifth of the error, and one by
-the labels of the first round, which proves by those of later rounds.
+The sequence of recall alone begins at the lowest score. Others go down from a *start*, and share
+the error (`_SHARES`). One starts where the promise is expected to be easiest to prove by scores.
+The others prove by the labels after the first round. They start where the labels of that make it
+easiest, and where twice and four times as many rows are. So a few negatives on top of all scores
+end the first of them, but not all.
 """
 
 import dataclasses
@@ -46,8 +48,9 @@ from evalsampling.version import __version__
 LABELS, MODEL = "labels", "model"
 """What a certificate rests on: labels alone, or also on the calibration curve."""
 
-_BY_SCORES = 0.2
-"""Share of the error of the sequence whose start is known before the first label."""
+_SHARES = {0: 0.1, 1: 0.6, 2: 0.15, 4: 0.15}
+"""Share of the error of the sequence that starts by the scores (0), and of those that start where
+labels make the promise easiest to prove, or so many times more rows are."""
 
 _STEP = 1.01
 """Least factor between the numbers of rows above two thresholds that are tested."""
@@ -303,17 +306,25 @@ class Search:
         return int(np.argmax(least))
 
     def _falling(self, goals: Mapping[str, float], alpha: float) -> list[_Proof]:
-        """Return what the two sequences that go down from a start prove."""
+        """Return what the sequences that go down from a start prove."""
         prior = self.analysis.table.prior[:, self.positive]
         later = [block for block in self.blocks if block.round > 0]
-        found = [self._walk(goals, self._down(goals, prior), self.blocks, alpha * _BY_SCORES)]
+        starts = {0: self.start(goals, prior)}
         if later:
-            order = self._down(goals, later[0].rate)
-            found.append(self._walk(goals, order, later, alpha * (1 - _BY_SCORES)))
-        return found
-
-    def _down(self, goals: Mapping[str, float], rate: FloatArray) -> IntArray:
-        return np.arange(self.start(goals, rate), len(self.thresholds))
+            starts[1] = self.start(goals, later[0].rate)
+            rows = self.analysis.table.count @ self.above(self.thresholds).T
+            for times in [times for times in _SHARES if times > 1]:
+                starts[times] = int(np.searchsorted(rows, times * rows[starts[1]]))
+        return [
+            self._walk(
+                goals,
+                np.arange(start, len(self.thresholds)),
+                later if times else self.blocks,
+                alpha * _SHARES[times],
+            )
+            for times, start in starts.items()
+            if start < len(self.thresholds)
+        ]
 
     def _walk(
         self, goals: Mapping[str, float], order: IntArray, blocks: Sequence[Block], alpha: float

@@ -23,12 +23,13 @@ _AHEAD = 4
 class CertifyingDesign(CalibratedDesign):
     """The calibrated design, aimed at the threshold down to which a promise may be proved.
 
-    Before each round the threshold is the lowest (for recall alone the highest) at which the labels
-    of the budget are expected to prove the promise, by the rates that labels so far make likely. A
-    promise of precision or accuracy is proved fastest by rows of equal chance, since the largest
-    weight limits what can be bet (`inference.bets`): nine tenths of a round are spread evenly over
-    the rows above the threshold, or over the pool, and the rest over all rows. For others the round
-    is that of the calibrated design for precision and recall there.
+    The first round is that of the calibrated design. Before each other the threshold is the lowest
+    (for recall alone the highest) at which the labels of the budget are expected to prove the
+    promise, by the rates that labels so far make likely; where there is none, as many rows are
+    above it as positives are expected. A promise of precision or accuracy is proved fastest by rows of equal chance, since the largest weight limits what can be bet
+    (`inference.bets`): nine tenths of a round are spread evenly over the rows above the threshold,
+    or over the pool, and the rest over all rows. For others the round is that of the calibrated
+    design for precision and recall there.
 
     Attributes:
         goals: least value of each measure, by its name.
@@ -56,7 +57,9 @@ class CertifyingDesign(CalibratedDesign):
                 won[place] = min(won[place], float(own[0]) * min(labels, rows))
         enough = np.flatnonzero(won >= math.log(1 / self.level))
         if not len(enough):
-            return float(thresholds[np.argmax(won)])
+            rows = (score >= thresholds[:, None]) @ table.count
+            place = int(np.searchsorted(rows, float(table.count @ rate)))
+            return float(thresholds[min(place, len(thresholds) - 1)])
         return float(thresholds[enough[0 if [*self.goals] == ["recall"] else -1]])
 
     def design(
@@ -68,11 +71,11 @@ class CertifyingDesign(CalibratedDesign):
         budget: int | None = None,
     ) -> History:
         """Draw one round: see `Sampler.design`."""
+        if not len(history.labelled):
+            return super().design(table, history, new_rows, rng, budget)
         left = table.count - history.drawn_by_cell(len(table))
         wanted = min(new_rows, int(left.sum()), new_rows if budget is None else budget)
-        rate = table.prior
-        if len(history.labelled):
-            rate = expected_rates(table, history.as_if_drawn, self.hidden)
+        rate = expected_rates(table, history.as_if_drawn, self.hidden)
         labels = min(self.planned, _AHEAD * (len(history) + wanted))
         threshold = self.aim(table, rate[:, self.positive], labels)
         if not {*self.goals} <= {"precision", "accuracy"}:
