@@ -40,15 +40,9 @@ def certificates_of(
     made = tuple(certificate_of(snapshot, promise, confidence) for promise in promises)
     store = snapshot.pool.workspace.store
     for certificate in made:
-        name = file_of(certificate)
-        if certificate.holds and not store.exists(name):
-            store.write_json(name, certificate.to_json())
+        if certificate.holds:
+            store.write_json(f"{FOLDER}/{certificate.name}.json", certificate.to_json())
     return made
-
-
-def file_of(certificate: Certificate) -> str:
-    """Return the name of a certificate's file in its workspace."""
-    return f"{FOLDER}/{certificate.name}.json"
 
 
 def check_certificate(snapshot: Snapshot, name: str, content: Mapping[str, Any]) -> None:

@@ -30,8 +30,8 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.bets import (
     Block,
     Hypotheses,
+    Outlook,
     blocks_of,
-    ease,
     log_wealth,
     term,
     terms_of_cells,
@@ -295,15 +295,13 @@ class Search:
     def start(self, goals: Mapping[str, float], rate: FloatArray) -> int:
         """Return the place of the threshold at which goals are easiest to prove by rates.
 
-        That is where the part that is hardest to prove is easiest: `inference.bets.ease`.
+        That is where the part that is hardest to prove is easiest.
         """
-        least = np.full(len(self.thresholds), np.inf)
+        count, won = self.analysis.table.count, []
         for name, goal in goals.items():
-            for first in range(0, len(least), _AT_A_TIME):
-                some = slice(first, first + _AT_A_TIME)
-                value = terms_of_cells(name, self.score, self.thresholds[some], goal)
-                least[some] = np.minimum(least[some], ease(value, rate, self.analysis.table.count))
-        return int(np.argmax(least))
+            outlook = Outlook.of(name, goal, self.score, rate, count)
+            won.append(outlook.won[np.searchsorted(-outlook.threshold, -self.thresholds)])
+        return int(np.argmax(np.min(won, axis=0)))
 
     def _falling(self, goals: Mapping[str, float], alpha: float) -> list[_Proof]:
         """Return what the sequences that go down from a start prove."""

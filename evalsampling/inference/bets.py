@@ -216,16 +216,44 @@ def terms_of_cells(
     return np.stack([term(measure, above, y, g) for y in (0.0, 1.0)], axis=2)
 
 
-def ease(value: FloatArray, rate: FloatArray, count: IntArray) -> FloatArray:
-    """Return how easily each hypothesis is rejected by rows drawn evenly: shape (m,).
+@dataclasses.dataclass(frozen=True)
+class Outlook:
+    """How easily it is proved by rows of equal chance that a measure exceeds a goal.
 
-    It is the log-wealth that one row of the pool is expected to win at the best stake, half the
-    squared mean of f over its mean square; negative where the mean is.
+    Attributes:
+        threshold: shape (m,), descending: all scores.
+        won: shape (m,): logarithm of the wealth that all rows together are expected to win at the
+            best stake, half the squared sum of f over the sum of its squares; negative where the
+            measure is below the goal.
+        rows: shape (m,), int64: number of rows whose f is not 0 whatever their label.
     """
-    f0, f1 = value[:, :, 0], value[:, :, 1]
-    mean = ((1 - rate) * f0 + rate * f1) @ count
-    square = ((1 - rate) * f0**2 + rate * f1**2) @ count
-    return np.asarray(np.sign(mean) * mean**2 / (2 * count.sum() * np.maximum(square, 1e-300)))
+
+    threshold: FloatArray
+    won: FloatArray
+    rows: IntArray
+
+    @classmethod
+    def of(
+        cls, measure: str, goal: float, score: FloatArray, rate: FloatArray, count: IntArray
+    ) -> "Outlook":
+        """Return the outlook by the score, the rate of positives and the rows of cells."""
+        threshold, place = np.unique(-score, return_inverse=True)
+
+        def at(above: float, power: int) -> FloatArray:
+            """Return the sum of f^power of the rows of each score: shape (m,)."""
+            f0, f1 = (term(measure, above, y, goal) ** power for y in (0.0, 1.0))
+            terms = count * ((1 - rate) * f0 + rate * f1)
+            return np.asarray(np.bincount(place, terms, len(threshold)), dtype=np.float64)
+
+        def total(power: int) -> FloatArray:
+            below = at(0.0, power)
+            return np.asarray(np.cumsum(at(1.0, power) - below) + below.sum())
+
+        matters = [any(term(measure, a, y, goal) for y in (0.0, 1.0)) for a in (0.0, 1.0)]
+        above = np.cumsum(np.bincount(place, count, len(threshold))).astype(np.int64)
+        mean, square = total(1), np.maximum(total(2), 1e-300)
+        rows = matters[1] * above + matters[0] * (above[-1] - above)
+        return cls(-threshold, np.sign(mean) * mean**2 / (2 * square), rows)
 
 
 def _null_squares(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from evalsampling.inference.bets import ease, terms_of_cells
+from evalsampling.inference.bets import Outlook
 from evalsampling.inference.class_rates import expected_rates
 from evalsampling.measures.curves import PRCurve
 from evalsampling.samplers.calibrated import EVEN_SHARE, CalibratedDesign
@@ -26,10 +26,11 @@ class CertifyingDesign(CalibratedDesign):
     The first round is that of the calibrated design. Before each other the threshold is the lowest
     (for recall alone the highest) at which the labels of the budget are expected to prove the
     promise, by the rates that labels so far make likely; where there is none, as many rows are
-    above it as positives are expected. A promise of precision or accuracy is proved fastest by rows of equal chance, since the largest weight limits what can be bet
-    (`inference.bets`): nine tenths of a round are spread evenly over the rows above the threshold,
-    or over the pool, and the rest over all rows. For others the round is that of the calibrated
-    design for precision and recall there.
+    above it as positives are expected. A promise of precision or accuracy is proved fastest by rows
+    of equal chance, since the largest weight limits what can be bet (`inference.bets`): nine tenths
+    of a round are spread evenly over the rows above the threshold, or over the pool, and the rest
+    over all rows. For others the round is that of the calibrated design for precision and recall
+    there.
 
     Attributes:
         goals: least value of each measure, by its name.
@@ -46,21 +47,21 @@ class CertifyingDesign(CalibratedDesign):
     def aim(self, table: CellTable, rate: FloatArray, labels: int) -> float:
         """Return the threshold that a round is for, given the rate of positives: (cells,)."""
         score = table.outputs.score[table.first_kind, 0]
-        thresholds = np.unique(score)[::-1]
-        won = np.full(len(thresholds), np.inf)
-        for name, goal in self.goals.items():
-            for place, threshold in enumerate(thresholds):
-                value = terms_of_cells(name, score, threshold[None], goal)
-                inside = value[0].any(axis=1)
-                rows = int(table.count[inside].sum())
-                own = ease(value[:, inside], rate[inside], table.count[inside])
-                won[place] = min(won[place], float(own[0]) * min(labels, rows))
-        enough = np.flatnonzero(won >= math.log(1 / self.level))
-        if not len(enough):
-            rows = (score >= thresholds[:, None]) @ table.count
-            place = int(np.searchsorted(rows, float(table.count @ rate)))
-            return float(thresholds[min(place, len(thresholds) - 1)])
-        return float(thresholds[enough[0 if [*self.goals] == ["recall"] else -1]])
+        outlooks = [
+            Outlook.of(name, goal, score, rate, table.count) for name, goal in self.goals.items()
+        ]
+        won = [each.won * np.minimum(labels / np.maximum(each.rows, 1), 1.0) for each in outlooks]
+        threshold = outlooks[0].threshold
+        enough = np.flatnonzero(np.min(won, axis=0) >= math.log(1 / self.level))
+        if len(enough):
+            return float(threshold[enough[0 if [*self.goals] == ["recall"] else -1]])
+        rows = (score >= threshold[:, None]) @ table.count
+        place = int(np.searchsorted(rows, float(table.count @ rate)))
+        return float(threshold[min(place, len(threshold) - 1)])
+
+    def exhausted(self, table: CellTable, history: History) -> bool:
+        """Whether all rows have been drawn: any may be above some threshold."""
+        return not (table.count - history.drawn_by_cell(len(table))).any()
 
     def design(
         self,

@@ -11,8 +11,8 @@ from scipy import stats
 from evalsampling.inference.bets import (
     Block,
     Hypotheses,
+    Outlook,
     blocks_of,
-    ease,
     log_wealth,
     term,
     terms_of_cells,
@@ -207,10 +207,16 @@ def test_what_is_known_of_all_other_rows_is_proof() -> None:
     assert wealth[1] < math.inf
 
 
-def test_ease_is_the_log_wealth_that_a_row_wins_at_the_best_small_stake() -> None:
-    """(.8 - .75)^2 / (2 E f^2), as E log(1 + v f) is about v E f - v^2 E f^2 / 2."""
-    value = terms_of_cells("precision", np.zeros(1), np.zeros(1), 0.75)
-    square = 0.8 * 0.25**2 + 0.2 * 0.75**2
-    found = ease(value, np.array([0.8]), np.array([100]))
-    assert found == pytest.approx([0.05**2 / (2 * square)])
-    assert ease(value, np.array([0.7]), np.array([100])) < 0
+@pytest.mark.parametrize("measure", MEASURES)
+def test_an_outlook_is_what_all_rows_win_at_the_best_small_stake(measure: str) -> None:
+    """E sum log(1 + v f) is about v sum E f - v^2 sum E f^2 / 2, by cells one after the other."""
+    score, count = np.array([2.0, 1.0, 2.0, 0.0]), np.array([5, 20, 10, 40])
+    rate = np.array([0.9, 0.6, 0.8, 0.05])
+    found = Outlook.of(measure, 0.7, score, rate, count)
+    assert found.threshold.tolist() == [2, 1, 0]
+    for place, threshold in enumerate(found.threshold):
+        f = terms_of_cells(measure, score, threshold[None], 0.7)[0]
+        mean = count @ ((1 - rate) * f[:, 0] + rate * f[:, 1])
+        square = count @ ((1 - rate) * f[:, 0] ** 2 + rate * f[:, 1] ** 2)
+        assert found.won[place] == pytest.approx(np.sign(mean) * mean**2 / (2 * square))
+        assert found.rows[place] == count[f.any(axis=1)].sum()

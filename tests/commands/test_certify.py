@@ -1,0 +1,100 @@
+"""`estimate --certify`: sentences, files, exit codes, and what `status --verify` makes of files."""
+
+import json
+from typing import Any
+
+import pytest
+
+from evalsampling import Evaluation
+from evalsampling.workspace.workspace import Workspace
+from tests.jobs import Job, Jobs, call, make_pool
+
+PROMISE = "precision >= 0.8"
+NEVER = "precision >= 0.99 and recall >= 0.99"
+
+
+@pytest.fixture
+def certified(job: Jobs) -> Job:
+    """A job with a promise in its spec, after three rounds."""
+    one: Job = job(
+        make_pool(4000), measure=[{"certify": {"precision": 0.8}}], budget=240, round_size=80
+    ).prepared()
+    for number in (1, 2, 3):
+        assert one.sample().status == 0
+        one.answer(number, f"{number}.csv")
+    return one
+
+
+def certificates(one: Job) -> dict[str, Any]:
+    folder = one.workspace / "certificates"
+    return {path.name: json.loads(path.read_text()) for path in folder.glob("*.json")}
+
+
+def test_a_certificate_is_said_kept_and_checked_again(certified: Job) -> None:
+    result = certified.estimate().done.json
+    [found] = result["certificates"]
+    assert found["holds"]
+    above = [row for row in certified.pool.table.to_pylist() if row["score"] >= found["threshold"]]
+    assert found["rows"] == len(above)
+    truth = certified.pool.truth
+    assert sum(truth[row["id"]] for row in above) / len(above) >= 0.8
+    kept = certificates(certified)
+    assert {**found, "sha256": None} in [{**each, "sha256": None} for each in kept.values()]
+    text = call("estimate", certified.workspace).out
+    assert f"precision is at least 0.8 for the {found['rows']:,} rows" in " ".join(text.split())
+    before = {name: content["sha256"] for name, content in kept.items()}
+    assert certified.estimate().status == 0
+    assert {name: each["sha256"] for name, each in certificates(certified).items()} == before
+    assert call("status", certified.workspace, "--verify").status == 0
+
+
+def test_it_is_the_same_in_python_and_holds_after_later_rounds(certified: Job) -> None:
+    [found] = certified.estimate().json["certificates"]
+    stored = Evaluation.open(certified.workspace).certify(PROMISE)
+    assert stored.to_json() == found
+    certified.estimate("--certify", "recall >= 0.1")
+    assert call("sample", "--budget", "300", certified.workspace).status == 0
+    certified.answer(4, "4.csv")
+    assert call("status", certified.workspace, "--verify").status == 0
+    [later] = certified.estimate("--certify", PROMISE).json["certificates"]
+    assert later["planned"] == 240  # Bets look ahead to what was planned at first.
+    assert later["rounds"] == 4
+
+
+@pytest.mark.parametrize("key", ["threshold", "rows", "labels_hash", "design", "pool"])
+def test_a_certificate_that_does_not_follow_is_found_out(certified: Job, key: str) -> None:
+    certified.estimate()
+    name, content = next(iter(certificates(certified).items()))
+    del content["sha256"]
+    content[key] = 1 if isinstance(content[key], int) else 0.5 if key == "threshold" else "0"
+    (certified.workspace / "certificates" / name).unlink()
+    Workspace(certified.workspace).store.write_json(f"certificates/{name}", content)
+    result = call("status", certified.workspace, "--verify")
+    assert result.status == 1
+    assert f"certificates/{name}: does not follow from the workspace: {key} is" in result.out
+
+
+def test_what_is_not_proved_ends_with_11_and_leaves_no_file(certified: Job) -> None:
+    kept = certificates(certified)
+    result = certified.estimate("--certify", NEVER)
+    assert result.status == 11
+    assert not result.json["certificates"][0]["holds"]
+    assert certificates(certified) == kept
+    assert certified.estimate("--certify", NEVER, "--exit-zero").status == 0
+    both = certified.estimate("--certify", PROMISE, "--certify", NEVER)
+    assert both.status == 11
+    assert [each["holds"] for each in both.json["certificates"]] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("promise", "problem"),
+    [
+        ("precison >= 0.9", "certify: 'precison' is none of precision, recall, f1, accuracy"),
+        ("precision >= 90", "certify: precision >= 90: must be between 0 and 1; for 90 % give 0.9"),
+        ("precision >= 0.9 in each shop", "certify: in each shop: no slice; known: the spec has"),
+    ],
+)
+def test_refusals(certified: Job, promise: str, problem: str) -> None:
+    before = certificates(certified)
+    assert problem in certified.estimate("--certify", promise).refused
+    assert certificates(certified) == before
