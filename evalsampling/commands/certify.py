@@ -60,7 +60,9 @@ def check_certificate(snapshot: Snapshot, name: str, content: Mapping[str, Any])
     for key, value in now.items():
         if key != "version" and content[key] != value:
             url = snapshot.pool.workspace.store.url(name)
+            other = content["version"] != now["version"]
+            by = f" (evalsampling {content['version']} made it)" * other
             raise InputError(
                 f"{url}: does not follow from the workspace: {key} is {content[key]!r}, and the "
-                f"workspace makes it {value!r}"
+                f"workspace makes it {value!r}{by}"
             )

@@ -147,6 +147,8 @@ def certify(
         InputError: if a promise cannot be read, or nothing can be proved on such a pool.
     """
     read = promise if isinstance(promise, Promise) else Promise.read(promise)
+    if confidence is not None and not 0 < confidence < 1:
+        raise InputError(f"confidence: must be between 0 and 1, got {confidence!r}")
     search = Search(analysis, read, confidence or analysis.confidence, planned)
     search.check()
     found = search.found

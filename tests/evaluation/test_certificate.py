@@ -183,6 +183,8 @@ def test_nor_of_two_systems_or_three_classes() -> None:
     three = {"labels": {"classes": [0, 1, 2]}, "measure": ["accuracy"]}
     with pytest.raises(InputError, match="labels must be of two classes"):
         Evaluation.from_frame(pool, **three).certify("accuracy >= 0.9")
+    with pytest.raises(InputError, match="confidence: must be between 0 and 1, got 95"):
+        Evaluation.from_frame(pool).certify("precision >= 0.9", 95)
     with pytest.raises(InputError, match="in each town: no slice; known: the spec has none"):
         Evaluation.from_frame(pool).certify("precision >= 0.9 in each town")
 
