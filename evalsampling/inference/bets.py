@@ -12,8 +12,9 @@ are positive, and E prod (1 + v d) <= exp(v sum E d) for stakes v >= 0 with 1 + 
 f over the rows left is at most -A under the hypothesis, A that of the labelled ones. So wealth is
 multiplied by exp(v A) prod (1 + v d). A draw with replacement is a block of its own with A = 0.
 
-Which row of a cell is drawn is random, so any rule may decide the next block; within a block
-stakes do not change, since the order of its cells is not random. The stake looks ahead: with L the
+Which row of a cell is drawn is random, so any rule may decide the next block. Within a block stakes
+do not change, since the order of its cells is not random, unless it is of simple random samples of
+strata, or of draws with replacement: then each row is a block. The stake looks ahead: with L the
 logarithm still to be won, and W the variance that d will have until the planned end, under the
 hypothesis, it is sqrt(2 L / W), which just gets there (V. Voráček and F. Orabona, *STaR-Bets*,
 arXiv 2505.22422, 2025). Bets on the ratio itself, without replacement: S. Shekhar, Z. Xu,
@@ -30,12 +31,12 @@ import numpy as np
 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.history import NO_LABEL, SAMPLER, History, Round
+from evalsampling.stats.history import ELSEWHERE, NO_LABEL, SAMPLER, History, Round
 
 _MOST_STAKED = 0.95
-"""Most of the wealth that a block may lose by a single row."""
+"""Most of the wealth that may be lost at once."""
 
-_HALVINGS = 40
+_HALVINGS = 25
 
 _ROUNDING = 1e-9
 """Rounding error of a sum, for each of its rows."""
@@ -43,59 +44,81 @@ _ROUNDING = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """Rows that were drawn together.
+    """The rows of a round, in an order that is random where they are bet on one by one.
 
     Attributes:
         question: shape (k,): their questions, with repeats if drawn with replacement.
         chance: shape (cells,): chance of each row that could be drawn.
         left: shape (cells,), int64: number of such rows.
         rate: shape (cells,): share of positives that was expected before the round.
-        ahead: rows to be drawn until the planned end, with those of the block.
-        round: number of its round, from 0.
-        replaced: whether rows of earlier blocks could be drawn as well.
+        before: rows drawn before.
+        ahead: rows to be drawn until the planned end, with those of the round.
+        round: number of the round, from 0.
+        replaced: whether each row was drawn from all, also from those drawn before.
+        stratum: shape (cells,): strata of which simple random samples were drawn; None if chances
+            alone are known, so that the round is one bet.
     """
 
     question: IntArray
     chance: FloatArray
     left: IntArray
     rate: FloatArray
-    ahead: int
+    before: int
+    planned: int | None
     round: int = 0
     replaced: bool = False
+    stratum: IntArray | None = None
+
+    def ahead(self, place: int) -> int:
+        """Return how many rows a bet looks ahead to, with those that it is about.
+
+        That follows from what was known before these: what was planned is left, or if that is
+        nothing, as many rows as there were before.
+        """
+        before = self.before + place
+        rows = 1 if self.replaced or self.stratum is not None else len(self.question)
+        left = before if self.planned is None or self.planned <= before else self.planned - before
+        return max(left, rows)
 
 
 def blocks_of(
     table: CellTable, history: History, planned: int | None, positive: int, replaced: bool
 ) -> Iterator[Block]:
-    """Yield the blocks of a history, in order; rounds whose chances are not known have none.
+    """Yield the rounds of a history, in order, but for those whose chances are not known.
 
     Args:
         table: the cells.
         history: rounds in the order in which rows were drawn.
         planned: rows that were to be drawn in all, known before the first; None if it was not.
-            Bets after it, or without it, look ahead to as many rows as there were before.
         positive: code of the positive class.
-        replaced: whether rounds draw with replacement, each row a block.
+        replaced: whether rounds draw with replacement.
     """
     before = 0
     for number, drawn in enumerate(history.rounds):
-        rows, chance = len(drawn.question), drawn.cell_probability
-        if drawn.origin == SAMPLER and chance is not None and rows:
+        rows, chance, question = len(drawn.question), drawn.cell_probability, drawn.question
+        stratum = None if drawn.stratum is None or chance is None else _alike(chance)
+        is_known = drawn.origin == SAMPLER
+        if drawn.origin == ELSEWHERE and _is_simple(drawn):
+            is_known, stratum = True, np.zeros(len(table), dtype=np.int64)
+            chance = np.full(len(table), drawn.probability[0])
+            question = np.random.Generator(np.random.PCG64(rows)).permutation(question)
+        if is_known and chance is not None and not (replaced and not rows):
+            left = table.count
+            if not replaced:
+                left = left - history.first(number).drawn_by_cell(len(table))
             rate = _rates(table, drawn, positive)
-            if replaced:
-                for place in range(rows):
-                    one, rest = drawn.question[place : place + 1], _ahead(before + place, planned)
-                    yield Block(one, chance, table.count, rate, max(rest, 1), number, True)
-            else:
-                left = table.count - history.first(number).drawn_by_cell(len(table))
-                ahead = max(_ahead(before, planned), rows)
-                yield Block(drawn.question, chance, left, rate, ahead, number)
+            yield Block(question, chance, left, rate, before, planned, number, replaced, stratum)
         before += rows
 
 
-def _ahead(before: int, planned: int | None) -> int:
-    """Return how many rows a bet looks ahead to, by what was known before its rows were drawn."""
-    return planned - before if planned is not None and planned > before else before
+def _is_simple(drawn: Round) -> bool:
+    """Tell whether a round of labels that were there already is a simple random sample."""
+    return drawn.stratum is None and len(drawn.question) > 0 and np.ptp(drawn.probability) == 0
+
+
+def _alike(chance: FloatArray) -> IntArray:
+    """Return the number of each distinct chance, shape (cells,): rows of a stratum share one."""
+    return np.unique(chance, return_inverse=True)[1]
 
 
 def _rates(table: CellTable, drawn: Round, positive: int) -> FloatArray:
@@ -155,40 +178,137 @@ def wealths(
     positive: int,
     level: float,
 ) -> Iterator[FloatArray]:
-    """Yield the logarithm of the wealth after each block, shape (m,): see `log_wealth`."""
+    """Yield the logarithm of the wealth after each bet, shape (m,): see `log_wealth`."""
     y = np.where(history.label == NO_LABEL, -1, history.label == positive)
     value, cell = hypotheses.value, history.cell
     least = np.minimum(value.min(axis=2), 0.0)
-    wealth, known = np.zeros(len(value)), np.zeros(len(value))
-    counted, rate, square = 0, None, np.zeros(0)
+    wealth, known, counted = np.zeros(len(value)), np.zeros(len(value)), 0
     for block in blocks:
-        surplus = np.zeros(len(value))
-        if not block.replaced:
+        if not block.replaced and len(block.question):
             earlier = np.arange(counted, block.question.min())  # no bets were on these
-            known += hypotheses.of_questions(cell, y, earlier).sum(axis=1)
+            known = known + hypotheses.of_questions(cell, y, earlier).sum(axis=1)
             counted = int(block.question.max()) + 1
-            surplus += known
-        is_open = (block.chance > 0) & (block.left > 0)
-        surplus += least @ np.where(is_open, 0, block.left)
-        weight = np.divide(1, block.chance, out=np.zeros(len(is_open)), where=is_open)
-        if block.rate is not rate:
-            rate = block.rate
-            square = _null_squares(value, rate, block.left, surplus)
-        ahead = (square @ (block.left * weight)) * (block.ahead / len(block.question))
-        worst = np.maximum((weight * -least).max(axis=1), weight.max() * 1e-6)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            stake = np.sqrt(2 * np.maximum(level - wealth, 0.0) / ahead)
-        stake = np.nan_to_num(np.minimum(stake, _MOST_STAKED / worst), nan=0.0)
         drawn = hypotheses.of_questions(cell, y, block.question)
-        gain = np.log1p(stake[:, None] * drawn * weight[cell[block.question]]).sum(axis=1)
-        wealth = wealth + gain + stake * surplus
+        square = _null_squares(value, block.rate, block.left, known * (not block.replaced))
+        if block.replaced:
+            bets = _with_replacement(block, square, least, drawn, cell)
+        elif block.stratum is None:
+            bets = _together(block, square, least, drawn, cell, known)
+        else:
+            bets = _one_by_one(block, square, least, drawn, cell, known)
+        for bet in bets:
+            wealth = wealth + bet.gain(np.maximum(level - wealth, 0.0))
+            yield wealth
         if not block.replaced:
-            known += drawn.sum(axis=1)
+            known = known + drawn.sum(axis=1)
             rest = block.left - np.bincount(cell[block.question], minlength=len(block.left))
             # What is known already rules it out, whatever the other rows are.
             certain = known + least @ rest > _ROUNDING * block.left.sum()
             wealth = np.where(certain, np.inf, wealth)
-        yield wealth
+            yield wealth
+
+
+@dataclasses.dataclass(frozen=True)
+class _Bet:
+    """A bet against m hypotheses.
+
+    Attributes:
+        outcome: shape (m, k): d of its rows.
+        surplus: shape (m,): A.
+        worst: shape (m,): greatest loss -d that a row may bring.
+        ahead: shape (m,): variance of d until the planned end.
+    """
+
+    outcome: FloatArray
+    surplus: FloatArray
+    worst: FloatArray
+    ahead: FloatArray
+
+    def gain(self, need: FloatArray) -> FloatArray:
+        """Return what it adds to the logarithm of the wealth, to which `need` is to be added."""
+        is_one = self.outcome.shape[1] == 1
+        # Of one row 1 + v (d + A) has a mean of at most 1, so that v may be larger if A is.
+        most = np.maximum(self.worst - self.surplus if is_one else self.worst, 1e-12)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            stake = np.minimum(np.sqrt(2 * need / self.ahead), _MOST_STAKED / most)
+        stake = np.nan_to_num(stake, nan=0.0)
+        if is_one:
+            return np.asarray(np.log1p(stake * (self.outcome[:, 0] + self.surplus)))
+        return np.asarray(
+            np.log1p(stake[:, None] * self.outcome).sum(axis=1) + stake * self.surplus
+        )
+
+
+def _weights(block: Block) -> FloatArray:
+    """Return one over the chance of a row of each cell, 0 where none can be drawn: (cells,)."""
+    is_open = (block.chance > 0) & (block.left > 0)
+    return np.divide(1, block.chance, out=np.zeros(len(is_open)), where=is_open)
+
+
+def _with_replacement(
+    block: Block, square: FloatArray, least: FloatArray, drawn: FloatArray, cell: IntArray
+) -> Iterator[_Bet]:
+    """Yield a bet for each draw; rows that no draw takes count as the least f."""
+    weight = _weights(block)
+    surplus = least @ np.where(weight > 0, 0, block.left)
+    worst, variance = (weight * -least).max(axis=1), square @ (block.left * weight)
+    outcome = drawn * weight[cell[block.question]]
+    for place in range(len(block.question)):
+        yield _Bet(outcome[:, [place]], surplus, worst, variance * block.ahead(place))
+
+
+def _together(
+    block: Block,
+    square: FloatArray,
+    least: FloatArray,
+    drawn: FloatArray,
+    cell: IntArray,
+    known: FloatArray,
+) -> Iterator[_Bet]:
+    """Yield the one bet on all rows of a round."""
+    weight = _weights(block)
+    surplus = known + least @ np.where(weight > 0, 0, block.left)
+    ahead = square @ (block.left * weight) * (block.ahead(0) / max(len(block.question), 1))
+    outcome = drawn * weight[cell[block.question]]
+    if len(block.question) == 1:  # The design may be one of as many rows as coins decide.
+        outcome = np.column_stack([outcome, np.zeros(len(outcome))])
+    yield _Bet(outcome, surplus, (weight * -least).max(axis=1), ahead)
+
+
+def _one_by_one(
+    block: Block,
+    square: FloatArray,
+    least: FloatArray,
+    drawn: FloatArray,
+    cell: IntArray,
+    known: FloatArray,
+) -> Iterator[_Bet]:
+    """Yield a bet for each row of simple random samples of strata, in their random order.
+
+    Given how many rows of each stratum the round still has, the next is of a stratum with the
+    chance of its share in these, and then any row of it that is left.
+    """
+    assert block.stratum is not None
+    strata = int(block.stratum.max()) + 1
+    inside = block.stratum == np.arange(strata)[:, None]
+    rows = (inside @ block.left).astype(np.float64)
+    own = block.stratum[cell[block.question]]
+    to_come = np.bincount(own, minlength=strata).astype(np.float64)
+    lowest = np.stack(
+        [np.where(one & (block.left > 0), least, 0).min(axis=1) for one in inside], axis=1
+    )
+    lost = (least * block.left) @ inside.T
+    spread = (square * block.left) @ inside.T / np.maximum(rows, 1)
+    for place, stratum in enumerate(own.tolist()):
+        is_open = to_come > 0
+        weight = np.where(is_open, rows * to_come.sum() / np.maximum(to_come, 1), 0.0)
+        surplus = known + lost @ (~is_open & (rows > 0))
+        variance = spread @ (weight * rows)
+        outcome = drawn[:, [place]] * weight[stratum]
+        yield _Bet(outcome, surplus, (weight * -lowest).max(axis=1), variance * block.ahead(place))
+        known = known + drawn[:, place]
+        rows[stratum] -= 1
+        to_come[stratum] -= 1
 
 
 def term(measure: str, above: Any, positive: Any, goal: Any) -> Any:

@@ -27,7 +27,7 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.hamiltonian import Schedule
-from evalsampling.stats.history import History
+from evalsampling.stats.history import ELSEWHERE, History
 from evalsampling.stats.inclusion import compromise, draw_unseen, mix_evenly, water_fill
 
 POWERS = (0.7, 1.0, 1.5, 2.0, 3.0)
@@ -149,7 +149,7 @@ class CalibratedDesign(Sampler):
                 chance = drawn.chances(history.cell)
                 inclusion += missed * chance * answered[history.cell]
                 missed *= 1 - chance
-            if drawn.stratum is not None:
+            if drawn.stratum is not None and drawn.origin == ELSEWHERE:
                 stratum = np.full(len(history), -1)
                 stratum[drawn.question] = drawn.stratum
         known = history.labelled

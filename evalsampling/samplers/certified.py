@@ -13,7 +13,7 @@ from evalsampling.samplers.calibrated import EVEN_SHARE, CalibratedDesign
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
-from evalsampling.stats.inclusion import draw_unseen, mix_evenly, water_fill
+from evalsampling.stats.inclusion import draw_simply
 
 _AHEAD = 4
 """Labels that a round reckons with at most, as a multiple of those there are with it."""
@@ -26,10 +26,10 @@ class CertifyingDesign(CalibratedDesign):
     The first round is that of the calibrated design. Before each other the threshold is the lowest
     (for recall alone the highest) at which the labels of the budget are expected to prove the
     promise, by the rates that labels so far make likely; where there is none, as many rows are
-    above it as positives are expected. A promise of precision or accuracy is proved fastest by rows
-    of equal chance, since the largest weight limits what can be bet (`inference.bets`): nine tenths
-    of a round are spread evenly over the rows above the threshold, or over the pool, and the rest
-    over all rows. For others the round is that of the calibrated design for precision and recall
+    above it as positives are expected. A promise of precision or accuracy is proved fastest by
+    simple random samples, whose rows can be bet on one by one (`inference.bets`): nine tenths of a
+    round are one of the rows above the threshold (for accuracy of all rows), the rest one of the
+    others. For other promises the round is that of the calibrated design for precision and recall
     there.
 
     Attributes:
@@ -85,8 +85,10 @@ class CertifyingDesign(CalibratedDesign):
             inner = CalibratedDesign(curve, hidden=self.hidden, importance=weights)
             return inner.design(table, history, new_rows, rng, budget)
         above = table.outputs.score[table.first_kind, 0] >= threshold
-        size = np.where(above | ("accuracy" in self.goals), 1.0, 0.0)
-        chance = water_fill(mix_evenly(size, left, EVEN_SHARE), left, wanted)
+        above |= "accuracy" in self.goals
+        few = min(round(EVEN_SHARE * wanted), int(left[~above].sum()))
+        sizes = {True: min(wanted - few, int(left[above].sum()))}
+        sizes[False] = min(wanted - sizes[True], int(left[~above].sum()))
         mass = table.sum_by_leaf(table.count[:, None] * rate)
         posterior = mass / np.maximum(table.leaf_count, 1)[:, None]
-        return draw_unseen(table, history, chance, rng, posterior=posterior)
+        return draw_simply(table, history, above, sizes, rng, posterior)

@@ -14,10 +14,13 @@ References:
     dependence in sampling*, Scandinavian Journal of Statistics 39, 2012.
 """
 
+import dataclasses
+from collections.abc import Mapping
+
 import numpy as np
 import scipy
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import numbered_within
 from evalsampling.stats.history import History, Round
@@ -147,6 +150,53 @@ def draw_unseen(
     sizes = np.empty(len(table), dtype=np.int64)
     sizes[order] = round_sizes(expected[order], group[order], rng)
     return draw_next(table, history, chance, sizes, rng, posterior, rank)
+
+
+def draw_simply(
+    table: CellTable,
+    history: History,
+    inside: BoolArray,
+    sizes: Mapping[bool, int],
+    rng: np.random.Generator,
+    posterior: FloatArray | None = None,
+) -> History:
+    """Return the history with one more round, of simple random samples of two strata.
+
+    Rows were never drawn before, and are in a random order.
+
+    Args:
+        table: the cells.
+        history: rounds so far.
+        inside: shape (cells,): which cells are the one stratum; the others are the other.
+        sizes: number of rows to draw of each, at most those never drawn before.
+        rng: source of randomness.
+        posterior: model behind the round, shape (leaves, classes), if there is one.
+    """
+    rank = history.drawn_by_cell(len(table))
+    left = table.count - rank
+    cells = np.zeros(0, dtype=np.int64)
+    for part, size in sizes.items():
+        of_part = np.where(inside == part, left, 0)
+        rows = int(of_part.sum())
+        place = rng.choice(rows, size, replace=False) if size else np.zeros(0, dtype=np.int64)
+        cells = np.append(cells, np.searchsorted(np.cumsum(of_part), place, side="right"))
+    chance, cells = simple_chances(inside, left, sizes), rng.permutation(cells)
+    ranks = rank[cells] + numbered_within(cells)
+    drawn = draw_these(table, history, chance, cells, ranks, posterior)
+    last = dataclasses.replace(drawn.rounds[-1], stratum=inside[cells].astype(np.int64))
+    return dataclasses.replace(drawn, rounds=(*drawn.rounds[:-1], last))
+
+
+def simple_chances(inside: BoolArray, left: IntArray, sizes: Mapping[bool, int]) -> FloatArray:
+    """Return the chance of a row of each cell to be in the samples of `draw_simply`: (cells,).
+
+    Two strata never have the same, so that it tells them apart: one may be off in its last digit.
+    """
+    rows = {part: int(left[inside == part].sum()) for part in sizes}
+    own = {part: size / max(rows[part], 1) for part, size in sizes.items()}
+    if own[True] == own[False]:
+        own[False] = np.nextafter(own[False], 1.0)
+    return np.where(inside, own[True], own[False])
 
 
 def draw_next(

@@ -1,5 +1,6 @@
 """Bets against what a measure is at most: by all outcomes of tiny designs, and known bounds."""
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Iterable
@@ -20,9 +21,10 @@ from evalsampling.inference.bets import (
 )
 from evalsampling.spec.promise import MEASURES
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.distinct import numbered_within
 from evalsampling.stats.history import History, Round
-from evalsampling.stats.inclusion import draw_unseen, water_fill
-from tests.inference.designs import Path, tiny_pool, without_replacement
+from evalsampling.stats.inclusion import draw_these, draw_unseen, simple_chances, water_fill
+from tests.inference.designs import Path, arrangements, tiny_pool, without_replacement
 from tests.samplers.pools import Pool
 from tests.slow import fast
 
@@ -95,6 +97,55 @@ def test_wealth_is_no_more_than_one_under_a_true_hypothesis_without_replacement(
     assert mean.max() > 0.8  # It is no trivial bound.
 
 
+def simple_samples(pool: Pool) -> Iterable[Path]:
+    """All orders of two rounds of simple random samples, the second of more rows after a hit."""
+    score = np.arange(len(pool.table))
+    inside = score >= 1
+    for labels in (every := list(arrangements(pool))):
+        paths = [Path(1 / len(every), pool.start())]
+        for _ in range(2):
+            paths = [
+                Path(path.chance * chance, after)
+                for path in paths
+                for chance, after in one_sample(pool, labels, path.history, inside)
+            ]
+        yield from paths
+
+
+def one_sample(
+    pool: Pool, labels: list[np.ndarray], history: History, inside: np.ndarray
+) -> Iterable[tuple[float, History]]:
+    """Every order of a round of one or two rows of the one stratum and one of the other."""
+    left = pool.table.count - history.drawn_by_cell(len(pool.table))
+    more = 2 if np.any(history.label == 1) else 1
+    sizes = [min(1, int(left[~inside].sum())), min(more, int(left[inside].sum()))]
+    rows = [(c, r) for c in range(len(left)) for r in range(left[c])]
+    orders = [
+        chosen
+        for chosen in itertools.permutations(rows, sum(sizes))
+        if sum(inside[c] for c, _ in chosen) == sizes[1]
+    ]
+    rank = history.drawn_by_cell(len(left))
+    chance = simple_chances(inside, left, {False: sizes[0], True: sizes[1]})
+    for chosen in orders:
+        cell = np.array([c for c, _ in chosen], dtype=np.int64)
+        ranks = rank[cell] + numbered_within(cell)
+        drawn = draw_these(pool.table, history, chance, cell, ranks)
+        last = dataclasses.replace(drawn.rounds[-1], stratum=inside[cell].astype(np.int64))
+        after = dataclasses.replace(drawn, rounds=(*drawn.rounds[:-1], last))
+        given = [int(labels[c][r]) for c, r in zip(cell, ranks, strict=True)]
+        code = np.append(history.label, given).astype(np.int64)
+        yield 1 / len(orders), after.with_labels(code)
+
+
+@pytest.mark.parametrize("pool", POOLS, ids=["even", "uneven", "three"])
+def test_nor_row_by_row_of_simple_random_samples(pool: Pool) -> None:
+    mean, reached = follow(pool, simple_samples(pool), replaced=False)
+    assert np.all(mean <= 1 + 1e-9)
+    assert np.all(reached <= math.exp(-LEVEL) + 1e-9)
+    assert mean.max() > 0.8
+
+
 def every_sequence(pool: Pool, draws: int) -> Iterable[Path]:
     """All sequences of draws with replacement, from more hits than misses in a second round."""
     rows = [(c, r) for c in range(len(pool.table)) for r in range(pool.table.count[c])]
@@ -161,9 +212,7 @@ def one_by_one(labels: np.ndarray, rows: int) -> tuple[list[Block], History]:
     outputs = pool.table.outputs.take(zeros)
     history = pool.start().with_round(drawn, zeros, question, outputs).with_labels(labels)
     count, rate = np.array([rows]), np.array([0.9])
-    return [
-        Block(np.array([i]), chance, count, rate, draws - i, replaced=True) for i in range(draws)
-    ], history
+    return [Block(question, chance, count, rate, 0, draws, replaced=True)], history
 
 
 def lower_bound(labels: np.ndarray, confidence: float) -> float:

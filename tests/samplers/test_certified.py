@@ -47,7 +47,7 @@ def test_where_no_threshold_will_do_it_aims_at_as_many_rows_as_there_are_positiv
     assert above - step < 0.3 * 4000 <= above
 
 
-def test_the_first_round_is_the_calibrated_one_then_rows_above_have_equal_chances() -> None:
+def test_the_first_round_is_the_calibrated_one_then_rows_above_are_drawn_at_random() -> None:
     sampler = design(precision=0.8)
     history, _ = POOL.run(sampler, 2, 200, seed=1)
     plain, _ = POOL.run(CalibratedDesign(Precision()), 1, 200, seed=1)
@@ -56,9 +56,12 @@ def test_the_first_round_is_the_calibrated_one_then_rows_above_have_equal_chance
     chance = second.cell_probability
     assert chance is not None
     assert len(np.unique(chance.round(12))) == 2
-    left = 4000 - 200
-    assert chance.min() == pytest.approx(EVEN_SHARE * 200 / left)
     above = chance == chance.max()
+    inside = above[history.cell[second.question]]
+    assert inside.sum() == (1 - EVEN_SHARE) * 200
+    assert second.stratum is not None
+    assert np.array_equal(second.stratum, inside)
+    assert 0.7 < inside[:50].mean() < 1  # They come in a random order.
     assert SCORE[above].min() >= SCORE[~above].max()
     assert (POOL.table.count - first_drawn(history)) @ chance == pytest.approx(200)
 
