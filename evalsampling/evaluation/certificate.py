@@ -20,6 +20,7 @@ import functools
 import hashlib
 import json
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -113,7 +114,7 @@ class Certificate:
 
     def __repr__(self) -> str:
         """Return the sentences."""
-        return f"<Certificate: {self.statement}>"
+        return textwrap.fill(f"<Certificate: {self.statement}>", 100, subsequent_indent="  ")
 
     def to_json(self) -> dict[str, Any]:
         """Return the object that the file of the certificate holds."""
