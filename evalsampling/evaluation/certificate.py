@@ -40,6 +40,7 @@ from evalsampling.inference.bets import (
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.unsearched import chances_of_labels, most_positives
 from evalsampling.report.numbers import shown
+from evalsampling.spec.labels_at_hand import RANDOM
 from evalsampling.spec.promise import BELOW, Promise
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.finite import finite
@@ -49,7 +50,7 @@ from evalsampling.version import __version__
 LABELS, MODEL = "labels", "model"
 """What a certificate rests on: labels alone, or also on the calibration curve."""
 
-_SHARES = {0: 0.1, 1: 0.6, 2: 0.15, 4: 0.15}
+_SHARES = {0: 0.2, 1: 0.5, 2: 0.15, 4: 0.15}
 """Share of the error of the sequence that starts by the scores (0), and of those that start where
 labels make the promise easiest to prove, or so many times more rows are."""
 
@@ -274,16 +275,17 @@ class Search:
     @functools.cached_property
     def blocks(self) -> Sequence[Block]:
         """What was drawn together, in order."""
-        analysis, sampler = self.analysis, self.analysis.sampler
-        return [
-            *blocks_of(
-                analysis.table,
-                analysis.history,
-                self.planned,
-                self.positive,
-                sampler.with_replacement,
-            )
-        ]
+        analysis, spec = self.analysis, self.analysis.spec
+        at_hand = None if spec is None else spec.labels.at_hand
+        blocks = blocks_of(
+            analysis.table,
+            analysis.history,
+            self.planned,
+            self.positive,
+            analysis.sampler.with_replacement,
+            at_hand is not None and at_hand.drawn == RANDOM,
+        )
+        return list(blocks)
 
     def above(self, threshold: FloatArray) -> FloatArray:
         """Return 1 where rows of a cell score at least each threshold, else 0: (m, cells)."""

@@ -31,10 +31,13 @@ import numpy as np
 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.history import ELSEWHERE, NO_LABEL, SAMPLER, History, Round
+from evalsampling.stats.history import NO_LABEL, SAMPLER, History, Round
 
 _MOST_STAKED = 0.95
 """Most of the wealth that may be lost at once."""
+
+_UNPLANNED = 300
+"""Rows that bets look ahead to where nothing was planned."""
 
 _HALVINGS = 25
 
@@ -73,16 +76,20 @@ class Block:
         """Return how many rows a bet looks ahead to, with those that it is about.
 
         That follows from what was known before these: what was planned is left, or if that is
-        nothing, as many rows as there were before.
+        nothing as many rows as there were before, and at least the rest of the round.
         """
-        before = self.before + place
-        rows = 1 if self.replaced or self.stratum is not None else len(self.question)
-        left = before if self.planned is None or self.planned <= before else self.planned - before
-        return max(left, rows)
+        before, planned = self.before + place, self.planned or _UNPLANNED
+        left = planned - before if planned > before else before
+        return max(left, 1 if self.replaced else len(self.question) - place)
 
 
 def blocks_of(
-    table: CellTable, history: History, planned: int | None, positive: int, replaced: bool
+    table: CellTable,
+    history: History,
+    planned: int | None,
+    positive: int,
+    replaced: bool,
+    at_random: bool = False,
 ) -> Iterator[Block]:
     """Yield the rounds of a history, in order, but for those whose chances are not known.
 
@@ -92,28 +99,22 @@ def blocks_of(
         planned: rows that were to be drawn in all, known before the first; None if it was not.
         positive: code of the positive class.
         replaced: whether rounds draw with replacement.
+        at_random: whether the first round are labels at hand, of a simple random sample.
     """
     before = 0
     for number, drawn in enumerate(history.rounds):
         rows, chance, question = len(drawn.question), drawn.cell_probability, drawn.question
         stratum = None if drawn.stratum is None or chance is None else _alike(chance)
-        is_known = drawn.origin == SAMPLER
-        if drawn.origin == ELSEWHERE and _is_simple(drawn):
-            is_known, stratum = True, np.zeros(len(table), dtype=np.int64)
-            chance = np.full(len(table), drawn.probability[0])
+        if at_random and not number:
+            stratum = np.zeros(len(table), dtype=np.int64)
             question = np.random.Generator(np.random.PCG64(rows)).permutation(question)
-        if is_known and chance is not None and not (replaced and not rows):
+        if drawn.origin == SAMPLER and chance is not None and not (replaced and not rows):
             left = table.count
             if not replaced:
                 left = left - history.first(number).drawn_by_cell(len(table))
             rate = _rates(table, drawn, positive)
             yield Block(question, chance, left, rate, before, planned, number, replaced, stratum)
         before += rows
-
-
-def _is_simple(drawn: Round) -> bool:
-    """Tell whether a round of labels that were there already is a simple random sample."""
-    return drawn.stratum is None and len(drawn.question) > 0 and np.ptp(drawn.probability) == 0
 
 
 def _alike(chance: FloatArray) -> IntArray:
@@ -190,13 +191,8 @@ def wealths(
             counted = int(block.question.max()) + 1
         drawn = hypotheses.of_questions(cell, y, block.question)
         square = _null_squares(value, block.rate, block.left, known * (not block.replaced))
-        if block.replaced:
-            bets = _with_replacement(block, square, least, drawn, cell)
-        elif block.stratum is None:
-            bets = _together(block, square, least, drawn, cell, known)
-        else:
-            bets = _one_by_one(block, square, least, drawn, cell, known)
-        for bet in bets:
+        bets = _Bets(block, square, least, drawn, cell[block.question], known)
+        for bet in bets.of_round:
             wealth = wealth + bet.gain(np.maximum(level - wealth, 0.0))
             yield wealth
         if not block.replaced:
@@ -239,76 +235,76 @@ class _Bet:
         )
 
 
-def _weights(block: Block) -> FloatArray:
-    """Return one over the chance of a row of each cell, 0 where none can be drawn: (cells,)."""
-    is_open = (block.chance > 0) & (block.left > 0)
-    return np.divide(1, block.chance, out=np.zeros(len(is_open)), where=is_open)
+@dataclasses.dataclass(frozen=True)
+class _Bets:
+    """The bets on a round.
 
-
-def _with_replacement(
-    block: Block, square: FloatArray, least: FloatArray, drawn: FloatArray, cell: IntArray
-) -> Iterator[_Bet]:
-    """Yield a bet for each draw; rows that no draw takes count as the least f."""
-    weight = _weights(block)
-    surplus = least @ np.where(weight > 0, 0, block.left)
-    worst, variance = (weight * -least).max(axis=1), square @ (block.left * weight)
-    outcome = drawn * weight[cell[block.question]]
-    for place in range(len(block.question)):
-        yield _Bet(outcome[:, [place]], surplus, worst, variance * block.ahead(place))
-
-
-def _together(
-    block: Block,
-    square: FloatArray,
-    least: FloatArray,
-    drawn: FloatArray,
-    cell: IntArray,
-    known: FloatArray,
-) -> Iterator[_Bet]:
-    """Yield the one bet on all rows of a round."""
-    weight = _weights(block)
-    surplus = known + least @ np.where(weight > 0, 0, block.left)
-    ahead = square @ (block.left * weight) * (block.ahead(0) / max(len(block.question), 1))
-    outcome = drawn * weight[cell[block.question]]
-    if len(block.question) == 1:  # The design may be one of as many rows as coins decide.
-        outcome = np.column_stack([outcome, np.zeros(len(outcome))])
-    yield _Bet(outcome, surplus, (weight * -least).max(axis=1), ahead)
-
-
-def _one_by_one(
-    block: Block,
-    square: FloatArray,
-    least: FloatArray,
-    drawn: FloatArray,
-    cell: IntArray,
-    known: FloatArray,
-) -> Iterator[_Bet]:
-    """Yield a bet for each row of simple random samples of strata, in their random order.
-
-    Given how many rows of each stratum the round still has, the next is of a stratum with the
-    chance of its share in these, and then any row of it that is left.
+    Attributes:
+        block: the round.
+        square: shape (m, cells): mean f^2 under the hypothesis.
+        least: shape (m, cells): least f, at most 0.
+        drawn: shape (m, k): f of its rows.
+        cell: shape (k,): their cells.
+        known: shape (m,): sum of f over the rows that were labelled before.
     """
-    assert block.stratum is not None
-    strata = int(block.stratum.max()) + 1
-    inside = block.stratum == np.arange(strata)[:, None]
-    rows = (inside @ block.left).astype(np.float64)
-    own = block.stratum[cell[block.question]]
-    to_come = np.bincount(own, minlength=strata).astype(np.float64)
-    lowest = np.stack(
-        [np.where(one & (block.left > 0), least, 0).min(axis=1) for one in inside], axis=1
-    )
-    lost = (least * block.left) @ inside.T
-    spread = (square * block.left) @ inside.T / np.maximum(rows, 1)
-    for place, stratum in enumerate(own.tolist()):
-        is_open = to_come > 0
-        weight = np.where(is_open, rows * to_come.sum() / np.maximum(to_come, 1), 0.0)
-        surplus = known + lost @ (~is_open & (rows > 0))
-        variance = spread @ (weight * rows)
-        outcome = drawn[:, [place]] * weight[stratum]
-        yield _Bet(outcome, surplus, (weight * -lowest).max(axis=1), variance * block.ahead(place))
-        known = known + drawn[:, place]
-        rows[stratum] -= 1
-        to_come[stratum] -= 1
+
+    block: Block
+    square: FloatArray
+    least: FloatArray
+    drawn: FloatArray
+    cell: IntArray
+    known: FloatArray
+
+    @property
+    def of_round(self) -> Iterator[_Bet]:
+        """The bets, in order."""
+        if self.block.stratum is not None:
+            yield from self._row_by_row(self.block.stratum)
+            return
+        block = self.block
+        is_open = (block.chance > 0) & (block.left > 0)
+        weight = np.divide(1, block.chance, out=np.zeros(len(is_open)), where=is_open)
+        # Rows that could not be drawn count as the least f.
+        surplus = self.least @ np.where(is_open, 0, block.left)
+        worst, variance = (weight * -self.least).max(axis=1), self.square @ (block.left * weight)
+        outcome = self.drawn * weight[self.cell]
+        if block.replaced:
+            for place in range(len(self.cell)):
+                ahead = variance * block.ahead(place)
+                yield _Bet(outcome[:, [place]], surplus, worst, ahead)
+            return
+        if len(self.cell) == 1:  # The design may be one of as many rows as coins decide.
+            outcome = np.column_stack([outcome, np.zeros(len(outcome))])
+        ahead = variance * (block.ahead(0) / max(len(self.cell), 1))
+        yield _Bet(outcome, self.known + surplus, worst, ahead)
+
+    def _row_by_row(self, stratum: IntArray) -> Iterator[_Bet]:
+        """Yield a bet for each row of simple random samples of strata, in their random order.
+
+        Given how many rows of each stratum the round still has, the next is of a stratum with the
+        chance of its share in these, and then any row of it that is left.
+        """
+        block, known = self.block, self.known
+        inside = stratum == np.arange(int(stratum.max()) + 1)[:, None]
+        rows = (inside @ block.left).astype(np.float64)
+        own = stratum[self.cell]
+        to_come = np.bincount(own, minlength=len(rows)).astype(np.float64)
+        held = np.where(block.left > 0, self.least, 0)
+        lowest = np.stack([np.where(one, held, 0).min(axis=1) for one in inside], axis=1)
+        lost = (self.least * block.left) @ inside.T
+        spread = (self.square * block.left) @ inside.T / np.maximum(rows, 1)
+        for place, at in enumerate(own.tolist()):
+            is_open = to_come > 0
+            weight = np.where(is_open, rows * to_come.sum() / np.maximum(to_come, 1), 0.0)
+            yield _Bet(
+                self.drawn[:, [place]] * weight[at],
+                known + lost @ (~is_open & (rows > 0)),
+                (weight * -lowest).max(axis=1),
+                spread @ (weight * rows) * block.ahead(place),
+            )
+            known = known + self.drawn[:, place]
+            rows[at] -= 1
+            to_come[at] -= 1
 
 
 def term(measure: str, above: Any, positive: Any, goal: Any) -> Any:

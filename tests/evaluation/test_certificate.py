@@ -1,12 +1,15 @@
 """Certificates: what is proved of thresholds, in which words, and where it cannot be."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
 
 from evalsampling import Evaluation, InputError
-from evalsampling.evaluation.certificate import Certificate
+from evalsampling.evaluation.certificate import Certificate, Search
+from evalsampling.inference.domains import Domain
+from evalsampling.spec.promise import Promise
 from tests.slow import fast
 
 ROWS = 4000
@@ -207,3 +210,26 @@ def test_promises_at_the_boundary_are_broken_as_seldom_as_said() -> None:
                 broken += 1
                 break
     assert broken / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
+
+
+def test_labels_at_hand_are_bet_on_one_by_one_if_they_were_drawn_at_random() -> None:
+    """The same labels prove less if they are the one bet of a round that chances alone tell."""
+    pool, truth = frame()
+    labelled = np.random.default_rng(1).random(ROWS) < 0.3
+    labels = [int(y) if known else None for y, known in zip(truth, labelled, strict=True)]
+    evaluation = Evaluation.from_labelled(
+        {**pool, "label": labels}, label="label", drawn="random", measure=["precision"]
+    )
+    found = evaluation.certify("precision >= 0.8")
+    assert found.holds
+    assert true_precision(found, pool, truth) >= 0.8
+    search = Search(evaluation.analysis, Promise.read("precision >= 0.8"), 0.95, None)
+    [block] = search.blocks
+    assert block.stratum is not None
+    assert not np.array_equal(block.question, np.sort(block.question))
+    threshold = np.array([0.8])
+    one_by_one, together = (
+        search.wealth("precision", threshold, 0.84, Domain(), [each], 3.0)
+        for each in (block, dataclasses.replace(block, stratum=None))
+    )
+    assert one_by_one > together > 0
