@@ -39,8 +39,7 @@ def build_sampler(
         raise InputError(f"sampler: {chosen.name}: {reason}")
     promise = spec.promise
     if promise is not None:
-        if maker is not CalibratedDesign:
-            raise InputError(f"measure.certify: sampler calibrated draws for it, not {chosen.name}")
+        _check_promise(spec, maker is CalibratedDesign)
         maker = CertifyingDesign
     parameters = dict(chosen.parameters)
     takes_draws = "draws" in {field.name for field in dataclasses.fields(maker)}
@@ -74,6 +73,27 @@ def build_sampler(
             f"{spec.labels.space.in_spec.are}"
         )
     return sampler
+
+
+def _check_promise(spec: EvaluationSpec, is_calibrated: bool) -> None:
+    """Raise an `InputError` if rounds cannot be drawn for the promise of a spec."""
+    reasons = {
+        f"sampler calibrated draws for it, not {spec.sampler.name}": not is_calibrated,
+        "it is of the score of one system: leave the others to evaluations of their own": len(
+            spec.pool.systems
+        )
+        > 1,
+        "it is about two classes: let labels be of one class against the rest": not (
+            spec.labels.space.is_binary
+        ),
+        "it needs a score, whose thresholds it is about": not spec.strata.by_score,
+        "rows have weights, by which nothing can be proved": spec.pool.weight is not None,
+        "it needs one label a row, and labels.oracle is stochastic": spec.labels.oracle
+        == "stochastic",
+    }
+    for reason, holds in reasons.items():
+        if holds:
+            raise InputError(f"measure.certify: {reason}")
 
 
 def _check_no_weights(spec: EvaluationSpec, sampler: str) -> None:

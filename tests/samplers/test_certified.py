@@ -87,6 +87,15 @@ def test_only_the_calibrated_sampler_draws_for_a_promise() -> None:
     with pytest.raises(InputError) as error:
         Evaluation.from_frame(pool, measure=entry, sampler="ais")
     assert str(error.value) == "measure.certify: sampler calibrated draws for it, not ais"
+    two = {name: {"score": "score", "prediction": "prediction"} for name in ("a", "b")}
+    for spec, problem in (
+        ({"pool": {"systems": two}}, "it is of the score of one system"),
+        ({"labels": {"classes": [0, 1, 2]}}, "it is about two classes"),
+        ({"strata": {"method": "predictions"}}, "it needs a score"),
+        ({"pool": {"weight": "score"}}, "rows have weights"),
+    ):
+        with pytest.raises(InputError, match=f"measure.certify: {problem}"):
+            Evaluation.from_frame(pool, measure=entry, **spec)
     with pytest.raises(InputError, match=r"measure\.certify: is there twice"):
         Evaluation.from_frame(pool, measure=[*entry, {"certify": {"recall": 0.9}}])
     with pytest.raises(InputError, match=r"measure\.each: shop: none of pool\.slices"):
