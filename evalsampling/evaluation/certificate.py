@@ -489,9 +489,10 @@ class Search:
 
     def _assumption(self, threshold: float) -> Iterator[str]:
         """Yield what a promise by the model assumes, and what labels alone leave open."""
+        names = " and ".join(_NAMES.get(name, name) for name in self.parts[2])
         yield (
-            "It assumes that positives become rarer with the score as the calibration curve says; "
-            "labels alone do not prove it."
+            f"That of {names} assumes that positives become rarer with the score as the "
+            "calibration curve says."
         )
         table, history = self.analysis.table, self.analysis.history
         replaced = self.analysis.sampler.with_replacement

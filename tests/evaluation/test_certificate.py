@@ -109,7 +109,7 @@ def test_recall_by_labels_and_by_the_model() -> None:
     assert by_model.threshold is not None
     assert by_labels.threshold < by_model.threshold
     assert "add `by model` if you accept what it assumes." in by_labels.statement
-    assert "It assumes that positives become rarer with the score" in by_model.statement
+    assert "That of recall assumes that positives become rarer with the score" in by_model.statement
     above = pool["score"] >= by_model.threshold
     assert truth[above].sum() / truth.sum() >= 0.8
     assert by_model.rests_on == "model"
