@@ -307,6 +307,29 @@ def scale(cells: int) -> list[Row]:
 
 # --- running
 
+RUNS = ("seed", "labels", "seconds", "ratio", "proved", "broken", "rows", "best", "ours", "above",
+        "kept", "bargain", "bargain_kept")  # fmt: skip
+"""Columns that differ from run to run; the others are those of a setting."""
+
+
+def by_setting(rows: list[Row]) -> list[Row]:
+    """Return a row for each setting: how many runs it had, and the mean of each number."""
+    settings: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        own = tuple(item for item in row.items() if item[0] not in RUNS)
+        settings.setdefault(own, []).append(row)
+    means = [name for name in rows[0] if name in RUNS and name != "seed"]
+    return [
+        {**dict(own), "runs": len(runs), **{name: mean(runs, name) for name in means}}
+        for own, runs in settings.items()
+    ]
+
+
+def mean(runs: list[Row], name: str) -> float | None:
+    """Return the mean of a number over runs, rounded; None where none has it."""
+    values = [float(run[name]) for run in runs if run[name] is not None]
+    return round(float(np.mean(values)), 4) if values else None
+
 
 def rows_of(work: Callable[[Any], list[Row]], tasks: Iterable[Any], workers: int) -> list[Row]:
     """Return the rows of all tasks, in their order."""
@@ -331,6 +354,7 @@ def main() -> int:
     rows = rows_of(*studies[options.study], workers=options.workers)
     if not rows:
         return 0
+    rows = by_setting(rows)
     path = pools.PROJECT / "docs" / "studies" / f"certificates-{options.study}.csv"
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
