@@ -1,48 +1,12 @@
 """Certificates: what is proved of thresholds, in which words, and where it cannot be."""
 
-import dataclasses
 from typing import Any
 
-import numpy as np
 import pytest
 
 from evalsampling import Evaluation, InputError
-from evalsampling.evaluation.certificate import Certificate, Search
-from evalsampling.inference.domains import Domain
-from evalsampling.spec.promise import Promise
+from tests.evaluation.promised_pools import evaluated, frame, true_precision
 from tests.slow import fast
-
-ROWS = 4000
-
-
-def frame(seed: int = 0, top: int = 0) -> tuple[dict[str, Any], np.ndarray]:
-    """A pool of a steep score, and its labels; the `top` rows of greatest score are negative."""
-    rng = np.random.default_rng(seed)
-    score = rng.normal(size=ROWS)
-    truth = (rng.random(ROWS) < 1 / (1 + np.exp(-6 * (score - 0.8)))).astype(int)
-    truth[np.argsort(-score)[:top]] = 0
-    shop = np.where(rng.random(ROWS) < 0.4, "north", "south")
-    columns = {"score": score, "prediction": (score > 0.8).astype(int), "shop": shop}
-    return {"id": np.arange(ROWS), **columns}, truth
-
-
-def evaluated(
-    labels: int = 400, rounds: int = 4, seed: int = 0, top: int = 0, **spec: Any
-) -> tuple[Evaluation, dict[str, Any], np.ndarray]:
-    """An evaluation after some rounds, its pool and the true labels."""
-    pool, truth = frame(seed, top)
-    spec = {"measure": [{"certify": {"precision": 0.9}}], "budget": labels, "seed": seed, **spec}
-    evaluation = Evaluation.from_frame(pool, **spec)
-    for _ in range(rounds):
-        ids = evaluation.sample(labels // rounds)
-        evaluation.label(ids, truth[ids])
-    return evaluation, pool, truth
-
-
-def true_precision(found: Certificate, pool: dict[str, Any], truth: np.ndarray) -> float:
-    above = pool["score"] >= found.threshold
-    assert found.rows == above.sum()
-    return float(truth[above].mean())
 
 
 def test_a_threshold_that_is_proved() -> None:
@@ -59,21 +23,6 @@ def test_a_threshold_that_is_proved() -> None:
     )
     assert (found.labels, found.rounds, found.planned) == (400, 4, 400)
     assert evaluation.certify("precision >= 0.9") == found
-
-
-def test_more_is_proved_of_less() -> None:
-    """A lower goal, or less confidence, gives up no rows."""
-    evaluation, _, _ = evaluated()
-    rows = [evaluation.certify(f"precision >= {goal}").rows or 0 for goal in (0.95, 0.9, 0.85)]
-    assert rows == sorted(rows)
-    assert (evaluation.certify("precision >= 0.95", 0.8).rows or 0) >= rows[0]
-
-
-def test_negatives_on_top_of_all_scores_do_not_end_it() -> None:
-    evaluation, pool, truth = evaluated(top=20)
-    found = evaluation.certify("precision >= 0.85")
-    assert found.holds
-    assert true_precision(found, pool, truth) >= 0.85
 
 
 def test_what_cannot_be_proved_says_what_came_nearest() -> None:
@@ -96,6 +45,19 @@ def test_without_labels_nothing_is_proved() -> None:
     pool, _ = frame()
     found = Evaluation.from_frame(pool).certify("precision >= 0.9")
     assert found.statement == "No threshold is proved with 0 labels for precision >= 0.9."
+    found = Evaluation.from_frame(pool).certify("recall >= 0.9 by model")
+    assert found.statement == "No threshold is proved with 0 labels for recall >= 0.9 by model."
+
+
+def test_where_labels_do_not_fit_the_curve_nothing_is_proved_by_it() -> None:
+    """Chances of their own leave no model."""
+    pool, truth = frame()
+    labels = [int(y) if place < 900 else None for place, y in enumerate(truth)]
+    columns = {**pool, "label": labels, "chance": np.full(len(truth), 0.3)}
+    evaluation = Evaluation.from_labelled(columns, label="label", drawn="chance:chance")
+    found = evaluation.certify("recall >= 0.5 by model")
+    assert not found.holds
+    assert found.statement.endswith("there is no calibration curve that the labels fit.")
 
 
 def test_recall_by_labels_and_by_the_model() -> None:
@@ -190,46 +152,3 @@ def test_nor_of_two_systems_or_three_classes() -> None:
         Evaluation.from_frame(pool).certify("precision >= 0.9", 95)
     with pytest.raises(InputError, match="in each town: no slice; known: the spec has none"):
         Evaluation.from_frame(pool).certify("precision >= 0.9 in each town")
-
-
-@pytest.mark.slow
-def test_promises_at_the_boundary_are_broken_as_seldom_as_said() -> None:
-    """Precision falls through the goal at every bin: 300 runs of 4 looks, at most alpha + 2 s.e."""
-    broken, runs = 0, 300
-    for seed in range(runs):
-        rng = np.random.default_rng(seed)
-        score = np.repeat(np.arange(10), 60) + 0.0
-        truth = (rng.random(600) < 0.88).astype(int)
-        pool = {"id": np.arange(600), "score": score, "prediction": np.ones(600, int)}
-        evaluation = Evaluation.from_frame(pool, measure=["precision"], budget=160, seed=seed)
-        for _ in range(4):
-            ids = evaluation.sample(40)
-            evaluation.label(ids, truth[ids])
-            found = evaluation.certify("precision >= 0.88")
-            if found.holds and truth[score >= found.threshold].mean() < 0.88 - 1e-12:
-                broken += 1
-                break
-    assert broken / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
-
-
-def test_labels_at_hand_are_bet_on_one_by_one_if_they_were_drawn_at_random() -> None:
-    """The same labels prove less if they are the one bet of a round that chances alone tell."""
-    pool, truth = frame()
-    labelled = np.random.default_rng(1).random(ROWS) < 0.3
-    labels = [int(y) if known else None for y, known in zip(truth, labelled, strict=True)]
-    evaluation = Evaluation.from_labelled(
-        {**pool, "label": labels}, label="label", drawn="random", measure=["precision"]
-    )
-    found = evaluation.certify("precision >= 0.8")
-    assert found.holds
-    assert true_precision(found, pool, truth) >= 0.8
-    search = Search(evaluation.analysis, Promise.read("precision >= 0.8"), 0.95, None)
-    [block] = search.blocks
-    assert block.stratum is not None
-    assert not np.array_equal(block.question, np.sort(block.question))
-    threshold = np.array([0.8])
-    one_by_one, together = (
-        search.wealth("precision", threshold, 0.84, Domain(), [each], 3.0)
-        for each in (block, dataclasses.replace(block, stratum=None))
-    )
-    assert one_by_one > together > 0
