@@ -53,7 +53,7 @@ def test_where_labels_do_not_fit_the_curve_nothing_is_proved_by_it() -> None:
     """Chances of their own leave no model."""
     pool, truth = frame()
     labels = [int(y) if place < 900 else None for place, y in enumerate(truth)]
-    columns = {**pool, "label": labels, "chance": np.full(len(truth), 0.3)}
+    columns = {**pool, "label": labels, "chance": [0.3] * len(truth)}
     evaluation = Evaluation.from_labelled(columns, label="label", drawn="chance:chance")
     found = evaluation.certify("recall >= 0.5 by model")
     assert not found.holds
