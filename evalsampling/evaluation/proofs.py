@@ -44,6 +44,9 @@ _SHARES = {0: 0.2, 1: 0.5, 2: 0.15, 4: 0.15}
 """Share of the error of the sequence that starts by the scores (0), and of those that start where
 labels make the promise easiest to prove, or so many times more rows are."""
 
+_ONE_LOOK = 0.5
+"""Share of the error that a look at the model may take, since there are several."""
+
 _STEP = 1.01
 """Least factor between the numbers of rows above two thresholds that are tested."""
 
@@ -287,7 +290,8 @@ class Search:
             allowed &= self._walk(up, order, self.blocks, alpha).holds(len(allowed))
         for name, goal in model.items():
             for domain in self.domains:
-                allowed &= self._posterior(name, self.thresholds, domain, goal) >= 1 - alpha
+                chance = self._posterior(name, self.thresholds, domain, goal)
+                allowed &= chance >= 1 - alpha * _ONE_LOOK
         return (self._falling(down, alpha) if down else []), allowed
 
     @functools.cached_property
