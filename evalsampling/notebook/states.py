@@ -186,7 +186,7 @@ class MemoryState:
         """Return what the labels prove of a promise."""
         limits = self.pool.limits
         return certify(
-            self.analysis, promise, confidence, None if limits is None else limits.labels
+            self.analysis, promise, confidence, None if limits is None else limits.planned
         )
 
     def run(self, gates: GatesSpec) -> Run:

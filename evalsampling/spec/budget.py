@@ -34,6 +34,11 @@ class Budget:
         money = section.value("cost", Positive)
         return cls(section.value("labels", Count, 1000 if money is None else NO_BUDGET), money)
 
+    @property
+    def planned(self) -> int | None:
+        """The number of labels that is planned; None if only money is limited."""
+        return None if self.labels == NO_BUDGET else self.labels
+
     def to_mapping(self) -> Any:
         """Return the value of the key ``budget`` in a spec."""
         if self.money is None:

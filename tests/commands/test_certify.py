@@ -1,5 +1,6 @@
 """`estimate --certify`: sentences, files, exit codes, and what `status --verify` makes of files."""
 
+import dataclasses
 import json
 from typing import Any
 
@@ -98,3 +99,13 @@ def test_refusals(certified: Job, promise: str, problem: str) -> None:
     before = certificates(certified)
     assert problem in certified.estimate("--certify", promise).refused
     assert certificates(certified) == before
+
+
+def test_a_budget_of_money_plans_no_number_of_labels(job: Jobs) -> None:
+    pool = make_pool(4000)
+    pool = dataclasses.replace(pool, table=pool.table.append_column("cost", [[2.0] * 4000]))
+    one: Job = job(pool, pool={"cost": "cost"}, budget={"cost": 200}, round_size=80).prepared()
+    one.sample()
+    one.answer(1)
+    [found] = one.estimate("--certify", PROMISE).json["certificates"]
+    assert found["planned"] is None
