@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evalsampling.commands.certify import certificate_of
 from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.convergence import convergence
@@ -43,6 +44,9 @@ def report_facts(
     """
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     analysis, estimated = snapshot.analysis, result_of(snapshot, gates=gates)
+    if spec.promise is not None:
+        proved = (certificate_of(snapshot, spec.promise),)
+        estimated = dataclasses.replace(estimated, certificates=proved)
     jobs = read_jobs(workspace)
     curves = curves_of(estimated.measures)
     share = prevalence(analysis, curves) if estimated.labels else None

@@ -117,12 +117,13 @@ def value_with_interval(number: Number, digits: int | None = None) -> Markup:
 
 
 def claims(facts: Facts) -> Section | None:
-    """Return the section of what the intervals say of claims, None without any."""
-    gates = facts.estimate.get("gates")
-    if not gates or not facts.labels:
+    """Return the section of what may be said of claims and promises, None without any."""
+    gates = facts.estimate.get("gates") or {"gates": [], "reached": None}
+    said = [*gates["gates"], *facts.estimate.get("certificates", ())]
+    if not said or not facts.labels:
         return None
     content = {
-        "sentences": [_parted(gate["statement"]) for gate in gates["gates"]],
+        "sentences": [_parted(each["statement"]) for each in said],
         "outcome": OUTCOMES[gates["reached"]] if len(gates["gates"]) > 1 else None,
     }
     return Section("claims", "What may be claimed", content)
