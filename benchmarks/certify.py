@@ -1,21 +1,19 @@
 """Judges certificates: promises that are broken, rows given away, widths of bounds, time.
 
-    python benchmarks/certify.py broken    # made pools, whose precision is just below the goal
-    python benchmarks/certify.py corpus    # real pools with truth
-    python benchmarks/certify.py bounds    # beside 1.96 standard errors by the design
-    python benchmarks/certify.py rival     # the package BARGAIN 0.1.3, where it can be imported
-    python benchmarks/certify.py scale     # time of a certificate of 10^9 rows
+    python benchmarks/certify.py --only certificates-broken  # made pools just below the goal
+    python benchmarks/certify.py --only certificates-corpus  # real pools with truth
+    python benchmarks/certify.py --only certificates-bounds  # beside 1.96 standard errors
+    python benchmarks/certify.py --only certificates-rival   # BARGAIN 0.1.3, where it is installed
+    python benchmarks/certify.py --only certificates-scale   # time of a certificate of 10^9 rows
 
-Each writes docs/studies/certificates-NAME.csv. Promises are looked at after every round.
+Promises are looked at after every round.
 """
 
 import argparse
 import concurrent.futures
-import csv
 import dataclasses
 import functools
 import math
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -25,6 +23,7 @@ from typing import Any
 import numpy as np
 import pools
 import pyarrow.parquet as pq
+import tables
 from threadpoolctl import threadpool_limits
 
 from evalsampling.evaluation.analysis import Analysis
@@ -331,38 +330,35 @@ def mean(runs: list[Row], name: str) -> float | None:
     return round(float(np.mean(values)), 4) if values else None
 
 
-def rows_of(work: Callable[[Any], list[Row]], tasks: Iterable[Any], workers: int) -> list[Row]:
-    """Return the rows of all tasks, in their order."""
-    with threadpool_limits(1), concurrent.futures.ProcessPoolExecutor(workers) as executor:
-        found = executor.map(work, tasks)
-        return [row for rows in found for row in rows]
+def table(
+    name: str, header: str, work: Callable[[Any], list[Row]], tasks: Iterable[Any]
+) -> tables.Table:
+    """Return a table of what work makes of tasks, a row for each setting."""
+
+    def rows(options: argparse.Namespace) -> Iterator[list[str]]:
+        with (
+            threadpool_limits(1),
+            concurrent.futures.ProcessPoolExecutor(options.workers) as executor,
+        ):
+            found = [row for rows in executor.map(work, tasks) for row in rows]
+        for row in by_setting(found):
+            values = (row[column] for column in header.split(","))
+            yield ["" if value is None else str(value) for value in values]
+
+    return tables.Table(f"certificates-{name}", header, rows)
 
 
-def main() -> int:
-    """Run one study; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    studies = {
-        "broken": (broken, all_broken()),
-        "corpus": (on_corpus, all_on_corpus()),
-        "bounds": (bounds, all_bounds()),
-        "rival": (rival, all_rivals()),
-        "scale": (scale, (200, 2000)),
-    }
-    parser.add_argument("study", choices=studies)
-    parser.add_argument("--workers", type=int, default=2)
-    options = parser.parse_args()
-    rows = rows_of(*studies[options.study], workers=options.workers)
-    if not rows:
-        return 0
-    rows = by_setting(rows)
-    path = pools.PROJECT / "docs" / "studies" / f"certificates-{options.study}.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    print(f"{path}: {len(rows)} rows")
-    return 0
+_OF_PROMISES = "pool,sampler,promise,budget,runs,proved,broken,rows,seconds"
 
+TABLES = (
+    table("broken", _OF_PROMISES, broken, all_broken()),
+    table("corpus", _OF_PROMISES, on_corpus, all_on_corpus()),
+    table(
+        "bounds", "pool,sampler,measure,side,budget,last,runs,labels,ratio", bounds, all_bounds()
+    ),
+    table("rival", "pool,goal,runs,best,ours,above,kept,bargain,bargain_kept", rival, all_rivals()),
+    table("scale", "cells,runs,rows,labels,proved,seconds", scale, (200, 2000)),
+)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    tables.main(__doc__, TABLES, workers=2)
