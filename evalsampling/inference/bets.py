@@ -55,7 +55,7 @@ class Block:
         left: shape (cells,), int64: number of such rows.
         rate: shape (cells,): share of positives that was expected before the round.
         before: rows drawn before.
-        ahead: rows to be drawn until the planned end, with those of the round.
+        planned: rows that were to be drawn in all; None if that was not decided.
         round: number of the round, from 0.
         replaced: whether each row was drawn from all, also from those drawn before.
         stratum: shape (cells,): strata of which simple random samples were drawn; None if chances
