@@ -263,15 +263,17 @@ class _Statement:
             near = f"Its {names} is proved for thresholds from {last} on, the rest for {others}."
             return dataclasses.replace(blank, statement=" ".join([nothing, near, *hint]))
         threshold = float(self.search.thresholds[proof.order[0]])
-        name, value, low = min(self.search.at(threshold, proof), key=lambda each: each[1] - each[2])
-        goal = self.search.promise.goals[name]
+        goals = self.search.promise.goals
+        name, part, value, low = min(
+            self.search.at(threshold, proof), key=lambda each: each[3] - goals[each[0]]
+        )
         more = None
-        if value > goal and proof.wealth > 0:
+        if value > goals[name] and proof.wealth > 0:
             more = _about(labels * (proof.level / proof.wealth - 1))
         near = (
             f"The nearest is {_score(threshold)} with {self.search.rows_above(threshold):,} rows: "
-            f"{_NAMES.get(name, name)} is estimated at {shown(value, 3)}, and proved to be at "
-            f"least {shown(low, 3)}."
+            f"{_NAMES.get(name, name)}{f' where {part}' if part else ''} is estimated at "
+            f"{shown(value, 3)}, and proved to be at least {shown(low, 3)}."
         )
         if more is None:
             near += " More labels are unlikely to help while the estimate is no higher."

@@ -308,23 +308,23 @@ class Search:
         chosen = max(places, key=lambda own: int(own[-1]))
         return float(self.thresholds[chosen[-1]]), float(self.thresholds[chosen[0]])
 
-    def at(self, threshold: float, proof: Proof) -> Iterator[tuple[str, float, float]]:
-        """Yield each measure with its estimate and its lower bound at a threshold."""
+    def at(self, threshold: float, proof: Proof) -> Iterator[tuple[str, str | None, float, float]]:
+        """Yield each measure and slice with the estimate and the lower bound at a threshold."""
         table, history = self.analysis.table, self.analysis.history
         sample = self.analysis.sampler.weigh(table, history)
-        cell = history.cell[sample.question]
-        a = self.score[cell] >= threshold
-        y = history.label[sample.question] == self.positive
+        a = (self.score[history.cell[sample.question]] >= threshold) * 1.0
+        y = (history.label[sample.question] == self.positive) * 1.0
         for name in proof.goals:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                # f is num - g den, so its sum for g of 0 and 1 gives both.
-                zero = sample.weight @ term(name, a * 1.0, y * 1.0, 0.0)
-                one = sample.weight @ term(name, a * 1.0, y * 1.0, 1.0)
-                value = float(np.nan_to_num(zero / (zero - one)))
-            goals = np.linspace(0.0, value, 102)[1:-1]
-            wealth = self.wealth(
-                name, np.full(100, threshold), goals, Domain(), proof.blocks, proof.level
-            )
-            proved = np.flatnonzero(wealth < proof.level)
-            low = goals[proved[0] - 1] if len(proved) and proved[0] else 0.0
-            yield name, value, float(low if len(proved) else value)
+            for domain in self.domains:
+                weight = sample.weight * domain.holds(history, sample.question)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    # f is num - g den, so its sum for g of 0 and 1 gives both.
+                    zero, one = (weight @ term(name, a, y, goal) for goal in (0.0, 1.0))
+                    value = float(np.nan_to_num(zero / (zero - one)))
+                goals = np.linspace(0.0, value, 102)[1:-1]
+                wealth = self.wealth(
+                    name, np.full(100, threshold), goals, domain, proof.blocks, proof.level
+                )
+                first = np.append(np.flatnonzero(wealth < proof.level), 100)[0]
+                low = float(np.concatenate([[0.0], goals[:-1], [value]])[first])
+                yield name, domain.title, value, low
