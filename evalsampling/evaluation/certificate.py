@@ -89,7 +89,7 @@ class Certificate:
     def name(self) -> str:
         """Hash of what it says, which its file is called by."""
         content = json.dumps(self.to_json(), sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()[:16]
+        return hashlib.sha256(content.encode()).hexdigest()
 
 
 def certify(
