@@ -306,7 +306,8 @@ class Search:
             place = int(places[0][0])
             return float(self.thresholds[place]), float(self.thresholds[place])
         chosen = max(places, key=lambda own: int(own[-1]))
-        return float(self.thresholds[chosen[-1]]), float(self.thresholds[chosen[0]])
+        first = chosen[np.append([0], np.flatnonzero(np.diff(chosen) > 1) + 1)[-1]]
+        return float(self.thresholds[chosen[-1]]), float(self.thresholds[first])
 
     def at(self, threshold: float, proof: Proof) -> Iterator[tuple[str, str | None, float, float]]:
         """Yield each measure and slice with the estimate and the lower bound at a threshold."""

@@ -93,3 +93,14 @@ def test_parts_that_labels_prove_upwards_and_downwards_share_the_error() -> None
     assert sum(np.exp(-proof.level) for proof in search.proofs[0]) == pytest.approx(0.025)
     by_model = Search(evaluation.analysis, dataclasses.replace(promise, by_model=True), 0.95, 400)
     assert by_model.parts == ({}, {"precision": 0.8}, {"recall": 0.3})
+
+
+def test_the_highest_threshold_is_that_of_a_range_without_gaps() -> None:
+    """By the model a measure may be likely enough at two thresholds and not between them."""
+    evaluation, _, _ = evaluated(measure=["f1"])
+    promise = Promise.read("f1 >= 0.5 by model")
+    search = Search(evaluation.analysis, promise, 0.95, 400)
+    allowed = np.zeros(len(search.thresholds), dtype=bool)
+    allowed[[3, 4, 6, 7, 8]] = True
+    search.__dict__["proofs"] = [], allowed
+    assert search.best == (search.thresholds[8], search.thresholds[6])
