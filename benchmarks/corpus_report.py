@@ -1,4 +1,4 @@
-"""The page of real pools: a summary, a picture, where it goes wrong, and a table by pool."""
+"""The page of real pools: a summary, a picture, where it goes wrong; and its table by pool."""
 
 import csv
 import itertools
@@ -20,6 +20,8 @@ RESAMPLES = 2_000
 
 PAIRS = tables.FOLDER / "pairs.csv"
 
+BY_POOL = tables.FOLDER / "real-pools.csv"
+
 COMPARED = ("f1", "recall", "precision", "accuracy")
 MEANS = ("claims", "warned", "width")
 
@@ -29,49 +31,44 @@ _INTRODUCTION = """\
 How the default does on {pools} real pools that nobody made for it. They come from models that
 people train, string similarities, rules and vendors' scores. The data are public: record linkage,
 credit, health, text and network traffic. Pools have 5,400 to 1,000,000 rows, positives from 1 in 3
-to 1 in 20,000. Scores and probabilities are as the models give them: over-sure, tied, exactly 0
-and 1, far too high. All labels are known, so every interval can be checked.
+to 1 in 20,000. Scores are as the models give them: over-sure, tied, exactly 0 and 1, far too high.
+All labels are known, so every interval can be checked.
 
-`python benchmarks/corpus.py run` made {runs}.
-Seeds were fixed beforehand.{made}
-`python benchmarks/corpus.py report` made this page. The pools are not part of the project; any
-folder of pools with truth will do.
+`python benchmarks/corpus.py run` made {runs}, with seeds that were fixed beforehand.{made}
+The pools are not part of the project; any folder of pools with truth will do.
 
-*Coverage* is the share of 95 % intervals that hold the truth, among those that claim anything
-(*claims*). *Warned* is the share of runs with a warning, *width* the mean width of the default
-interval. *Error* is the root mean squared error. *Score* is the interval score: the width, and 40
-times what the interval misses by. Both are divided by those of the sampler `ais` as it was before
-this page was first made (`benchmarks/{baseline}`). Their means over the pools are geometric. In
-brackets are 95 % intervals of the error's, by the delta method over the runs of both.
-The default draws for F1, recall, precision and accuracy alike, `ais` for F1.
-Errors below {error} count as that, mean scores of a pool below {score} too, and no value is an
-error of {none}.
+| column | meaning |
+| --- | --- |
+| coverage | share of 95 % intervals that hold the truth, among those that claim anything |
+| claims, warned, width | share of runs that claim, share with a warning, mean width |
+| error | root mean squared error by that of `ais`: geometric mean, and its 95 % interval |
+| score | likewise the interval score: width, and 40 times what the interval misses by |
+
+The default draws for all four measures, `ais` for F1 (`benchmarks/{baseline}`). Errors below
+{error} count as that, mean scores of a pool below {score} too, and no value is an error of {none}.
 """
 
 _PAIRS = """
 ## Pairs of systems
 
 {pairs} pairs of systems of the same rows: a pool's own, and one made from it. That one knows less,
-is much weaker or nearly as good, has another threshold or noise in its ranks, or knows something
-that the first does not. (No two models of the same rows and labels are among the pools.) Each pair
-is evaluated with its systems in both orders, four times: with F1, precision, recall, or the
-difference of F1 first in the spec. Recall is listed only with F1 or recall first.
-`python benchmarks/system_pairs.py run` made {repeats} repeats of the default, of 3 that were meant,
-and 1 of `ais`. Seeds were fixed beforehand. The code is of commit {commit}.
+is weaker, has another threshold or noise in its ranks, or knows something that the first does not.
+Each pair is evaluated in both orders, four times: with F1, precision, recall, or the difference of
+F1 first in the spec. `python benchmarks/system_pairs.py run` made {repeats} repeats of the default,
+of 3 that were meant, and 1 of `ais`. The code is of commit {commit}.
 
-The columns ([table](studies/pairs.csv)) are coverage among claims, of the default: of all runs, by
-order, by labels, and by what is first. *Error* is that of the default over that of `ais`, where
-`ais` has a value. The aim is a coverage of at least 0.94, and an error of differences of at most
-0.75. But for rounding, interval and p-value disagree about a difference in {disagree} comparisons.
+Coverage is of the default, among claims; *error* is that of the default over that of `ais`. The aim
+is a coverage of at least 0.94, and an error of differences of at most 0.75. But for rounding,
+interval and p-value disagree about a difference in {disagree} comparisons.
 """
 
 _LOW_PAIRS = f"""
-These cover less than {LOW_COVERAGE} by more than two standard errors. An evaluation counts once,
-whatever its number of orders and labels; the four of a repeat share its seed, so chance is larger:
+Some number covers less than {LOW_COVERAGE} by more than two standard errors for {{pairs}}.
+[The table](studies/pairs.csv) has them, and coverage by order and by what is first.
 """
 
-_TOLD = ("pair", "pairs", "repeats", "evaluations", "disagree", "commit")
-"""Columns of that table which the section has in words."""
+_SHOWN = ("number", "claims", "coverage", "at_300", "at_600", "warned", "error")
+"""Columns of that table which the section has."""
 
 _PICTURE = """
 ![Coverage and error of F1, a dot for each pool](figures/real-pools.svg)
@@ -90,7 +87,7 @@ def document(
     baseline: str,
     commits: Sequence[str] = (),
 ) -> str:
-    """Return the page, and write its picture to a folder beside it.
+    """Return the page, and write its table by pool, and its picture to a folder beside it.
 
     Args:
         found: of the sampler `calibrated`.
@@ -104,6 +101,8 @@ def document(
     budgets = sorted({key[2] for key in both})
     runs = [max(found[key].runs for key in both if key[0] == pool) for pool in pools]
     draw({key: found[key] for key in both}, before, budgets, figures / "real-pools.svg")
+    with BY_POOL.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(_by_pool(found, before, pools, budgets))
     lines = [
         _INTRODUCTION.format(
             pools=len(pools),
@@ -120,9 +119,7 @@ def document(
         _PICTURE,
         *_wrong(found, before, both),
         "",
-        "## F1 by pool",
-        "",
-        *_by_pool(found, before, pools, budgets),
+        "[The table](studies/real-pools.csv) has the error, coverage and width of F1 by pool.",
         *pairs(PAIRS),
     ]
     return "\n".join(lines) + "\n"
@@ -220,20 +217,17 @@ def _by_pool(
     before: Mapping[Key, Setting],
     pools: Sequence[str],
     budgets: Sequence[int],
-) -> Iterator[str]:
-    yield "Error, in brackets that of `ais`; coverage among claims; mean width."
-    yield ""
+) -> Iterator[Sequence[str]]:
     shown = [budget for budget in (300, 1000) if budget in budgets] or list(budgets)
-    head = " | ".join(f"{b:,}: error | coverage | width" for b in shown)
-    yield f"| pool | F1 | {head} |"
-    yield "| --- | ---: |" + " ---: | ---: | ---: |" * len(shown)
+    names = ("error", "error_of_ais", "coverage", "width")
+    yield ["pool", "truth", *(f"{name}_{budget}" for budget in shown for name in names)]
     for pool in pools:
         cells = []
         for budget in shown:
             one, other = found[pool, "f1", budget], before[pool, "f1", budget]
-            held = "-" if np.isnan(one.coverage) else f"{one.coverage:.2f}"
-            cells += [f"{one.rmse:.3f} ({other.rmse:.3f})", held, f"{one.width:.3f}"]
-        yield f"| {pool} | {found[pool, 'f1', shown[0]].truth:.3f} | {' | '.join(cells)} |"
+            held = "" if np.isnan(one.coverage) else f"{one.coverage:.2f}"
+            cells += [f"{one.rmse:.3f}", f"{other.rmse:.3f}", held, f"{one.width:.3f}"]
+        yield [pool, f"{found[pool, 'f1', shown[0]].truth:.3f}", *cells]
 
 
 def pairs(path: Path) -> Iterator[str]:
@@ -245,15 +239,14 @@ def pairs(path: Path) -> Iterator[str]:
     disagree = sum(int(row["disagree"]) for row in every if not row["number"].startswith("all"))
     commit = every[0]["commit"].replace(" ", " and ")
     yield _PAIRS.format(**every[0] | {"disagree": disagree, "commit": commit})
-    orders, shown = ("ab", "ba"), [name for name in every[0] if name not in _TOLD]
-    yield from _table(every, shown)
-    yield _LOW_PAIRS
-    yield from _table(low, ["pair", *(name for name in shown if name not in orders)])
+    yield from _table(every, _SHOWN)
+    names = sorted({f"`{row['pair']}`" for row in low})
+    yield _LOW_PAIRS.format(pairs=", ".join(names))
 
 
 def _table(rows: Sequence[Mapping[str, str]], columns: Sequence[str]) -> Iterator[str]:
     yield f"| {' | '.join(columns).replace('_', ' ')} |"
-    sides = ("---" if name in ("pair", "number") else "---:" for name in columns)
+    sides = ("---" if name == "number" else "---:" for name in columns)
     yield f"| {' | '.join(sides)} |"
     for row in rows:
         yield f"| {' | '.join(row[name] or '-' for name in columns)} |"

@@ -22,7 +22,8 @@ USERS_PAGES = sorted(
         f"docs/{name}.md"
         for name in (
             *("index", "start", "concepts", "glossary", "labelling", "labels", "cli", "python"),
-            *("report", "spec", "real-pools", "operations", "scheduling", "platforms"),
+            *("certify", "report", "spec", "real-pools"),
+            *("operations", "scheduling", "platforms"),
         )
     ]
     + [f"docs/guides/{page.name}" for page in (ROOT / "docs" / "guides").glob("*.md")]
