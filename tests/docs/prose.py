@@ -23,7 +23,7 @@ USERS_PAGES = sorted(
         for name in (
             *("index", "start", "concepts", "glossary", "labelling", "labels", "cli", "python"),
             *("certify", "report", "spec", "real-pools"),
-            *("operations", "scheduling", "platforms"),
+            *("operations", "platforms"),
         )
     ]
     + [f"docs/guides/{page.name}" for page in (ROOT / "docs" / "guides").glob("*.md")]
