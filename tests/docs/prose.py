@@ -22,8 +22,7 @@ USERS_PAGES = sorted(
         f"docs/{name}.md"
         for name in (
             *("index", "start", "concepts", "glossary", "labelling", "labels", "cli", "python"),
-            *("certify", "report", "spec", "real-pools"),
-            *("operations", "platforms"),
+            *("certify", "report", "spec", "real-pools", "operations", "platforms"),
         )
     ]
     + [f"docs/guides/{page.name}" for page in (ROOT / "docs" / "guides").glob("*.md")]
