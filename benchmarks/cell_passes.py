@@ -111,7 +111,7 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
     from evalsampling.transforms import FetchPool, FindCells, SumCells
 
     spec = _spec(preparations.pattern(pool), strata={"edges": [*edges]})
-    given = Stratification.given(spec)
+    given = Stratification.given(spec.reading)
     assert given is not None
 
     def work() -> Sums:
@@ -119,8 +119,8 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
             found = Path(directory) / "sums.json"
             root = beam.Pipeline(options=parse_options([]))
             stratification = pvalue.AsSingleton(root | "GivenPartition" >> beam.Create([given]))
-            columns = required_columns(spec, payload=False)
-            items = root | "ListItems" >> beam.Create(Catalog.read(spec).items)
+            columns = required_columns(spec.reading, payload=False)
+            items = root | "ListItems" >> beam.Create(Catalog.read(spec.reading).items)
             rows = items | "FetchRows" >> FetchPool(columns)
             cells = rows | "FindCells" >> FindCells(spec, stratification)
             sums = cells | "SumCells" >> SumCells()

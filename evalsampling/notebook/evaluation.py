@@ -338,7 +338,7 @@ class Evaluation:
         estimates, pool = analysis.estimate(measures, intervals), state.pool
         if measures is not None:
             asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
-        warnings = [*pool.stratification.about_scores(pool.spec, analysis.table),
+        warnings = [*pool.stratification.about_scores(pool.spec.reading, analysis.table),
                     *state.doubts(asked), *cautions(analysis, estimates)]  # fmt: skip
         return Estimates(estimates, warnings, state.people(asked))
 
@@ -534,7 +534,7 @@ class Evaluation:
         Its ``kind`` is "probability", "log-odds" or "order", None where a column of probabilities
         is the prior. Its ``words`` are what the command `prepare` says.
         """
-        return scores_of_classes(self.spec, self.state.pool.stratification, self.table)
+        return scores_of_classes(self.spec.reading, self.state.pool.stratification, self.table)
 
     # --- what it is made of
 

@@ -12,11 +12,11 @@ from evalsampling.label_spaces.base import EVEN, NO_PROBABILITY, RANKS
 from evalsampling.measures.build import OrderedScoreError, build_measures
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.numbers import near
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import PoolSpec, ReadingPlan
 from evalsampling.stats.score_kinds import BEYOND, ScoreSums
 
 
-def kinds_of(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> list[str | None]:
+def kinds_of(pool: PoolSpec, scores: Sequence[ScoreSums]) -> list[str | None]:
     """Return what the scores of each system are, then the one that drives the strata.
 
     Returns:
@@ -24,41 +24,41 @@ def kinds_of(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> list[str | No
     """
     return [
         None if part.score is None else part.score_is or sums.kind
-        for part, sums in zip(spec.pool.scored, scores, strict=True)
+        for part, sums in zip(pool.scored, scores, strict=True)
     ]
 
 
-def rules_of(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> tuple[tuple[str, ...], str]:
+def rules_of(plan: ReadingPlan, scores: Sequence[ScoreSums]) -> tuple[tuple[str, ...], str]:
     """Return where the probabilities of each system come from, and the prior."""
-    rule = spec.labels.space.prior_rule
+    rule = plan.labels.space.prior_rule
     *rules, prior = (
         rule(part.probability, kind)
-        for part, kind in zip(spec.pool.scored, kinds_of(spec, scores), strict=True)
+        for part, kind in zip(plan.pool.scored, kinds_of(plan.pool, scores), strict=True)
     )
     # A score that is an order gives no probabilities, but where it is what the prior comes from,
     # this stands for them, so that a row has no second set.
     own = tuple(
-        NO_PROBABILITY if one == RANKS and (prior, part.score) != (RANKS, spec.pool.score) else one
-        for one, part in zip(rules, spec.pool.systems, strict=True)
+        NO_PROBABILITY if one == RANKS and (prior, part.score) != (RANKS, plan.pool.score) else one
+        for one, part in zip(rules, plan.pool.systems, strict=True)
     )
     return own, EVEN if prior == NO_PROBABILITY else prior
 
 
-def decided(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> EvaluationSpec:
-    """Return a spec that states what its scores are."""
-    *kinds, driving = kinds_of(spec, scores)
+def decided(pool: PoolSpec, scores: Sequence[ScoreSums]) -> PoolSpec:
+    """Return a pool that states what its scores are."""
+    *kinds, driving = kinds_of(pool, scores)
     systems = tuple(
         dataclasses.replace(system, score_is=kind)
-        for system, kind in zip(spec.pool.systems, kinds, strict=True)
+        for system, kind in zip(pool.systems, kinds, strict=True)
     )
-    pool = dataclasses.replace(spec.pool, systems=systems, score_is=driving)
-    return dataclasses.replace(spec, pool=pool)
+    return dataclasses.replace(pool, systems=systems, score_is=driving)
 
 
-def check_probabilities(spec: EvaluationSpec, scores: Sequence[ScoreSums]) -> None:
-    """Check that the measures of a spec need no probabilities of scores that are an order."""
+def check_probabilities(plan: ReadingPlan, scores: Sequence[ScoreSums]) -> None:
+    """Check that measures need no probabilities of scores that are an order."""
     try:
-        build_measures(decided(spec, scores), [sums.ends for sums in scores[:-1]])
+        stated = dataclasses.replace(plan, pool=decided(plan.pool, scores))
+        build_measures(stated, [sums.ends for sums in scores[:-1]])
     except OrderedScoreError as error:
         why = scores[error.system].why_order
         raise InputError(
@@ -82,13 +82,13 @@ class ScoreRemarks:
     def of(
         cls,
         batch: PoolBatch,
-        spec: EvaluationSpec,
+        plan: ReadingPlan,
         scores: Mapping[str, npt.NDArray[np.floating]],
     ) -> "ScoreRemarks":
         """Return the counts of a batch."""
-        own = {(str(s.score), s.threshold) for s in spec.pool.systems if s.threshold is not None}
-        if len(spec.thresholds) <= _MOST_THRESHOLDS:
-            own |= {(name, threshold) for name in scores for threshold in spec.thresholds}
+        own = {(str(s.score), s.threshold) for s in plan.pool.systems if s.threshold is not None}
+        if len(plan.thresholds) <= _MOST_THRESHOLDS:
+            own |= {(name, threshold) for name in scores for threshold in plan.thresholds}
         rows = {}
         for name, values in scores.items():
             kind = batch.any_column(name).type

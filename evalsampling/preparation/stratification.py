@@ -24,7 +24,7 @@ from evalsampling.preparation.summary import (
     cut_method,
     ranked_columns,
 )
-from evalsampling.spec import MAX_CELLS, EvaluationSpec
+from evalsampling.spec import MAX_CELLS, PoolSpec, ReadingPlan
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import BY_LEAF, GUESSED, CellGrid, CellSums, CellTable, by_verdict
 from evalsampling.stats.greatest_rank import GreatestRank
@@ -105,30 +105,30 @@ class Stratification:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
-    def given(cls, spec: EvaluationSpec) -> "Stratification | None":
-        """Return the stratification of a spec that needs no first pass, else None."""
-        if Wanted.from_spec(spec).anything:
+    def given(cls, plan: ReadingPlan) -> "Stratification | None":
+        """Return the stratification of a plan that needs no first pass, else None."""
+        if Wanted.of(plan).anything:
             return None
-        none = (ScoreSums(),) * (len(spec.pool.systems) + 1)
-        return cls._of(spec, PoolSummary(0, (), none, None, None))
+        none = (ScoreSums(),) * (len(plan.pool.systems) + 1)
+        return cls._of(plan, PoolSummary(0, (), none, None, None))
 
     @classmethod
-    def from_summary(cls, summary: PoolSummary | None, spec: EvaluationSpec) -> "Stratification":
+    def from_summary(cls, summary: PoolSummary | None, plan: ReadingPlan) -> "Stratification":
         """Return the stratification that follows from the first pass."""
-        check_not_empty(0 if summary is None else summary.rows, spec.pool)
+        check_not_empty(0 if summary is None else summary.rows, plan.pool)
         assert summary is not None
-        stratification = cls._of(spec, summary)
+        stratification = cls._of(plan, summary)
         return dataclasses.replace(stratification, min_rows=stratification.known_rows(summary))
 
     @classmethod
-    def _of(cls, spec: EvaluationSpec, summary: PoolSummary) -> "Stratification":
+    def _of(cls, plan: ReadingPlan, summary: PoolSummary) -> "Stratification":
         ranges = [sums.ends for sums in summary.scores[:-1]]
-        grouped, edges, parting = _grouped_leaves(spec, summary), np.zeros(0), None
+        grouped, edges, parting = _grouped_leaves(plan, summary), np.zeros(0), None
         if grouped is None:
-            edges, parting = _intervals(spec, summary)
-        elif spec.strata.has_own_hierarchy and not isinstance(grouped, GreatestRank):
+            edges, parting = _intervals(plan, summary)
+        elif plan.strata.has_own_hierarchy and not isinstance(grouped, GreatestRank):
             parting = grouped.parting
-        thresholds = driving_thresholds(spec, ranges)
+        thresholds = driving_thresholds(plan, ranges)
         bin_edges = np.union1d(edges, thresholds) if len(thresholds) else edges
         bins = len(bin_edges) + 1 if grouped is None else grouped.leaves
         slots = MAX_CELLS // bins
@@ -138,22 +138,22 @@ class Stratification:
                 "possible"
             )
         if summary.signatures is None:
-            signatures = Signatures.every(spec.signature_shape, spec.signature_order)
+            signatures = Signatures.every(plan.signature_shape, plan.signature_order)
         else:
             signatures = Signatures.most_common(
-                spec.signature_shape,
+                plan.signature_shape,
                 summary.signatures,
                 slots,
-                len(spec.named_slices),
-                spec.signature_order,
+                len(plan.named_slices),
+                plan.signature_order,
             )
-        rules, prior = rules_of(spec, summary.scores)
-        check_probabilities(spec, summary.scores)
+        rules, prior = rules_of(plan, summary.scores)
+        check_probabilities(plan, summary.scores)
         ranks = None
         if prior == RANKS:
             assert summary.histogram is not None
             ranks = RankPrior.of(summary.histogram.bins(), summary.scores[-1].predicted)
-        first, room = spec.pool.systems[0], max(MAX_CELLS // (bins * signatures.slots), 1)
+        first, room = plan.pool.systems[0], max(MAX_CELLS // (bins * signatures.slots), 1)
         of_each = min(room if len(summary.magnitudes) < 2 else math.isqrt(room), MOST_CLASSES)
         magnitudes = {
             name: MagnitudeClasses.spanning(*ends, of_each, POWERS[name])
@@ -168,16 +168,16 @@ class Stratification:
             scores=summary.scores,
             signatures=signatures,
             binned_by_score=grouped is None
-            and spec.strata.by_score
-            and spec.pool.score == first.score,
+            and plan.strata.by_score
+            and plan.pool.score == first.score,
             has_system_probabilities=len(rules) > 1
-            or (first.probability, rules[0]) != (spec.pool.probability, prior),
+            or (first.probability, rules[0]) != (plan.pool.probability, prior),
             magnitudes=magnitudes,
             parting=parting,
             ranks=ranks,
             remarks=summary.remarks.words,
             infinite=summary.remarks.infinite,
-            **_by_spec(spec),
+            **_by_plan(plan),
         )
 
     @property
@@ -195,9 +195,9 @@ class Stratification:
         """Whether nothing tells what labels to expect but the verdicts: see `stats.cells`."""
         return self.by_predictions and self.prior == EVEN
 
-    def decided(self, spec: EvaluationSpec) -> EvaluationSpec:
-        """Return its spec, in which each system says what its score is."""
-        return decided(spec, self.scores)
+    def decided(self, pool: PoolSpec) -> PoolSpec:
+        """Return its pool, in which each system says what its score is."""
+        return decided(pool, self.scores)
 
     @functools.cached_property
     def grid(self) -> CellGrid:
@@ -224,18 +224,18 @@ class Stratification:
             self.labels,
         )
 
-    def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
+    def warnings(self, plan: ReadingPlan, table: CellTable) -> list[str]:
         """Return warnings of few leaves, few classes of magnitudes, and of scores that do not fit.
 
         Leaves are few if far fewer came out than were asked for.
         """
-        of_cells = self._about_leaves(spec, table) + self._about_magnitudes()
-        return of_cells + self.about_scores(spec, table) + self.about_features(spec)
+        of_cells = self._about_leaves(plan, table) + self._about_magnitudes()
+        return of_cells + self.about_scores(plan, table) + self.about_features(plan)
 
-    def about_features(self, spec: EvaluationSpec) -> list[str]:
+    def about_features(self, plan: ReadingPlan) -> list[str]:
         """Return a warning if features stand in for scores, and nothing for probabilities."""
         by_features = isinstance(self.grouped, KdTree)
-        if not by_features or self.prior != EVEN or spec.pool.lists is not None:
+        if not by_features or self.prior != EVEN or plan.pool.lists is not None:
             return []
         return [
             "strata.method: kd: features do not say which rows are likely positive. Where it was "
@@ -243,32 +243,32 @@ class Stratification:
             "and predictions if you can, and name it pool.score"
         ]
 
-    def about_scores(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
+    def about_scores(self, plan: ReadingPlan, table: CellTable) -> list[str]:
         """Return warnings of scores: match weights, and those that predictions contradict."""
-        if not spec.has_classes or not spec.labels.space.is_binary or spec.pool.lists is not None:
+        if not plan.has_classes or not plan.labels.space.is_binary or plan.pool.lists is not None:
             return []
         warnings = []
         read_as = {
             LOG_ODDS: "natural log-odds, which makes probabilities too extreme",
             RANKS: "an order, which leaves their probabilities out",
         }.get(self.prior)
-        if read_as and spec.pool.score_is != ORDER and _MATCH_WEIGHT in str(spec.pool.score):
+        if read_as and plan.pool.score_is != ORDER and _MATCH_WEIGHT in str(plan.pool.score):
             warnings.append(
-                f"pool.score: {spec.pool.score!r} is a match weight of Splink by its name: log2 "
+                f"pool.score: {plan.pool.score!r} is a match weight of Splink by its name: log2 "
                 f"odds, read here as {read_as}. Name "
                 "Splink's column of probabilities, pool.probability: match_probability, or "
                 "multiply the weights by ln 2 = 0.6931"
             )
-        return warnings + self._about_systems(spec, table)
+        return warnings + self._about_systems(plan, table)
 
-    def _about_systems(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
+    def _about_systems(self, plan: ReadingPlan, table: CellTable) -> list[str]:
         """Return warnings of systems whose scores expect far other positives than are predicted.
 
         Then warnings of those that predict positives where their score is low.
         """
-        positive, outputs = spec.labels.positive, table.outputs
+        positive, outputs = plan.labels.positive, table.outputs
         contradictions, turned = [], []
-        for place, (system, rule) in enumerate(zip(spec.pool.systems, self.rules, strict=True)):
+        for place, (system, rule) in enumerate(zip(plan.pool.systems, self.rules, strict=True)):
             predicted = table.mean_by_cell((outputs.prediction[:, place] == positive) * 1.0)
             own = table.mean_by_cell(np.nan_to_num(outputs.probability[:, place, positive]))
             sums = float(table.count @ own), float(table.count @ predicted)
@@ -304,8 +304,8 @@ class Stratification:
             if each.loss > WORTH_A_WORD and each.classes < MOST_CLASSES
         ]
 
-    def _about_leaves(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        strata = spec.strata
+    def _about_leaves(self, plan: ReadingPlan, table: CellTable) -> list[str]:
+        strata = plan.strata
         if strata.columns or strata.by_predictions or strata.edges is not None:
             return []
         if table.leaves * FEW_LEAVES >= min(strata.leaves, table.rows):
@@ -345,23 +345,23 @@ class Stratification:
     def _bins(self) -> LeafTable:
         return LeafTable(self.bin_edges)
 
-    def bins(self, batch: PoolBatch, spec: EvaluationSpec, outputs: Outputs) -> IntArray:
+    def bins(self, batch: PoolBatch, plan: ReadingPlan, outputs: Outputs) -> IntArray:
         """Return the bin of each row, shape (n,)."""
         if isinstance(self.grouped, KdTree):
-            return self.grouped.find(read_features(batch, spec))
+            return self.grouped.find(read_features(batch, plan))
         if isinstance(self.grouped, Partition):
-            return self.grouped.find(read_partition(batch, spec))
+            return self.grouped.find(read_partition(batch, plan.strata.columns))
         if self.grouped is not None:
             columns = self.grouped.columns
-            return self.grouped.find([read_scores(batch, spec, column) for column in columns])
+            return self.grouped.find([read_scores(batch, plan, column) for column in columns])
         if self.compared is not None:
             return self._bins.find(self.compared.score(outputs))
         if self.by_predictions:
             return np.zeros(len(outputs), dtype=np.int64)
         if self.binned_by_score:
             return self._bins.find(outputs.score[:, 0])
-        assert spec.pool.score is not None
-        return self._bins.find(read_scores(batch, spec, spec.pool.score))
+        assert plan.pool.score is not None
+        return self._bins.find(read_scores(batch, plan, plan.pool.score))
 
     def known_rows(self, summary: PoolSummary) -> IntArray:
         """Return how many rows each cell has at least, as far as a first pass tells.
@@ -425,8 +425,8 @@ class Stratification:
         }
 
     @classmethod
-    def from_mapping(cls, content: dict[str, Any], spec: EvaluationSpec) -> "Stratification":
-        """Return the stratification that `to_mapping` described, for the spec it belongs to."""
+    def from_mapping(cls, content: dict[str, Any], plan: ReadingPlan) -> "Stratification":
+        """Return the stratification that `to_mapping` described, for the plan it belongs to."""
         slots = content["signatures"]
         return cls(
             edges=np.array(content["edges"], dtype=np.float64),
@@ -444,8 +444,8 @@ class Stratification:
             ),
             ranks=RankPrior.from_mapping(content["ranks"]) if "ranks" in content else None,
             signatures=Signatures(
-                shape=spec.signature_shape,
-                order=spec.signature_order,
+                shape=plan.signature_shape,
+                order=plan.signature_order,
                 kept=np.array(slots["kept"], dtype=np.int64),
                 pooled=np.array(slots["pooled"], dtype=np.int64),
                 pooled_share=np.array(slots["pooled_share"], dtype=np.float64),
@@ -460,18 +460,18 @@ class Stratification:
             parting=np.array(content["parting"], np.int64) if "parting" in content else None,
             remarks=tuple(content.get("remarks", ())),
             infinite=content.get("infinite", False),
-            **_by_spec(spec),
+            **_by_plan(plan),
         )
 
 
-def _by_spec(spec: EvaluationSpec) -> dict[str, Any]:
-    """Return the fields that follow from the spec alone, so that no workspace keeps them."""
-    space = spec.labels.space
+def _by_plan(plan: ReadingPlan) -> dict[str, Any]:
+    """Return the fields that follow from the plan alone, so that no workspace keeps them."""
+    space = plan.labels.space
     return {
-        "named": spec.named_slices,
-        "compared": ComparedSystems.of(spec),
+        "named": plan.named_slices,
+        "compared": ComparedSystems.of(plan),
         "labels": len(space.outcomes) if space.tagged else 0,
-        "by_predictions": spec.strata.by_predictions,
+        "by_predictions": plan.strata.by_predictions,
     }
 
 
@@ -485,30 +485,30 @@ def _grouped_from(content: Mapping[str, Any]) -> KdTree | Partition | GreatestRa
 
 
 def _grouped_leaves(
-    spec: EvaluationSpec, summary: PoolSummary
+    plan: ReadingPlan, summary: PoolSummary
 ) -> KdTree | Partition | GreatestRank | None:
     """Return leaves that are no intervals of one score, None if they are."""
-    if spec.strata.edges is not None:
+    if plan.strata.edges is not None:
         return None
     if summary.paths is not None:
-        check_paths(summary.paths, spec)
+        check_paths(summary.paths, plan.strata.columns)
         return Partition(summary.paths.first)
     if summary.features is not None:
-        return KdTree.fit(summary.features.features, spec.strata.leaves)
+        return KdTree.fit(summary.features.features, plan.strata.leaves)
     if summary.ranked:
-        return GreatestRank.cut(ranked_columns(spec), summary.ranked, spec.strata.leaves)
+        return GreatestRank.cut(ranked_columns(plan), summary.ranked, plan.strata.leaves)
     return None
 
 
-def _intervals(spec: EvaluationSpec, summary: PoolSummary) -> tuple[FloatArray, IntArray | None]:
+def _intervals(plan: ReadingPlan, summary: PoolSummary) -> tuple[FloatArray, IntArray | None]:
     """Return the edges of leaves of a score, and their own hierarchy if one is asked for."""
-    strata = spec.strata
+    strata = plan.strata
     if strata.edges is not None:
         return np.array(strata.edges), None
     if strata.by_predictions:
         return np.zeros(0), None
     assert summary.histogram is not None
-    cut = cut_method(spec), summary.histogram, strata.leaves
+    cut = cut_method(plan), summary.histogram, strata.leaves
     try:
         edges = cut_edges(*cut)
         return edges, cut_parting(*cut, edges) if strata.has_own_hierarchy else None
@@ -517,17 +517,17 @@ def _intervals(spec: EvaluationSpec, summary: PoolSummary) -> tuple[FloatArray, 
 
 
 def scores_of_classes(
-    spec: EvaluationSpec, stratification: Stratification, table: CellTable
+    plan: ReadingPlan, stratification: Stratification, table: CellTable
 ) -> ScoreSummary | None:
     """Return what was made of the scores of a pool; None where labels are not of classes."""
-    if not spec.has_classes:
+    if not plan.has_classes:
         return None
     scores, read = stratification.scores, dict[str, str]()
-    for part, sums, kind in zip(spec.pool.scored, scores, kinds_of(spec, scores), strict=True):
-        if kind is not None and part.probability is None and not spec.labels.space.needs_columns:
+    for part, sums, kind in zip(plan.pool.scored, scores, kinds_of(plan.pool, scores), strict=True):
+        if kind is not None and part.probability is None and not plan.labels.space.needs_columns:
             stated = part.score_is is not None
             read.setdefault(str(part.score), sums.words(str(part.score), kind, stated))
-    summary = ScoreSummary.of_class(table, spec.labels.positive)
+    summary = ScoreSummary.of_class(table, plan.labels.positive)
     return dataclasses.replace(
         summary,
         kind=stratification.kind,
@@ -537,8 +537,8 @@ def scores_of_classes(
 
 
 def what_scores_say(
-    spec: EvaluationSpec, stratification: Stratification, table: CellTable
+    plan: ReadingPlan, stratification: Stratification, table: CellTable
 ) -> str | None:
     """Return what was made of the scores of a pool in a sentence, None as `scores_of_classes`."""
-    summary = scores_of_classes(spec, stratification, table)
+    summary = scores_of_classes(plan, stratification, table)
     return None if summary is None else summary.words

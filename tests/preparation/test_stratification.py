@@ -45,7 +45,7 @@ def test_the_cases_are_what_they_are_called(job: Any) -> None:
     assert len(stratifications["curve"].bin_edges) > 40 > len(stratifications["curve"].edges)
     assert stratifications["equal width"].prior == "score"
     pooled = pools["pooled signatures"]
-    assert needs_signature_counts(pooled.spec)
+    assert needs_signature_counts(pooled.spec.reading)
     assert len(stratifications["pooled signatures"].signatures.pooled) > 1
     assert len(pooled.table.kind_cell) > len(pooled.table)
     assert pooled.stratification.grid.cells <= 4096
@@ -69,12 +69,12 @@ def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) 
     shape, keys = CASES[case]
     rows = make_rich_pool(**shape)
     spec = EvaluationSpec.load(job(rows, budget=300, **keys).spec)
-    if Stratification.given(spec) is not None:
+    if Stratification.given(spec.reading) is not None:
         return
     batch = PoolBatch(rows.table.combine_chunks().to_batches()[0])
-    summary = summarize(batch, spec)
-    stratification = Stratification.from_summary(summary, spec)
-    count = assign_cells(batch, spec, stratification).sums().count.astype(np.int64)
+    summary = summarize(batch, spec.reading)
+    stratification = Stratification.from_summary(summary, spec.reading)
+    count = assign_cells(batch, spec.reading, stratification).sums().count.astype(np.int64)
     least = stratification.known_rows(summary)
     assert (least <= count).all()
     if case in ("csf", "equal count", "slices", "classes"):
@@ -124,7 +124,7 @@ def test_features_without_a_score_come_with_a_word(job: Any) -> None:
     for case in ("kd", "kd beside a score"):
         shape, keys = CASES[case]
         pool = reference(job(make_rich_pool(**shape), budget=300, **keys))
-        said[case] = pool.stratification.about_features(pool.spec)
-        assert {*said[case]} <= {*pool.stratification.warnings(pool.spec, pool.table)}
+        said[case] = pool.stratification.about_features(pool.spec.reading)
+        assert {*said[case]} <= {*pool.stratification.warnings(pool.spec.reading, pool.table)}
     assert "features do not say which rows are likely positive" in said["kd"][0]
     assert said["kd beside a score"] == []
