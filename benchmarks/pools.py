@@ -89,9 +89,7 @@ class Ground:
         pool = {"path": f"{name}.parquet", **content.pop("pool", {"probability": "probability"})}
         spec = EvaluationSpec.from_mapping({"pool": pool, **content}, directory.resolve())
         cut = stratify_pool(spec.reading)
-        return cls(
-            spec, cut, KnownPool.read(spec.reading, cut, directory / f"{name}-truth.parquet")
-        )
+        return cls(spec, cut, KnownPool.read(cut, directory / f"{name}-truth.parquet"))
 
     @property
     def measures(self) -> list[Measure]:

@@ -30,7 +30,6 @@ from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign, read_items, stratify_rows
 from evalsampling.preparation.shares import LOCAL, Rows
-from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.sections import nearest, unknown_keys
@@ -172,19 +171,17 @@ def _prepared(
 ) -> tuple[list[str], str | None]:
     """Return what `prepare` would warn of, and say of the scores, were these the whole pool."""
     stratification = stratify_rows(batches, spec.reading)
-    cells = LOCAL.map(Rows(batches), assign(spec.reading, stratification))
+    cells = LOCAL.map(Rows(batches), assign(stratification))
     sums, counts = LOCAL.run(cells, SUM_CELLS, COUNT_SLICES)
     check_slices(counts, spec.pool.slices)
     if catalog is not None and not _are_more(catalog, sum(map(len, batches))):
         check_gated_slices(spec, counts)
     table = stratification.table(sums)
-    about = stratification.about_scores(spec.reading, table) + stratification.about_features(
-        spec.reading
-    )
+    about = stratification.about_scores(table) + stratification.about_features()
     if sides_of(spec.pool.id) is not None:
         pairs = (orders_of(batch, spec.pool, spec.seed, 0) for batch in batches)
         about += about_orders(functools.reduce(operator.add, pairs))
-    return about, what_scores_say(spec.reading, stratification, table)
+    return about, stratification.said_of_scores(table)
 
 
 def _check_workspace(spec: EvaluationSpec) -> None:

@@ -14,7 +14,6 @@ from evalsampling.measures.build import Range, assumed_ranges, build_measures
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.source import unchanged
 from evalsampling.preparation.plan import read_table_and_clusters, stratify_pool
-from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.imagined import is_believed
@@ -207,8 +206,8 @@ def plan(options: PlanOptions) -> PlanResult:
         )
     with unchanged(spec.pool):
         stratification = stratify_pool(spec.reading)
-        table, clusters = read_table_and_clusters(spec.reading, stratification)
-    decided = spec.with_pool(stratification.decided(spec.pool))
+        table, clusters = read_table_and_clusters(stratification)
+    decided = spec.with_pool(stratification.scores.stated(spec.pool))
     believed = is_believed(decided.reading, table)
     names = options.sampler or _own_and_passive(spec, stratification.ranges)
     steps = len(names) * options.repeats
@@ -231,13 +230,13 @@ def plan(options: PlanOptions) -> PlanResult:
     planned = [build_sampler(spec, stratification.ranges, name) for name in names]
     trusts = any(sampler.trusts_prior for sampler in planned)
     doubted = doubts(likelihood, "to expect of the scores") if trusts else []
-    of_scores = stratification.about_scores(spec.reading, table)
-    warnings = (*of_scores, *stratification.about_features(spec.reading), *doubted)
+    of_scores = stratification.about_scores(table)
+    warnings = (*of_scores, *stratification.about_features(), *doubted)
     warnings += _without_power(planned) if options.power is not None else ()
     for warning in warnings:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
-    scores = what_scores_say(spec.reading, stratification, table)
+    scores = stratification.said_of_scores(table)
     result = PlanResult(
         errors,
         spec.money is not None,

@@ -24,7 +24,7 @@ from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
 from evalsampling.preparation.reserve_builder import reserve_capacity
 from evalsampling.preparation.slices import Slices
-from evalsampling.preparation.stratification import Stratification, what_scores_say
+from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import check_not_empty
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
@@ -334,10 +334,10 @@ class Preparation:
             **({} if clusters is None else {CLUSTERS: dataclasses.asdict(clusters.shared())}),
             "warnings": [
                 *catalog.warnings,
-                *stratification.warnings(self.spec.reading, table),
+                *stratification.warnings(table),
                 *about_orders(orders),
             ],
-            "scores": what_scores_say(self.spec.reading, stratification, table),
+            "scores": stratification.said_of_scores(table),
             "seconds": round(time.time() - started, 3),
             "runner": self.context.runner,
             "versions": versions(),

@@ -39,14 +39,14 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
     )
     items = engine.expand(Step("ListItems", operator.attrgetter("items")), catalog)
     stratification, items = _first_pass(engine, preparation, items)
-    cells, _ = engine.read(plan.fetch_cells(reading, stratification), items)
+    cells, _ = engine.read(plan.fetch_cells(stratification), items)
     write = Step("WriteReserve", _write, (preparation,))
-    reserve = plan.draw_reserve(reading, finish=write)
+    reserve = plan.draw_reserve(reading.pool.payload, finish=write)
     stages: list[Stage] = [plan.SUM_CELLS, plan.COUNT_SLICES, reserve]
     of_pairs = sides_of(reading.pool.id) is not None
     if of_pairs:
         rows = engine.call(Step("CountRows", operator.attrgetter("rows")), catalog)
-        stages.append(plan.count_orders(reading, rows))
+        stages.append(plan.count_orders(rows))
     in_clusters = reading.pool.cluster is not None
     if in_clusters:
         stages.append(plan.SUM_CLUSTERS)

@@ -196,7 +196,7 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     with unchanged(spec.pool):
         stratification = stratify_pool(spec.reading)
         ranges = stratification.ranges
-        truth = KnownPool.read(spec.reading, stratification, Path(options.truth))
+        truth = KnownPool.read(stratification, Path(options.truth))
     tried = [build_sampler(spec, ranges, name) for name in options.sampler or [spec.sampler.name]]
     measures = build_measures(spec.reading, ranges)
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):

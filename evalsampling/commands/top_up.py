@@ -108,11 +108,11 @@ def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
     reading, work = top_up.preparation.spec.reading, engine.value("TopUp", top_up)
     stratification = engine.value("Stratification", top_up.stratification)
     items = engine.expand(Step("ListItems", TopUp.items), work)
-    cells, _ = engine.read(plan.fetch_cells(reading, stratification), items)
+    cells, _ = engine.read(plan.fetch_cells(stratification), items)
     counts, parts = engine.run(
         cells,
-        plan.recount(reading, top_up.held),
-        plan.draw_reserve(reading, top_up.capacity, top_up.held),
+        plan.recount(top_up.held),
+        plan.draw_reserve(reading.pool.payload, top_up.capacity, top_up.held),
     )
     same = engine.call(plan.compare_counts(reading.pool, top_up.held, top_up.pool), counts)
     # When there are parts all is read, also the payload.

@@ -367,7 +367,7 @@ class Analysis:
     def of_pool(cls, pool: Pool) -> Self:
         """Return the analysis of a pool before the first round, as its spec asks for it."""
         cut, ranges = pool.stratification, pool.stratification.ranges
-        spec = pool.spec.with_pool(cut.decided(pool.spec.pool))
+        spec = pool.spec.with_pool(cut.scores.stated(pool.spec.pool))
         return cls(
             table=pool.table,
             sampler=build_sampler(spec, ranges),

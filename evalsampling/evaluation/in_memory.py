@@ -180,10 +180,10 @@ class MemoryPool:
     def prepare(cls, spec: EvaluationSpec, batch: PoolBatch) -> "MemoryPool":
         """Return the pool of one batch of rows, both passes made."""
         stratification = stratify_rows([batch], spec.reading)
-        cells = assign_cells(batch, spec.reading, stratification)
+        cells = assign_cells(batch, stratification)
         sums, counts = cells.sums(), cells.slice_counts()
         table = stratification.table(sums)
-        builder = ReserveBuilder(spec.reading, stratification, capacity=len(cells))
+        builder = ReserveBuilder(stratification, capacity=len(cells))
         builder.add(cells)
         reserve = builder.build()
         if spec.reading.by_cluster:  # Then keys of rows of two clusters differ, whatever their ids.

@@ -24,7 +24,6 @@ from evalsampling.pool.lists import QueryBatch
 from evalsampling.pool.stored_columns import GIVEN, output_columns, query_columns
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.spec import ReadingPlan
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, UInt64Array
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.clusters import ClusterSums
@@ -95,12 +94,14 @@ class CellBatch:
         given = {name: column.take(places) for name, column in self.given.items()}
         return output_columns(self.outputs.take(taken)) | given
 
-    def keys(self, plan: ReadingPlan) -> UInt64Array:
-        """Return what orders the rows of a cell, shape (n,): the keyed hash of the id.
+    @property
+    def keys(self) -> UInt64Array:
+        """What orders the rows of a cell, shape (n,): the keyed hash of the id.
 
         Where whole clusters are drawn, rows of a cluster follow each other.
         """
-        keys, cluster = hash_ids(self.ids, plan.seed), self.outputs.cluster
+        plan, cluster = self.stratification.plan, self.outputs.cluster
+        keys = hash_ids(self.ids, plan.seed)
         if not plan.by_cluster:
             return keys
         assert cluster is not None, "the sampler was built, so the spec names clusters"
@@ -145,14 +146,15 @@ def _check_values(name: str, values: int) -> None:
         )
 
 
-def assign_cells(batch: PoolBatch, plan: ReadingPlan, stratification: Stratification) -> CellBatch:
+def assign_cells(batch: PoolBatch, stratification: Stratification) -> CellBatch:
     """Return the rows of a batch with their cells, all columns checked."""
+    plan, known = stratification.plan, stratification.scores
     ids = batch.ids(plan.pool.id)
     if plan.pool.lists is not None:
-        return _assign_queries(batch, ids, plan, stratification)
-    outputs = read_outputs(batch, plan, stratification.rules, stratification.ranks)
+        return _assign_queries(batch, ids, stratification)
+    outputs = read_outputs(batch, plan, known.rules, known.ranks)
     if stratification.has_system_probabilities or stratification.labels:
-        rule, ranks, scores = stratification.prior, stratification.ranks, None
+        rule, ranks, scores = known.prior, known.ranks, None
         if rule == LOG_ODDS or ranks is not None:
             scores = read_scores(batch, plan, str(plan.pool.score))
             scores = scores if ranks is None else ranks.find(scores)
@@ -162,7 +164,7 @@ def assign_cells(batch: PoolBatch, plan: ReadingPlan, stratification: Stratifica
         prior = outputs.probability[:, 0]
     try:
         cell = stratification.grid.codes(
-            stratification.bins(batch, plan, outputs),
+            stratification.bins(batch, outputs),
             with_slices(plan.labels.space.signed(outputs.prediction), outputs.slices),
             outputs.magnitudes,
         )
@@ -176,10 +178,9 @@ def assign_cells(batch: PoolBatch, plan: ReadingPlan, stratification: Stratifica
     )  # fmt: skip
 
 
-def _assign_queries(
-    batch: PoolBatch, ids: pa.Array, plan: ReadingPlan, stratification: Stratification
-) -> CellBatch:
+def _assign_queries(batch: PoolBatch, ids: pa.Array, stratification: Stratification) -> CellBatch:
     """Return queries with their cells: by what is expected of their gains."""
+    plan = stratification.plan
     expected = ExpectedQueries.read(batch, plan)
     outputs = expected.outputs
     assert isinstance(stratification.grouped, KdTree)

@@ -35,9 +35,9 @@ _MOST_SOUGHT = 1000
 so of more than these some are of equal ids."""
 
 
-def split_hashes(cells: CellBatch, seed: int) -> Iterator[tuple[int, bytes]]:
+def split_hashes(cells: CellBatch) -> Iterator[tuple[int, bytes]]:
     """Yield the hashes of a batch's ids in shares that hold all rows of an id, by their numbers."""
-    ordered = np.sort(hash_ids(cells.ids, seed))
+    ordered = np.sort(hash_ids(cells.ids, cells.stratification.plan.seed))
     shares = (ordered >> np.uint64(64 - _SHARE_BITS)).astype(np.int64)
     numbers, first = np.unique(shares, return_index=True)
     bounds = itertools.pairwise([*first, len(ordered)])

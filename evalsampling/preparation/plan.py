@@ -56,21 +56,18 @@ def _read_rows(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBa
     return read_batches(item, columns)
 
 
-def fetch_cells(plan: ReadingPlan, stratification: Any) -> Reading:
+def fetch_cells(stratification: Any) -> Reading:
     """Return how rows are read with their cells, in one step.
 
     Runners of Beam in Java never fuse a step that has a side input with the one before it: of two
     steps, the first would send them every batch of the pool.
     """
-    return Reading("FetchCells", Step("ReadCells", _read_cells, (plan, stratification), CellBatch))
+    return Reading("FetchCells", Step("ReadCells", _read_cells, (stratification,), CellBatch))
 
 
-def _read_cells(
-    item: WorkItem, plan: ReadingPlan, stratification: Stratification
-) -> Iterator[CellBatch]:
-    columns = required_columns(plan, payload=False)
-    batches = read_batches(item, columns)
-    return (assign_cells(batch, plan, stratification) for batch in batches)
+def _read_cells(item: WorkItem, stratification: Stratification) -> Iterator[CellBatch]:
+    columns = required_columns(stratification.plan, payload=False)
+    return (assign_cells(batch, stratification) for batch in read_batches(item, columns))
 
 
 def score_pool(plan: ReadingPlan, directory: str) -> Reading:
@@ -110,9 +107,9 @@ def stratify(engine: Engine, rows: Any, plan: ReadingPlan) -> Any:
 # --- the second pass
 
 
-def assign(plan: ReadingPlan, stratification: Any) -> Step:
+def assign(stratification: Any) -> Step:
     """Return the step that finds the cells of rows that were read before."""
-    return Step("AssignCells/FindCells", assign_cells, (plan, stratification), CellBatch)
+    return Step("AssignCells/FindCells", assign_cells, (stratification,), CellBatch)
 
 
 def _sums(cells: CellBatch) -> CellSums:
@@ -131,7 +128,7 @@ SUM_CLUSTERS = Total("SumClusters", Step("SketchClusters", CellBatch.cluster_sum
 
 
 def draw_reserve(
-    plan: ReadingPlan,
+    payload: Sequence[str],
     capacity: int | None = None,
     held: HeldRows | None = None,
     finish: Step | None = None,
@@ -143,9 +140,9 @@ def draw_reserve(
     """
     return Keyed(
         "DrawReserve",
-        gather=Step("KeepFirst", _keep_first, (plan, capacity, held)),
+        gather=Step("KeepFirst", _keep_first, (capacity, held)),
         steps=(
-            Step("ReadPayload", _read_payload, (plan.pool.payload,)),
+            Step("ReadPayload", _read_payload, (payload,)),
             Step("SplitParts", split_reserve),
         ),
         group="GroupParts",
@@ -155,10 +152,8 @@ def draw_reserve(
     )
 
 
-def _keep_first(
-    cells: CellBatch, plan: ReadingPlan, capacity: int | None, held: HeldRows | None
-) -> ReserveBuilder:
-    return ReserveBuilder(plan, cells.stratification, capacity, held)
+def _keep_first(cells: CellBatch, capacity: int | None, held: HeldRows | None) -> ReserveBuilder:
+    return ReserveBuilder(cells.stratification, capacity, held)
 
 
 def _read_payload(
@@ -179,14 +174,14 @@ def check_ids(plan: ReadingPlan, items: Any, folder: Path | None = None) -> Keye
     """
     return Keyed(
         "CheckIds",
-        steps=(Step("SplitByHash", _split_hashes, (plan.seed, folder)),),
+        steps=(Step("SplitByHash", _split_hashes, (folder,)),),
         group="GroupShares",
         merge=Step("CheckShares", _check_share, (items, plan.pool.id, plan.seed, folder)),
     )
 
 
-def _split_hashes(cells: CellBatch, seed: int, folder: Path | None) -> Iterator[tuple[int, bytes]]:
-    shares = split_hashes(cells, seed)
+def _split_hashes(cells: CellBatch, folder: Path | None) -> Iterator[tuple[int, bytes]]:
+    shares = split_hashes(cells)
     return shares if folder is None else spill(shares, folder)
 
 
@@ -203,24 +198,23 @@ def _check_share(
     return len(hashes)
 
 
-def count_orders(plan: ReadingPlan, rows: Any) -> Total:
+def count_orders(rows: Any) -> Total:
     """Return the stage that makes the `OrderCounts` of pairs, given the rows of the pool."""
-    return Total(
-        "CountOrders", Step("CountPairs", _count_orders, (plan.pool, plan.seed, rows)), "AddOrders"
-    )
+    return Total("CountOrders", Step("CountPairs", _count_orders, (rows,)), "AddOrders")
 
 
-def _count_orders(cells: CellBatch, pool: PoolSpec, seed: int, rows: int) -> OrderCounts:
-    return orders_of(cells.batch, pool, seed, rows)
+def _count_orders(cells: CellBatch, rows: int) -> OrderCounts:
+    plan = cells.stratification.plan
+    return orders_of(cells.batch, plan.pool, plan.seed, rows)
 
 
-def recount(plan: ReadingPlan, held: HeldRows) -> Total:
+def recount(held: HeldRows) -> Total:
     """Return the stage that counts rows, and those of an earlier reserve, by cell."""
-    return Total("CheckHeld", Step("Recount", _recount, (held, plan)), "AddCounts")
+    return Total("CheckHeld", Step("Recount", _recount, (held,)), "AddCounts")
 
 
-def _recount(cells: CellBatch, held: HeldRows, plan: ReadingPlan) -> Any:
-    return held.recount(cells, plan)
+def _recount(cells: CellBatch, held: HeldRows) -> Any:
+    return held.recount(cells)
 
 
 def compare_counts(source: PoolSpec, held: HeldRows, pool: Catalog) -> Step:
@@ -268,22 +262,22 @@ def stratify_pool(plan: ReadingPlan) -> Stratification:
     return stratify(LOCAL, pool_rows(plan), plan)
 
 
-def read_cells(plan: ReadingPlan, stratification: Stratification) -> Iterator[CellBatch]:
-    """Yield the rows of the pool of a spec with their cells, by a second pass over its files."""
-    return LOCAL.map(pool_rows(plan), assign(plan, stratification)).batches()
+def read_cells(stratification: Stratification) -> Iterator[CellBatch]:
+    """Yield the rows of a pool with their cells, by a second pass over its files."""
+    return LOCAL.map(pool_rows(stratification.plan), assign(stratification)).batches()
 
 
-def read_table(plan: ReadingPlan, stratification: Stratification) -> CellTable:
-    """Return the cells of the pool of a spec, by a second pass over its files."""
-    return read_table_and_clusters(plan, stratification)[0]
+def read_table(stratification: Stratification) -> CellTable:
+    """Return the cells of a pool, by a second pass over its files."""
+    return read_table_and_clusters(stratification)[0]
 
 
 def read_table_and_clusters(
-    plan: ReadingPlan, stratification: Stratification
+    stratification: Stratification,
 ) -> tuple[CellTable, SharedClusters | None]:
-    """Return the cells of a pool, and how its rows are spread over clusters if the spec has any."""
+    """Return the cells of a pool, and how its rows are spread over clusters if it has any."""
+    plan = stratification.plan
     stages = [SUM_CELLS] if plan.pool.cluster is None else [SUM_CELLS, SUM_CLUSTERS]
-    cells = LOCAL.map(pool_rows(plan), assign(plan, stratification))
-    sums, *sketches = LOCAL.run(cells, *stages)
+    sums, *sketches = LOCAL.run(LOCAL.map(pool_rows(plan), assign(stratification)), *stages)
     shared = [each.shared() for each in sketches if each is not None]
     return stratification.table(sums), next(iter(shared), None)

@@ -108,13 +108,12 @@ def sizes_of_cells(deviation: Deviation, table: CellTable) -> FloatArray:
 
 def fill_water(
     sums: CellSums | None,
-    plan: ReadingPlan,
     sampler: SamplerSpec,
     budget: Budget,
     stratification: Stratification,
     by_cell: bool = False,
 ) -> PoissonFilter:
-    """Return the filter that keeps the rows of a budget, for the first measure of a plan.
+    """Return the filter that keeps the rows of a budget, for the first measure of a pool.
 
     ``delta`` and ``smoothing`` are those of the sampler, if that is ``poisson``.
 
@@ -135,6 +134,7 @@ def fill_water(
                 f"sampler.{key}: a filter knows nothing of the other rows; leave it out, or "
                 "draw rounds in a workspace"
             )
+    plan = stratification.plan
     table, delta = stratification.table(sums), shares["delta"]
     measure = build_driver(plan, stratification.ranges)
     deviation = Deviation.from_cells(measure, table, table.prior, shares["smoothing"])
@@ -167,9 +167,9 @@ def keep_rows(
     The pool is gone over three times: for the strata, for the cells, and to filter its rows.
     """
     stratification = stratify(engine, rows, plan)
-    cells = engine.map(rows, assign(plan, stratification))
+    cells = engine.map(rows, assign(stratification))
     (sums,) = engine.run(cells, SUM_CELLS)
-    wanted = (plan, sampler, budget, stratification, by_cell)
+    wanted = (sampler, budget, stratification, by_cell)
     chosen = engine.call(Step("FillWater", fill_water, wanted), sums)
     return engine.map(cells, Step("KeepRows", keep, (chosen,), pa.Table))
 

@@ -12,7 +12,6 @@ from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import COMPACT_ABOVE, Reserve, check_payload
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.spec import ReadingPlan
 from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
 
 _ROWS_AT_A_TIME = 1 << 15
@@ -60,15 +59,14 @@ class ReserveBuilder:
 
     def __init__(
         self,
-        plan: ReadingPlan,
         stratification: Stratification,
         capacity: int | None = None,
         held: HeldRows | None = None,
     ) -> None:
         """Start with no rows."""
-        self._plan = plan
         self._held = held
-        cells = stratification.grid.cells
+        plan, cells = stratification.plan, stratification.grid.cells
+        self._payload = plan.pool.payload
         capacity = reserve_capacity(plan.most_drawn, cells) if capacity is None else capacity
         # Keys of rows that follow each other by clusters are not uniform, so none falls beforehand.
         least = None if plan.by_cluster else stratification.min_rows
@@ -82,7 +80,7 @@ class ReserveBuilder:
 
     def add(self, cells: CellBatch) -> int:
         """Add a batch and return how many of its rows are kept so far."""
-        keys, has_label = cells.keys(self._plan), cells.has_label
+        keys, has_label = cells.keys, cells.has_label
         wanted = self._may_be_first(cells.cell, keys)
         if has_label is not None:
             wanted |= has_label
@@ -108,7 +106,7 @@ class ReserveBuilder:
         }
         for name, values in cells.slices.items():
             columns[SLICE_PREFIX + name] = values.take(places)
-        for name in self._plan.pool.payload:
+        for name in self._payload:
             if batch.has(name):
                 columns[PAYLOAD_PREFIX + name] = batch.payload(name, taken)
         self._pending.append(pa.table(columns))

@@ -33,8 +33,8 @@ from evalsampling.pool.columns import (
 from evalsampling.pool.lists import list_columns
 from evalsampling.pool.source import keeps_nothing
 from evalsampling.preparation.compared_numbers import ComparedSystems
-from evalsampling.preparation.kinds import ScoreRemarks
 from evalsampling.preparation.queries import ExpectedQueries
+from evalsampling.preparation.scores import ScoreRemarks
 from evalsampling.spec import MAX_CELLS, ReadingPlan
 from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.pool import PoolSpec

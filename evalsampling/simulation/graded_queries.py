@@ -86,19 +86,18 @@ class KnownGrades:
         return self.grade[place.to_numpy()]
 
 
-def read_graded(
-    plan: ReadingPlan, stratification: Stratification, truth: Path
-) -> tuple[CellTable, IntArray, Outputs]:
+def read_graded(stratification: Stratification, truth: Path) -> tuple[CellTable, IntArray, Outputs]:
     """Return the cells of a pool of queries, the cell of each query, and all grades by rank.
 
     All queries are held in memory: with known grades there are not too many.
     """
+    plan = stratification.plan
     grades = KnownGrades.read(truth, plan)
     depth = max(gain.cut for gain in build_gains(plan))
     systems = len(plan.pool.systems)
     sums = RunningTotal(SUM_CELLS)
     codes, parts = [], []
-    for cells in read_cells(plan, stratification):
+    for cells in read_cells(stratification):
         sums.add(cells)
         stored = pa.table({ID: cells.ids, **cells.stored(np.arange(len(cells)))})
         moments = cells.outputs.probability.shape[1]

@@ -61,18 +61,19 @@ class KnownPool:
     rate: FloatArray | None = None
 
     @classmethod
-    def read(cls, plan: ReadingPlan, stratification: Stratification, truth: Path) -> "KnownPool":
+    def read(cls, stratification: Stratification, truth: Path) -> "KnownPool":
         """Return a pool that is read from its files, with its truth."""
+        plan = stratification.plan
         systems = tuple(system.name for system in plan.pool.systems)
         if plan.pool.lists is not None:
-            table, cell, outputs = read_graded(plan, stratification, truth)
+            table, cell, outputs = read_graded(stratification, truth)
             ones = np.ones(len(cell), dtype=np.int64)
             return cls(table, cell, np.zeros_like(ones), ones, outputs, systems)
         labels = _Truth.read(truth, plan)
-        edges, fine = _distinctions(plan, stratification)
+        edges, fine = _distinctions(stratification)
         sums = RunningTotal(SUM_CELLS)
         parts: list[_Kinds] = []
-        for cells in read_cells(plan, stratification):
+        for cells in read_cells(stratification):
             sums.add(cells)
             place = labels.places_of(cells.batch, cells.ids)
             label, rate = labels.codes[place], None if labels.rates is None else labels.rates[place]
@@ -242,13 +243,12 @@ class _Kinds:
         )
 
 
-def _distinctions(
-    plan: ReadingPlan, stratification: Stratification
-) -> tuple[list[FloatArray], list[bool]]:
+def _distinctions(stratification: Stratification) -> tuple[list[FloatArray], list[bool]]:
     """Return, for each system, edges between distinct scores and whether probabilities matter.
 
     A measure of the user's own may look at any score, so for it edges are close.
     """
+    plan = stratification.plan
     systems = range(len(plan.pool.systems))
     cuts: list[list[FloatArray]] = [[np.zeros(0)] for _ in systems]
     fine = [False for _ in systems]

@@ -24,7 +24,7 @@ def cells_of(batch: PoolBatch, facts: PoolFacts) -> CellBatch:
     Raises:
         InputError: if a row cannot be read.
     """
-    cells = assign_cells(batch, facts.pool.spec.reading, facts.pool.stratification)
+    cells = assign_cells(batch, facts.pool.stratification)
     return dataclasses.replace(cells, workspace=facts.identity)
 
 

@@ -17,7 +17,7 @@ import pytest
 from evalsampling import Evaluation, EvaluationSpec
 from evalsampling.errors import InputError
 from evalsampling.preparation.plan import read_table, stratify_pool
-from evalsampling.preparation.stratification import Stratification, scores_of_classes
+from evalsampling.preparation.stratification import Stratification
 from tests.jobs import Pool, call
 
 ROWS, PREDICTED = 400, 40
@@ -194,7 +194,7 @@ def test_scores_in_a_file_are_what_they_are_in_memory(name: str, tmp_path: Path)
     spec = EvaluationSpec.from_mapping(content, tmp_path)
     stratification = stratify_pool(spec.reading)
     again = Stratification.from_mapping(stratification.to_mapping(), spec.reading)
-    found = scores_of_classes(spec.reading, again, read_table(spec.reading, again))
+    found = again.score_summary(read_table(again))
     evaluation = Evaluation.from_frame(table_of(case), **case.keys, strata={"leaves": 8})
     assert found == evaluation.scores
 
@@ -240,9 +240,7 @@ def test_scores_in_every_format(name: str, suffix: str, tmp_path: Path) -> None:
     content = {"pool": {"path": f"pool/*.{suffix}", **case.keys}, "strata": {"leaves": 8}}
     spec = EvaluationSpec.from_mapping(content, tmp_path)
     stratification = stratify_pool(spec.reading)
-    found = scores_of_classes(
-        spec.reading, stratification, read_table(spec.reading, stratification)
-    )
+    found = stratification.score_summary(read_table(stratification))
     assert found is not None
     assert found.kind == case.kind
     assert found.expected == pytest.approx(case.expected, rel=tolerance(case))

@@ -53,7 +53,7 @@ def test_probabilities(job: Any, probability: str) -> None:
     kept = PreparedPool.read(Workspace(one.workspace)).table
     assert kept.prior[:, 1] @ kept.count == pytest.approx(p.sum(), rel=1e-6)
     rules = {"score": "score", "logits": "softmax(logits)"}
-    prior = PreparedPool.read(Workspace(one.workspace)).stratification.prior
+    prior = PreparedPool.read(Workspace(one.workspace)).stratification.scores.prior
     assert prior == rules.get(probability, "column")
 
 
@@ -159,12 +159,10 @@ def test_wrong_columns(job: Any, pool: dict[str, Any], words: list[str]) -> None
 def test_the_row_of_the_first_wrong_value_is_told(read: str, values: Any, message: str) -> None:
     batch = PoolBatch(pa.record_batch({"prediction": values, "slice": values}), "a.csv", 10)
     columns = {"path": "x", "prediction": "prediction", "slices": ["slice"]}
-    spec = EvaluationSpec.from_mapping({"pool": columns}, Path())
+    plan = EvaluationSpec.from_mapping({"pool": columns}, Path()).reading
+    reading = {"prediction": (read_predictions, plan), "slice": (read_slices, plan.pool)}
     with pytest.raises(InputError) as caught:
-        if read == "prediction":
-            read_predictions(batch, spec.reading)
-        else:
-            read_slices(batch, spec.pool)
+        reading[read][0](batch, reading[read][1])
     assert str(caught.value).startswith("a.csv: column ")
     assert message in str(caught.value)
 

@@ -59,8 +59,8 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 
 def hashes(spec: EvaluationSpec) -> np.ndarray:
     shares = defaultdict(list)
-    for cells in read_cells(spec.reading, stratify_pool(spec.reading)):
-        for number, some in split_hashes(cells, spec.seed):
+    for cells in read_cells(stratify_pool(spec.reading)):
+        for number, some in split_hashes(cells):
             assert isinstance(some, bytes)
             shares[number].append(some)
     assert sum(len(some) for share in shares.values() for some in share) == 8 * 600

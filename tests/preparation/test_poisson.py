@@ -63,14 +63,14 @@ def pool(tmp_path: Path) -> Path:
     return path
 
 
-def sums_of(spec: EvaluationSpec, cut: Stratification) -> CellSums:
+def sums_of(cut: Stratification) -> CellSums:
     """The sums over the cells of a pool."""
-    return functools.reduce(operator.add, (cells.sums() for cells in read_cells(spec.reading, cut)))
+    return functools.reduce(operator.add, (cells.sums() for cells in read_cells(cut)))
 
 
 def filter_of(spec: EvaluationSpec, cut: Stratification) -> PoissonFilter:
     """The filter that a spec asks for."""
-    return fill_water(sums_of(spec, cut), spec.reading, spec.sampler, spec.limits, cut)
+    return fill_water(sums_of(cut), spec.sampler, spec.limits, cut)
 
 
 def by_hand(spec: EvaluationSpec, table: pa.Table) -> tuple[np.ndarray, PoissonFilter]:
@@ -105,14 +105,14 @@ def test_sizes_are_deviations_over_the_root_of_the_cost(tmp_path: Path) -> None:
     pool = {"path": str(path), "cost": "size", "probability": "probability"}
     spec = spec_of(path, pool=pool, sampler={"name": "poisson", "delta": 0.25}, budget=5)
     cut = stratify_pool(spec.reading)
-    table, chosen = cut.table(sums_of(spec, cut)), filter_of(spec, cut)
+    table, chosen = cut.table(sums_of(cut)), filter_of(spec, cut)
     assert table.cost is not None
     deviation = chosen.deviation.of_cells(table, table.prior)
     sizes = sizes_of_cells(chosen.deviation, table)
     assert sizes == pytest.approx(deviation / np.sqrt(table.cost))
     even, own = chosen.least * 60, chosen.factor * float(sizes @ table.count)
     assert even / (even + own) == pytest.approx(0.25)
-    (cells,) = read_cells(spec.reading, cut)
+    (cells,) = read_cells(cut)
     assert cells.outputs.cost is not None
     of_rows = chosen.deviation.of_rows(cells.outputs, cells.prior) / np.sqrt(cells.outputs.cost)
     assert chosen.sizes(cells) == pytest.approx(of_rows)
@@ -128,7 +128,7 @@ def test_sample_does_not_depend_on_batches(pool: Path) -> None:
         if size == 1:
             batches = batches[:200]
         found = pa.concat_tables(
-            keep(assign_cells(PoolBatch(rows), spec.reading, stratification), chosen)
+            keep(assign_cells(PoolBatch(rows), stratification), chosen)
             for rows in reversed(batches)
         ).sort_by("id")
         same = wanted.filter(pa.compute.less(wanted["id"], 200)) if size == 1 else wanted

@@ -35,7 +35,7 @@ def parts(size: int) -> list[PoolBatch]:
 def cells_of(batches: list[PoolBatch]) -> tuple[Stratification, list[CellBatch]]:
     """Make both passes over batches."""
     stratification = stratify_rows(batches, SPEC.reading)
-    return stratification, [assign_cells(batch, SPEC.reading, stratification) for batch in batches]
+    return stratification, [assign_cells(batch, stratification) for batch in batches]
 
 
 def table_of(stratification: Stratification, cells: list[CellBatch]) -> CellTable:
@@ -62,9 +62,8 @@ def test_neither_strata_nor_cells_depend_on_how_the_pool_is_cut(size: int) -> No
 
 
 def test_a_batch_without_queries_adds_nothing() -> None:
-    cells = assign_cells(
-        PoolBatch(BATCH.rows.slice(0, 0)), SPEC, stratify_rows([BATCH], SPEC.reading)
-    )
+    nothing = PoolBatch(BATCH.rows.slice(0, 0))
+    cells = assign_cells(nothing, stratify_rows([BATCH], SPEC.reading))
     assert cells.sums().count.sum() == 0
 
 

@@ -29,9 +29,10 @@ def test_the_cases_are_what_they_are_called(job: Any) -> None:
     stratifications = {case: pool.stratification for case, pool in pools.items()}
     assert isinstance(stratifications["kd"].grouped, KdTree)
     assert isinstance(stratifications["systems"].grouped, GreatestRank)
-    assert (stratifications["kd"].prior, stratifications["kd"].rules) == ("even", ("none",))
+    scores = {case: cut.scores for case, cut in stratifications.items()}
+    assert (scores["kd"].prior, scores["kd"].rules) == ("even", ("none",))
     assert np.all(pools["kd"].table.prior == 0.5)
-    assert stratifications["kd beside a score"].prior == "expit(score)"
+    assert scores["kd beside a score"].prior == "expit(score)"
     assert stratifications["systems"].rules == ("expit(score)", "column", "none")
     assert stratifications["systems and a score of their own"].prior == "column"
     assert not stratifications["systems and a score of their own"].binned_by_score
@@ -74,7 +75,7 @@ def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) 
     batch = PoolBatch(rows.table.combine_chunks().to_batches()[0])
     summary = summarize(batch, spec.reading)
     stratification = Stratification.from_summary(summary, spec.reading)
-    count = assign_cells(batch, spec.reading, stratification).sums().count.astype(np.int64)
+    count = assign_cells(batch, stratification).sums().count.astype(np.int64)
     least = stratification.known_rows(summary)
     assert (least <= count).all()
     if case in ("csf", "equal count", "slices", "classes"):
@@ -124,7 +125,7 @@ def test_features_without_a_score_come_with_a_word(job: Any) -> None:
     for case in ("kd", "kd beside a score"):
         shape, keys = CASES[case]
         pool = reference(job(make_rich_pool(**shape), budget=300, **keys))
-        said[case] = pool.stratification.about_features(pool.spec.reading)
-        assert {*said[case]} <= {*pool.stratification.warnings(pool.spec.reading, pool.table)}
+        said[case] = pool.stratification.about_features()
+        assert {*said[case]} <= {*pool.stratification.warnings(pool.table)}
     assert "features do not say which rows are likely positive" in said["kd"][0]
     assert said["kd beside a score"] == []

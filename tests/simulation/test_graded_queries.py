@@ -22,7 +22,7 @@ QUERIES = make_queries(60, seed=7)
 def test_the_truth_is_that_of_all_queries(tmp_path: Path) -> None:
     spec = load_spec(QUERIES.write(tmp_path, files=2))
     stratification = stratify_pool(spec.reading)
-    known = KnownPool.read(spec.reading, stratification, tmp_path / "truth.parquet")
+    known = KnownPool.read(stratification, tmp_path / "truth.parquet")
     assert known.count.tolist() == [1] * len(QUERIES)
     assert np.bincount(known.cell, minlength=len(known.table)).tolist() == (
         known.table.count.tolist()
@@ -66,4 +66,4 @@ def test_an_item_without_a_grade_is_named(tmp_path: Path) -> None:
     truth = pq.read_table(tmp_path / "truth.parquet").slice(1)
     pq.write_table(truth, tmp_path / "short.parquet")
     with pytest.raises(InputError, match=r"item 'q0/d[0-9]' has no grade"):
-        KnownPool.read(spec.reading, stratify_pool(spec.reading), tmp_path / "short.parquet")
+        KnownPool.read(stratify_pool(spec.reading), tmp_path / "short.parquet")

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_scores
-from evalsampling.preparation.kinds import ScoreRemarks
+from evalsampling.preparation.scores import ScoreRemarks
 from evalsampling.spec import EvaluationSpec
 
 PLAN = EvaluationSpec.from_mapping(
