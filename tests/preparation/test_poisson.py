@@ -192,10 +192,3 @@ def test_rows_by_cell_are_those_of_an_evaluation_in_memory(pool: Path) -> None:
     assert sorted(found[INCLUSION].to_pylist()) == pytest.approx(
         sorted(evaluation.history.rounds[0].probability)
     )
-
-
-def test_reserve_has_room_for_a_sample_that_turns_out_large(pool: Path) -> None:
-    """Six standard deviations above the budget, unless it is a cap."""
-    assert spec_of(pool).reading.most_drawn == 200 + 85
-    assert spec_of(pool, sampler={"name": "poisson", "cap": True}).reading.most_drawn == 200
-    assert spec_of(pool, sampler="passive").reading.most_drawn == 200

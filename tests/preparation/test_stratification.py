@@ -33,8 +33,8 @@ def test_the_cases_are_what_they_are_called(job: Any) -> None:
     assert (scores["kd"].prior, scores["kd"].rules) == ("even", ("none",))
     assert np.all(pools["kd"].table.prior == 0.5)
     assert scores["kd beside a score"].prior == "expit(score)"
-    assert stratifications["systems"].rules == ("expit(score)", "column", "none")
-    assert stratifications["systems and a score of their own"].prior == "column"
+    assert scores["systems"].rules == ("expit(score)", "column", "none")
+    assert scores["systems and a score of their own"].prior == "column"
     assert not stratifications["systems and a score of their own"].binned_by_score
     assert [path for (path,) in pools["partition"].stratification.grouped.paths] == [
         "2019", "2020", "2021", "null",
