@@ -40,11 +40,11 @@ def test_the_cases_are_what_they_are_called(job: Any) -> None:
         "2019", "2020", "2021", "null",
     ]  # fmt: skip
     assert set(stratifications["hierarchy of columns"].parting) == {1, 2, 3}
-    assert stratifications["hierarchy of columns"].prior == "expit(score)"
+    assert scores["hierarchy of columns"].prior == "expit(score)"
     assert len(stratifications["agglomerative"].parting) == 23
     assert len(stratifications["kd with its own tree"].parting) == 11
     assert len(stratifications["curve"].bin_edges) > 40 > len(stratifications["curve"].edges)
-    assert stratifications["equal width"].prior == "score"
+    assert scores["equal width"].prior == "score"
     pooled = pools["pooled signatures"]
     assert needs_signature_counts(pooled.spec.reading)
     assert len(stratifications["pooled signatures"].signatures.pooled) > 1
