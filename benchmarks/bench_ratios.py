@@ -135,7 +135,7 @@ def _read(kind: str, path: Path) -> dict[str, float]:
 
     def work(_: Path) -> None:
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            catalog = Catalog.read(spec, folder)
+            catalog = Catalog.read(spec.reading, folder)
             for _ in range(PASSES):
                 read = sum(len(b) for item in catalog.items for b in read_batches(item, COLUMNS))
                 assert read == catalog.rows

@@ -11,6 +11,7 @@ numbers. A cell is a leaf of the score with a predicted class.
 import argparse
 import concurrent.futures
 import json
+import operator
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -102,29 +103,29 @@ def _plain(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
 def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
     """The library's own pass on its default runner, without the reserve."""
     import apache_beam as beam
-    from apache_beam import pvalue
 
     from evalsampling.pipelines.running import parse_options, run
     from evalsampling.pool.catalog import Catalog
-    from evalsampling.pool.columns import required_columns
+    from evalsampling.preparation import plan
+    from evalsampling.preparation.stages import Step
     from evalsampling.preparation.stratification import Stratification
-    from evalsampling.transforms import FetchPool, FindCells, SumCells
+    from evalsampling.transforms import BeamEngine
 
     spec = _spec(preparations.pattern(pool), strata={"edges": [*edges]})
-    given = Stratification.given(spec)
+    given = Stratification.given(spec.reading)
     assert given is not None
 
     def work() -> Sums:
         with tempfile.TemporaryDirectory() as directory:
             found = Path(directory) / "sums.json"
             root = beam.Pipeline(options=parse_options([]))
-            stratification = pvalue.AsSingleton(root | "GivenPartition" >> beam.Create([given]))
-            columns = required_columns(spec, payload=False)
-            items = root | "ListItems" >> beam.Create(Catalog.read(spec).items)
-            rows = items | "FetchRows" >> FetchPool(columns)
-            cells = rows | "FindCells" >> FindCells(spec, stratification)
-            sums = cells | "SumCells" >> SumCells()
-            _ = sums | "Write" >> beam.Map(_write, found)
+            engine = BeamEngine(root)
+            catalog = engine.value("Catalog", Catalog.read(spec.reading))
+            items = engine.expand(Step("ListItems", operator.attrgetter("items")), catalog)
+            stratification = engine.value("GivenPartition", given)
+            cells, _ = engine.read(plan.fetch_cells(stratification), items)
+            (sums,) = engine.run(cells, plan.SUM_CELLS)
+            engine.call(Step("Write", _write, (found,)), sums)
             run(root)
             count, probability = json.loads(found.read_text())
         negative, positive = map(list, zip(*probability, strict=True))

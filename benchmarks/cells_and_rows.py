@@ -42,8 +42,8 @@ def efficiencies(folder: Path, name: str, strata: str, leaves: int) -> Iterator[
         "strata": {"method": strata, "leaves": leaves},
     }
     spec = EvaluationSpec.from_mapping(content, folder.resolve())
-    cut = stratify_pool(spec)
-    table, batches = read_table(spec, cut), [*read_cells(spec, cut)]
+    cut = stratify_pool(spec.reading)
+    table, batches = read_table(cut), [*read_cells(cut)]
     truth = pq.read_table(folder / f"{name}-truth.parquet")
     place = pc.index_in(pa.chunked_array([batch.ids for batch in batches]), truth["id"])
     label = truth["label"].take(place).to_numpy().astype(np.int64)

@@ -88,13 +88,13 @@ class Ground:
         """Read a pool; content is that of the spec, whose pool has a probability by default."""
         pool = {"path": f"{name}.parquet", **content.pop("pool", {"probability": "probability"})}
         spec = EvaluationSpec.from_mapping({"pool": pool, **content}, directory.resolve())
-        cut = stratify_pool(spec)
-        return cls(spec, cut, KnownPool.read(spec, cut, directory / f"{name}-truth.parquet"))
+        cut = stratify_pool(spec.reading)
+        return cls(spec, cut, KnownPool.read(cut, directory / f"{name}-truth.parquet"))
 
     @property
     def measures(self) -> list[Measure]:
         """The measures of the spec."""
-        built = build_measures(self.spec, self.cut.ranges)
+        built = build_measures(self.spec.reading, self.cut.ranges)
         return [one for one in built if isinstance(one, Measure)]
 
     def sampler(self, name: str | None = None) -> Sampler:

@@ -165,7 +165,7 @@ def proposals(folder: Path, task: str, gain: str) -> dict[str, Drawn]:
 def drawn(ground: pools.Ground) -> Drawn:
     """Return the queries as a spec's sampler draws them."""
     known, sampler, table = ground.known, ground.sampler(), ground.known.table
-    measure = build_driver(ground.spec, ground.cut.ranges)
+    measure = build_driver(ground.spec.reading, ground.cut.ranges)
     start = History.start(len(ground.spec.pool.systems), 1)
     q = sampler.proposal(table, start).cell_probability
     return Drawn(

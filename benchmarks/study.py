@@ -166,7 +166,7 @@ def ground(folder: Path, pool: str, measure: str) -> Ground:
         "confidence": PLAN.confidence,
     }
     cut = pools.Ground.read(folder, pool, **content)
-    built = build_driver(cut.spec, cut.cut.ranges)
+    built = build_driver(cut.spec.reading, cut.cut.ranges)
     if isinstance(built, Thresholded):
         # [MR] section 5.3: a leaf is a group of adjacent bins of the grid of thresholds.
         step = len(built.thresholds) // LEAVES

@@ -196,7 +196,7 @@ def _read(made: Path, name: str, order: str, first: str) -> tuple[pools.Ground, 
     drawn = pools.Ground.read(made, name, pool=pool, measure=DRAWN_FOR[first], seed=1)
     content = {"pool": pool, "measure": REPORTED, "seed": 1}
     spec = EvaluationSpec.from_mapping(content, made.resolve())
-    known = KnownPool.read(spec, drawn.cut, made / f"{name}-truth.parquet")
+    known = KnownPool.read(drawn.cut, made / f"{name}-truth.parquet")
     return drawn, pools.Ground(spec, drawn.cut, known)
 
 

@@ -64,7 +64,7 @@ def prepare(
 
 def _wanted(rows: DataFrame, spec: EvaluationSpec) -> DataFrame:
     """Return the rows and columns of a DataFrame that are to be stored."""
-    names = columns_to_store(spec) or rows.columns
+    names = columns_to_store(spec.reading) or rows.columns
     _check_columns(rows, names)
     wanted = rows.select(*_quoted(names))
     looked_at = columns_of(spec.pool.condition)

@@ -20,7 +20,7 @@ from tests.jobs import Job
 def cells_of(facts: PoolFacts, table: pa.Table) -> CellBatch:
     """The rows of a table with their cells."""
     (batch,) = table.combine_chunks().to_batches()
-    return assign_cells(PoolBatch(batch), facts.pool.spec, facts.pool.stratification)
+    return assign_cells(PoolBatch(batch), facts.pool.stratification)
 
 
 def picked(

@@ -13,7 +13,7 @@ from evalsampling.commands.options import SpecOptions
 from evalsampling.commands.prepare import Preparation, check_gated_slices
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.evaluation.specs import load_spec
+from evalsampling.evaluation.specs import load_pinned
 from evalsampling.labels.controls import Gold
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
@@ -24,13 +24,12 @@ from evalsampling.pool.columns import (
     required_columns,
 )
 from evalsampling.pool.one_order import orders_of
-from evalsampling.pool.source import pinned, planned_files
+from evalsampling.pool.source import planned_files
 from evalsampling.pool.stored_rows import Scorer
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign, read_items, stratify_rows
 from evalsampling.preparation.shares import LOCAL, Rows
-from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.sections import nearest, unknown_keys
@@ -74,7 +73,7 @@ def check(options: SpecOptions) -> CheckResult:
     problems: list[str] = []
     specs: list[EvaluationSpec] = []
     with unknown_keys() as unknown, _telling(problems):
-        specs.append(pinned(load_spec(options.spec)))
+        specs.append(load_pinned(options.spec))
     problems = [*(f"{options.spec}: {message}" for message in unknown), *problems]
     if not specs:
         return CheckResult(tuple(problems), None, None, 0)
@@ -87,7 +86,7 @@ def check(options: SpecOptions) -> CheckResult:
     problems += missing
     if not missing:
         with _telling(problems):
-            catalog = Catalog.read(spec)
+            catalog = Catalog.read(spec.reading)
             _take_first(spec, catalog, batches)
     if batches:
         with _telling(problems):
@@ -98,8 +97,8 @@ def check(options: SpecOptions) -> CheckResult:
     # By themselves too: each of several wrong columns is reported.
     payload = itertools.product(spec.pool.payload, batches)
     looks: Sequence[Callable[[], object]] = (
-        lambda: [read_slices(batch, spec) for batch in batches],
-        lambda: [read_features(batch, spec) for batch in batches if spec.pool.features],
+        lambda: [read_slices(batch, spec.pool) for batch in batches],
+        lambda: [read_features(batch, spec.reading) for batch in batches if spec.pool.features],
         lambda: [batch.payload(name, np.arange(len(batch))) for name, batch in payload],
         lambda: check_unique_ids(batches, spec.pool.id, spec.seed),
         lambda: Gold.read(spec),
@@ -139,12 +138,12 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
     if not contents.schema.names:
         return []  # It is empty.
     lines = []
-    for name in required_columns(spec):
+    for name in required_columns(spec.reading):
         if name not in contents.with_field(name).names:
             fields = contents.fields.names if "." in name else []
             near = nearest(name, [*contents.schema.names, *fields])
             is_meant = "did you mean" in near and not isinstance(spec.pool.probability, Mapping)
-            hint = near if is_meant else missing_column(name, spec) or near
+            hint = near if is_meant else missing_column(name, spec.pool) or near
             missing = f"column {name!r} is missing{hint}"
             lines.append(f"{first.stored.path}: {missing}")
     return lines
@@ -154,7 +153,7 @@ def _take_first(spec: EvaluationSpec, catalog: Catalog, batches: list[PoolBatch]
     """Add the first rows of the pool to a list, scored if the spec names a scorer."""
     named, left = spec.pool.scorer, MOST_ROWS
     scorer = Scorer(named, spec.pool.directory) if named else None
-    for batch in read_items(catalog.items, None if named else required_columns(spec)):
+    for batch in read_items(catalog.items, None if named else required_columns(spec.reading)):
         first = dataclasses.replace(batch, rows=batch.rows.slice(0, left))
         batches.append(first if scorer is None else scorer.score(first))
         left -= len(first)
@@ -171,18 +170,18 @@ def _prepared(
     spec: EvaluationSpec, batches: Sequence[PoolBatch], catalog: Catalog | None
 ) -> tuple[list[str], str | None]:
     """Return what `prepare` would warn of, and say of the scores, were these the whole pool."""
-    stratification = stratify_rows(batches, spec)
-    cells = LOCAL.map(Rows(batches), assign(spec, stratification))
+    stratification = stratify_rows(batches, spec.reading)
+    cells = LOCAL.map(Rows(batches), assign(stratification))
     sums, counts = LOCAL.run(cells, SUM_CELLS, COUNT_SLICES)
     check_slices(counts, spec.pool.slices)
     if catalog is not None and not _are_more(catalog, sum(map(len, batches))):
         check_gated_slices(spec, counts)
     table = stratification.table(sums)
-    about = stratification.about_scores(spec, table) + stratification.about_features(spec)
+    about = stratification.about_scores(table) + stratification.about_features()
     if sides_of(spec.pool.id) is not None:
-        pairs = (orders_of(batch, spec, 0) for batch in batches)
+        pairs = (orders_of(batch, spec.pool, spec.seed, 0) for batch in batches)
         about += about_orders(functools.reduce(operator.add, pairs))
-    return about, what_scores_say(spec, stratification, table)
+    return about, stratification.said_of_scores(table)
 
 
 def _check_workspace(spec: EvaluationSpec) -> None:

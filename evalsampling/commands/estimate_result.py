@@ -198,9 +198,9 @@ def result_of(
     doubted = tuple(doubts(snapshot, analysis, missing))
     wrong = label_error(snapshot, analysis, estimates)
     warnings = cautions(analysis, estimates, awaited, label_warnings(wrong))
-    of_scores = snapshot.pool.stratification.about_scores(spec, analysis.table)
+    of_scores = snapshot.pool.stratification.about_scores(analysis.table)
     curve = analysis.curve
-    joints = build_joints(spec, snapshot.pool.stratification.ranges)
+    joints = build_joints(spec.reading, snapshot.pool.stratification.ranges)
     return EstimateResult(
         round=len(history.rounds),
         labels=len(history.labelled),

@@ -8,13 +8,12 @@ from evalsampling import samplers
 from evalsampling.commands.options import SpecOptions, listed, numbers, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
-from evalsampling.evaluation.specs import load_spec
+from evalsampling.evaluation.specs import load_pinned
 from evalsampling.inference.label_likelihood import doubts, expected_likelihood
 from evalsampling.measures.build import Range, assumed_ranges, build_measures
 from evalsampling.measures.comparisons import Comparison
-from evalsampling.pool.source import pinned, unchanged
+from evalsampling.pool.source import unchanged
 from evalsampling.preparation.plan import read_table_and_clusters, stratify_pool
-from evalsampling.preparation.stratification import what_scores_say
 from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.imagined import is_believed
@@ -154,7 +153,7 @@ def _without_power(planned: Sequence[Sampler]) -> tuple[str, ...]:
 
 def _compares(spec: EvaluationSpec) -> bool:
     """Tell whether a measure of a spec, or one that comes by itself, compares two systems."""
-    measures = build_measures(spec, assumed_ranges(spec))
+    measures = build_measures(spec.reading, assumed_ranges(spec.pool))
     return any(isinstance(measure, Comparison) for measure in measures)
 
 
@@ -165,7 +164,7 @@ def _of_clusters(
     labels = max(row.budget or 0 for row in errors)
     if spec.money is not None and table.cost is not None:
         labels /= float(table.count @ table.cost) / table.rows
-    whole = spec.draws_clusters
+    whole = spec.reading.by_cluster
     together = clusters.rows_together if whole else clusters.drawn_together(labels)
     effect = clusters.design_effect(labels, whole)
     drawn = "in whole clusters" if whole else "drawn evenly"
@@ -190,7 +189,7 @@ def plan(options: PlanOptions) -> PlanResult:
         raise UsageError(f"--half-width must be above 0, got {options.half_width:g}")
     if options.effect is not None and (options.power is None or not options.effect):
         raise UsageError("--effect must not be 0, and goes with --power")
-    spec = pinned(load_spec(options.spec))
+    spec = load_pinned(options.spec)
     if options.power is not None and not 1 - spec.confidence < options.power < 1:
         raise UsageError(
             f"--power must be between {1 - spec.confidence:.3g}, the level of the test, and 1, "
@@ -206,10 +205,10 @@ def plan(options: PlanOptions) -> PlanResult:
             "name two systems or more in pool.systems"
         )
     with unchanged(spec.pool):
-        stratification = stratify_pool(spec)
-        table, clusters = read_table_and_clusters(spec, stratification)
-    decided = stratification.decided(spec)
-    believed = is_believed(decided, table)
+        stratification = stratify_pool(spec.reading)
+        table, clusters = read_table_and_clusters(stratification)
+    decided = spec.with_pool(stratification.scores.stated(spec.pool))
+    believed = is_believed(decided.reading, table)
     names = options.sampler or _own_and_passive(spec, stratification.ranges)
     steps = len(names) * options.repeats
     with progress.watch("plan", "repeats", steps, logs.stream()):
@@ -231,13 +230,13 @@ def plan(options: PlanOptions) -> PlanResult:
     planned = [build_sampler(spec, stratification.ranges, name) for name in names]
     trusts = any(sampler.trusts_prior for sampler in planned)
     doubted = doubts(likelihood, "to expect of the scores") if trusts else []
-    of_scores = stratification.about_scores(spec, table)
-    warnings = (*of_scores, *stratification.about_features(spec), *doubted)
+    of_scores = stratification.about_scores(table)
+    warnings = (*of_scores, *stratification.about_features(), *doubted)
     warnings += _without_power(planned) if options.power is not None else ()
     for warning in warnings:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
-    scores = what_scores_say(spec, stratification, table)
+    scores = stratification.said_of_scores(table)
     result = PlanResult(
         errors,
         spec.money is not None,

@@ -24,7 +24,7 @@ from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
 from evalsampling.preparation.reserve_builder import reserve_capacity
 from evalsampling.preparation.slices import Slices
-from evalsampling.preparation.stratification import Stratification, what_scores_say
+from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import check_not_empty
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums, CellTable
@@ -179,8 +179,10 @@ class Preparation:
             return self
         kept = self.workspace.table or {}
         same = kept.get("table") == table.to_mapping()
-        spec = self.spec.at_version(kept["pinned"]) if same else pinned(self.spec)
-        return dataclasses.replace(self, spec=stored_in(spec, self.stored_directory))
+        pool = self.spec.pool
+        pool = pool.at_version(kept["pinned"]) if same else pinned(pool)
+        spec = self.spec.with_pool(stored_in(pool, self.stored_directory))
+        return dataclasses.replace(self, spec=spec)
 
     @property
     def table(self) -> dict[str, Any] | None:
@@ -216,7 +218,7 @@ class Preparation:
 
     def plan(self, files: Collection[PoolFile]) -> Catalog:
         """Check that files go together, and make room for what is written."""
-        catalog = Catalog.from_files(files, self.spec)
+        catalog = Catalog.from_files(files, self.spec.reading)
         progress.expect(catalog.rows, self.passes)
         self.workspace.store.make()
         if self.spec.pool.scorer:
@@ -232,7 +234,11 @@ class Preparation:
     @property
     def passes(self) -> int:
         """How often the rows are read, by the scorer or without."""
-        return 1 if Stratification.given(self.spec) is not None and not self.spec.pool.scorer else 2
+        return (
+            1
+            if Stratification.given(self.spec.reading) is not None and not self.spec.pool.scorer
+            else 2
+        )
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
         """Write one part of the reserve and return cells and hashes of its rows.
@@ -260,7 +266,9 @@ class Preparation:
         """Write the cell table, the slices and, last of all, the marker."""
         catalog.check_unchanged(self.spec.pool)
         check_not_empty(sums.count.sum(), self.spec.pool)
-        capacity = capacity or reserve_capacity(self.spec, stratification.grid.cells)
+        capacity = capacity or reserve_capacity(
+            self.spec.reading.most_drawn, stratification.grid.cells
+        )
         reserve_rows = self._check_reserve(located, sums, capacity)
         check_slices(counts, self.spec.pool.slices)
         check_gated_slices(self.spec, counts)
@@ -326,10 +334,10 @@ class Preparation:
             **({} if clusters is None else {CLUSTERS: dataclasses.asdict(clusters.shared())}),
             "warnings": [
                 *catalog.warnings,
-                *stratification.warnings(self.spec, table),
+                *stratification.warnings(table),
                 *about_orders(orders),
             ],
-            "scores": what_scores_say(self.spec, stratification, table),
+            "scores": stratification.said_of_scores(table),
             "seconds": round(time.time() - started, 3),
             "runner": self.context.runner,
             "versions": versions(),

@@ -30,8 +30,8 @@ from evalsampling.workspace.prepared import PreparedPool
 
 def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = None) -> Any:
     """Return the result of a preparation, as a value of an engine that makes both passes."""
-    spec = preparation.spec
-    source = engine.value("Start", PoolSource(spec, preparation.stored_directory))
+    reading = preparation.spec.reading
+    source = engine.value("Start", PoolSource(reading, preparation.stored_directory))
     started = engine.call(Step("StampStart", _stamp), source)
     files = engine.inspect(engine.call(Step("NamePool", operator.itemgetter(0)), started))
     catalog = engine.call(
@@ -39,18 +39,19 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
     )
     items = engine.expand(Step("ListItems", operator.attrgetter("items")), catalog)
     stratification, items = _first_pass(engine, preparation, items)
-    cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
+    cells, _ = engine.read(plan.fetch_cells(stratification), items)
     write = Step("WriteReserve", _write, (preparation,))
-    stages: list[Stage] = [plan.SUM_CELLS, plan.COUNT_SLICES, plan.draw_reserve(spec, finish=write)]
-    of_pairs = sides_of(spec.pool.id) is not None
+    reserve = plan.draw_reserve(reading.pool.payload, finish=write)
+    stages: list[Stage] = [plan.SUM_CELLS, plan.COUNT_SLICES, reserve]
+    of_pairs = sides_of(reading.pool.id) is not None
     if of_pairs:
         rows = engine.call(Step("CountRows", operator.attrgetter("rows")), catalog)
-        stages.append(plan.count_orders(spec, rows))
-    in_clusters = spec.pool.cluster is not None
+        stages.append(plan.count_orders(rows))
+    in_clusters = reading.pool.cluster is not None
     if in_clusters:
         stages.append(plan.SUM_CLUSTERS)
     if preparation.check_ids:
-        stages.append(plan.check_ids(spec, items, folder))
+        stages.append(plan.check_ids(reading, items, folder))
     sums, *results = engine.run(cells, *stages)
     orders = results.pop(2) if of_pairs else None
     clusters = results.pop(2) if in_clusters else None
@@ -62,19 +63,19 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
 
 def _first_pass(engine: Engine, preparation: Preparation, items: Any) -> tuple[Any, Any]:
     """Return the stratification, and the items of the second pass: of scored rows, if there are."""
-    spec, given = preparation.spec, Stratification.given(preparation.spec)
-    if spec.pool.scorer is not None:
-        reading = plan.score_pool(spec, preparation.scored_directory)
+    reading, given = preparation.spec.reading, Stratification.given(preparation.spec.reading)
+    if reading.pool.scorer is not None:
+        read = plan.score_pool(reading, preparation.scored_directory)
     elif given is None:
-        reading = plan.fetch_rows("FetchScores", summary_columns(spec))
+        read = plan.fetch_rows("FetchScores", summary_columns(reading))
     else:
         return engine.value("GivenPartition", given), items
-    rows, items = engine.read(reading, items)
+    rows, items = engine.read(read, items)
     if given is not None:
         engine.run(rows)  # What the scorer stores is all that is wanted.
         return engine.value("GivenPartition", given), items
-    (summary,) = engine.run(rows, plan.summarize_pool(spec))
-    return engine.call(plan.cut_strata(spec), summary), items
+    (summary,) = engine.run(rows, plan.summarize_pool(reading))
+    return engine.call(plan.cut_strata(reading), summary), items
 
 
 def _stamp(pool: PoolSource) -> tuple[PoolSource, float]:

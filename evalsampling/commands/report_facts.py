@@ -175,7 +175,7 @@ def _provenance(snapshot: Snapshot) -> dict[str, Any]:
         "spec": pool.spec.to_mapping(),
         "spec_sha256": digest(pool.spec.to_mapping()),
         "pool": pool_digest(marker["pool"], pool.spec.pool),
-        "prior": pool.stratification.prior,
+        "prior": pool.stratification.scores.prior,
         "leaves": pool.table.leaves,
         "cells": len(pool.table),
         "rounds": [

@@ -16,9 +16,9 @@ from evalsampling.commands.options import (
 )
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.evaluation.specs import load_spec
+from evalsampling.evaluation.specs import load_pinned
 from evalsampling.measures.build import build_measures
-from evalsampling.pool.source import pinned, unchanged
+from evalsampling.pool.source import unchanged
 from evalsampling.preparation.plan import stratify_pool
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan
@@ -178,7 +178,7 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     Raises:
         InputError: for anything wrong with the spec, the pool or the file of true labels.
     """
-    spec = pinned(load_spec(options.spec))
+    spec = load_pinned(options.spec)
     promise = spec.promise if options.certify is None else Promise.read(options.certify)
     if promise is not None and promise.each is not None:
         raise InputError("certify: in each: simulated rows have no slices")
@@ -194,11 +194,11 @@ def simulate(options: SimulateOptions) -> SimulateResult:
         promise=promise,
     )
     with unchanged(spec.pool):
-        stratification = stratify_pool(spec)
+        stratification = stratify_pool(spec.reading)
         ranges = stratification.ranges
-        truth = KnownPool.read(spec, stratification, Path(options.truth))
+        truth = KnownPool.read(stratification, Path(options.truth))
     tried = [build_sampler(spec, ranges, name) for name in options.sampler or [spec.sampler.name]]
-    measures = build_measures(spec, ranges)
+    measures = build_measures(spec.reading, ranges)
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
         content = repeat_evaluations(truth, tried, measures, plan, report=progress.advance)
     results = tuple(SimulatedError.from_summary(summary) for summary in content["results"])

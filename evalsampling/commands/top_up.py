@@ -105,16 +105,16 @@ class TopUp:
 
 def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
     """Return the rows added in each part, as a value of an engine, which reads the pool once."""
-    spec, work = top_up.preparation.spec, engine.value("TopUp", top_up)
+    reading, work = top_up.preparation.spec.reading, engine.value("TopUp", top_up)
     stratification = engine.value("Stratification", top_up.stratification)
     items = engine.expand(Step("ListItems", TopUp.items), work)
-    cells, _ = engine.read(plan.fetch_cells(spec, stratification), items)
+    cells, _ = engine.read(plan.fetch_cells(stratification), items)
     counts, parts = engine.run(
         cells,
-        plan.recount(spec, top_up.held),
-        plan.draw_reserve(spec, top_up.capacity, top_up.held),
+        plan.recount(top_up.held),
+        plan.draw_reserve(reading.pool.payload, top_up.capacity, top_up.held),
     )
-    same = engine.call(plan.compare_counts(spec, top_up.held, top_up.pool), counts)
+    same = engine.call(plan.compare_counts(reading.pool, top_up.held, top_up.pool), counts)
     # When there are parts all is read, also the payload.
     numbers = engine.each(Step("NumberParts", operator.itemgetter(0)), parts)
     checked = engine.call(Step("CheckPool", TopUp.check_unchanged, (same, numbers)), work)
@@ -126,7 +126,7 @@ def read_unchanged(prepared: PreparedPool, directory: str | None = None) -> Cata
 
     A directory or URL has those that were imported.
     """
-    pool, marked = Catalog.read(prepared.spec, directory), prepared.marker["pool"]
+    pool, marked = Catalog.read(prepared.spec.reading, directory), prepared.marker["pool"]
     here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
     for path in dict.fromkeys([*here, *there]):
         if here.get(path) != there.get(path):

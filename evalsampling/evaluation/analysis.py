@@ -262,9 +262,9 @@ class Analysis:
         for entry in listed:
             if isinstance(entry, str | Mapping):
                 assert self.spec is not None
-                chosen += choose_measures(entry, self.measures, self.spec, self.ranges)
+                chosen += choose_measures(entry, self.measures, self.spec.reading, self.ranges)
             elif isinstance(entry, Measure):
-                chosen.append(entry if self.spec is None else with_weights(entry, self.spec))
+                chosen.append(entry if self.spec is None else with_weights(entry, self.spec.pool))
             else:
                 raise InputError(f"no measure: {entry!r}")
         return self._with_slices(chosen)
@@ -273,7 +273,7 @@ class Analysis:
         """Return measures, checked to look at slices that the spec names alone."""
         if self.spec is not None:
             for measure in measures:
-                check_slices(measure, self.spec)
+                check_slices(measure, self.spec.reading)
         return measures
 
     @functools.cached_property
@@ -312,7 +312,7 @@ class Analysis:
         parts: list[Measure] = []
         for entry in measures if isinstance(measures, list | tuple) else [measures]:
             if isinstance(entry, Mapping) and self.spec is not None:
-                built = build_entry(MeasureSpec.parse(entry), self.spec, self.ranges)
+                built = build_entry(MeasureSpec.parse(entry), self.spec.reading, self.ranges)
                 parts += self._with_slices(built)
                 continue
             chosen = self.chosen(entry)
@@ -366,11 +366,12 @@ class Analysis:
     @classmethod
     def of_pool(cls, pool: Pool) -> Self:
         """Return the analysis of a pool before the first round, as its spec asks for it."""
-        spec, ranges = pool.stratification.decided(pool.spec), pool.stratification.ranges
+        cut, ranges = pool.stratification, pool.stratification.ranges
+        spec = pool.spec.with_pool(cut.scores.stated(pool.spec.pool))
         return cls(
             table=pool.table,
             sampler=build_sampler(spec, ranges),
-            measures=build_measures(spec, ranges),
+            measures=build_measures(spec.reading, ranges),
             seed=spec.seed,
             confidence=spec.confidence,
             history=empty_history(spec, pool.table),

@@ -85,5 +85,5 @@ def _graded_rows(
 ) -> Outputs:
     """Return the outputs of queries, given the grades of items: see `graded_outputs`."""
     systems, moments = len(spec.pool.systems), table.outputs.probability.shape[1]
-    depth = max(gain.cut for gain in build_gains(spec))
+    depth = max(gain.cut for gain in build_gains(spec.reading))
     return graded_outputs(rows, label, systems, moments, depth)

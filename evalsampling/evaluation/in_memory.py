@@ -179,14 +179,14 @@ class MemoryPool:
     @classmethod
     def prepare(cls, spec: EvaluationSpec, batch: PoolBatch) -> "MemoryPool":
         """Return the pool of one batch of rows, both passes made."""
-        stratification = stratify_rows([batch], spec)
-        cells = assign_cells(batch, spec, stratification)
+        stratification = stratify_rows([batch], spec.reading)
+        cells = assign_cells(batch, stratification)
         sums, counts = cells.sums(), cells.slice_counts()
         table = stratification.table(sums)
-        builder = ReserveBuilder(spec, stratification, capacity=len(cells))
+        builder = ReserveBuilder(stratification, capacity=len(cells))
         builder.add(cells)
         reserve = builder.build()
-        if spec.draws_clusters:  # Then keys of rows of two clusters differ, whatever their ids.
+        if spec.reading.by_cluster:  # Then keys of rows of two clusters differ, whatever their ids.
             check_unique_ids([batch], spec.pool.id, spec.seed)
         else:
             check_unique(reserve.rows, spec.pool.id)
@@ -226,7 +226,7 @@ class MemoryPool:
         """Return outputs and slice codes of the rows of all questions of a history."""
         rows = self.stored(history.cell, history.rank)
         if self.spec.pool.lists is None:
-            systems, named = len(self.spec.pool.systems), self.spec.named_slices
+            systems, named = len(self.spec.pool.systems), self.spec.reading.named_slices
             outputs = outputs_of_columns(rows, systems, self.table.classes, named)
         else:
             outputs = known_outputs(rows, history, self.spec, self.table)
@@ -322,4 +322,4 @@ def _columns_named(pool: dict[str, Any], spec: dict[str, Any], with_id: bool = F
     """Return the columns that a spec names, the id only if it is asked for."""
     checked = EvaluationSpec.from_mapping({**spec, "pool": pool}, Path())
     left_out = () if with_id else columns_of(checked.pool.id)
-    return [name for name in required_columns(checked) if name not in left_out]
+    return [name for name in required_columns(checked.reading) if name not in left_out]

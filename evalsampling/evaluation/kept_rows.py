@@ -41,7 +41,7 @@ def estimate_kept_rows(
         InputError: naming the column and row, the id or the key of the spec that is wrong.
     """
     table = Table.of(rows, "the rows")
-    names = [*required_columns(spec, payload=False), INCLUSION]
+    names = [*required_columns(spec.reading, payload=False), INCLUSION]
     columns = {name: to_array(table.column(name), name) for name in names}
     batch = PoolBatch(pa.record_batch(columns))
     inclusion = batch.numbers(INCLUSION).astype(np.float64)
@@ -62,7 +62,7 @@ def estimate_kept_rows(
     code = np.array([codes[row] for row in kept.tolist()])
     # Where the probabilities of each system come from: a column, or nowhere.
     rules = [labels.space.prior_rule(one.probability, None) for one in spec.pool.systems]
-    outputs = read_outputs(batch, spec, tuple(rules)).take(kept)
+    outputs = read_outputs(batch, spec.reading, tuple(rules)).take(kept)
     return [
         estimate
         for measure in _measures(spec, rules)
@@ -80,7 +80,7 @@ def estimate_kept_rows(
 
 def _measures(spec: EvaluationSpec, rules: Sequence[str]) -> Iterator[Measure]:
     """Yield the measures of a spec, checked to be what rows alone can tell."""
-    for measure in build_measures(spec, [None] * len(rules)):
+    for measure in build_measures(spec.reading, [None] * len(rules)):
         if measure.looks_at == {"probability"} and NO_PROBABILITY in rules:
             raise InputError(f"{measure.name}: needs pool.probability here")
         yield measure

@@ -186,7 +186,9 @@ class LabelJoin:
             rows[ROUND].to_numpy() - 1,
             rows[CELL].to_numpy(),
             labels,
-            outputs_of_columns(rows, len(spec.pool.systems), self.classes, spec.named_slices),
+            outputs_of_columns(
+                rows, len(spec.pool.systems), self.classes, spec.reading.named_slices
+            ),
             self.slices.codes(columns, len(rows)),
             drawn_in,
         )

@@ -18,7 +18,8 @@ from evalsampling.measures.build import (
     check_measures,
 )
 from evalsampling.measures.comparisons import Comparison, MeanDifference
-from evalsampling.pool.catalog import without_missing_score
+from evalsampling.pool.catalog import lacks_assumed_score
+from evalsampling.pool.source import pinned
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.spec import EvaluationSpec
@@ -33,7 +34,9 @@ def load_spec(path: str | Path) -> EvaluationSpec:
 
     If it names no score, its pool is looked into: see `pool.catalog`.
     """
-    spec = without_missing_score(EvaluationSpec.load(path))
+    spec = EvaluationSpec.load(path)
+    if lacks_assumed_score(spec.pool):
+        spec = spec.of_verdicts
     try:
         check_buildable(spec)
     except InputError as error:
@@ -41,14 +44,20 @@ def load_spec(path: str | Path) -> EvaluationSpec:
     return spec
 
 
+def load_pinned(path: str | Path) -> EvaluationSpec:
+    """Return the spec of a YAML file whose pool, if it is a table, is read at one version."""
+    spec = load_spec(path)
+    return spec.with_pool(pinned(spec.pool))
+
+
 def check_buildable(spec: EvaluationSpec) -> None:
     """Check that the measures and the sampler of a spec can be built, and that its sink exists."""
-    check_measures(spec)
+    check_measures(spec.reading)
     if spec.sink.format not in SINKS.own:
         from evalsampling.labels.sinks import sink_of  # Only for sinks of other packages.
 
         sink_of(spec)
-    sampler = build_sampler(spec, assumed_ranges(spec))
+    sampler = build_sampler(spec, assumed_ranges(spec.pool))
     if spec.stop.significance is not None:
         _check_test(spec, sampler)
     if spec.gates:
@@ -62,7 +71,9 @@ def check_own_gates(spec: EvaluationSpec, slices: Mapping[str, Collection[str]])
         domains=(Domain(), *(Domain(title, count=_NO_ROWS) for title in titles)),
         systems=tuple(system.name for system in spec.pool.systems),
     )
-    check_gates(spec.gates, scope.all_targets(build_measures(spec, assumed_ranges(spec))))
+    check_gates(
+        spec.gates, scope.all_targets(build_measures(spec.reading, assumed_ranges(spec.pool)))
+    )
 
 
 def _gated_slices(spec: EvaluationSpec) -> dict[str, list[str]]:
@@ -90,7 +101,7 @@ def _may_be_bet_on(measure: Measure) -> bool:
 
 def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
     """Check that the first measure has the test that ``stop.significance`` needs."""
-    reported = build_reported(spec.measures[0], spec, assumed_ranges(spec))
+    reported = build_reported(spec.measures[0], spec.reading, assumed_ranges(spec.pool))
     compared = [measure for measure in reported if isinstance(measure, Comparison)]
     if not compared:
         raise InputError("stop.significance: the first measure compares no systems")

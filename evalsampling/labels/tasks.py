@@ -63,7 +63,7 @@ def make_batch(
         shown = rows[name].combine_chunks()
         mask = spec.pool.masks.get(name.removeprefix(PAYLOAD_PREFIX)) if spec else None
         table = table.append_column(name, shown if mask is None else masked(shown, mask, key))
-    if spec is not None and spec.draws_clusters and kind == SAMPLE:
+    if spec is not None and spec.reading.by_cluster and kind == SAMPLE:
         return _by_cluster(table, rows[CLUSTER].to_numpy())
     return table.take(pa.array(np.argsort(names)))
 

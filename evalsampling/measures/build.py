@@ -21,7 +21,7 @@ from evalsampling.measures.other_names import meant_by
 from evalsampling.measures.sliced import Sliced
 from evalsampling.measures.weighted import Weighted
 from evalsampling.parts.references import load_object
-from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
+from evalsampling.spec import MAX_CELLS, MeasureSpec, PoolSpec, ReadingPlan, SystemSpec
 from evalsampling.spec.measures import CERTIFY, COMPARISONS, EXTREMES, JOINT
 from evalsampling.spec.parameters import check_name, construct
 from evalsampling.spec.slices import where_mapping
@@ -47,24 +47,24 @@ class OrderedScoreError(InputError):
         self.system = system
 
 
-def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[Measure]:
+def build_measures(plan: ReadingPlan, ranges: Sequence[Range | None]) -> list[Measure]:
     """Return the measures to report, each for every system it is about.
 
     For an entry about several systems, the differences between the first system and each other
     one are added.
     """
-    reported = [item for entry in spec.measures for item in build_reported(entry, spec, ranges)]
+    reported = [item for entry in plan.measures for item in build_reported(entry, plan, ranges)]
     # Duplicates, such as a difference that is listed and also added here, keep their first place.
     return list({(item.name, item.systems): item for item in reported}.values())
 
 
 def build_reported(
-    entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
+    entry: MeasureSpec, plan: ReadingPlan, ranges: Sequence[Range | None]
 ) -> list[Measure]:
     """Return the measures that are reported for an entry: see `build_measures`."""
     if entry.name in (JOINT, CERTIFY):
-        return [item for part in entry.parts for item in build_reported(part, spec, ranges)]
-    built = build_entry(entry, spec, ranges)
+        return [item for part in entry.parts for item in build_reported(part, plan, ranges)]
+    built = build_entry(entry, plan, ranges)
     if entry.name in COMPARISONS:
         return built
     differences = [
@@ -123,13 +123,13 @@ def entry_of(item: Any) -> Any:
     return entry
 
 
-def with_weights(measure: Measure, spec: EvaluationSpec, by: str | None = None) -> Measure:
-    """Return a measure of rows that count by the weights of a spec, if it has any, or alike."""
-    column = spec.pool.weight
+def with_weights(measure: Measure, pool: PoolSpec, by: str | None = None) -> Measure:
+    """Return a measure of rows that count by the weights of a pool, if it has any, or alike."""
+    column = pool.weight
     if column is None or isinstance(measure, Weighted):
         return measure
     if isinstance(measure, Sliced):
-        return Sliced(with_weights(measure.measure, spec, by), measure.where)
+        return Sliced(with_weights(measure.measure, pool, by), measure.where)
     if isinstance(measure, OfParts):
         raise InputError(f"{measure.name}: rows have weights, so give its name, not the object")
     measure = copy.copy(measure)
@@ -141,31 +141,31 @@ def with_weights(measure: Measure, spec: EvaluationSpec, by: str | None = None) 
 
 
 def choose_measures(
-    entry: Any, listed: Sequence[Measure], spec: EvaluationSpec, ranges: Sequence[Range | None]
+    entry: Any, listed: Sequence[Measure], plan: ReadingPlan, ranges: Sequence[Range | None]
 ) -> list[Measure]:
     """Return the listed measures of a name, or else the measure of that name with its defaults."""
     of_name = [item for item in listed if entry in (item.name, item.components[0].name)]
-    return of_name or build_reported(MeasureSpec.parse(entry), spec, ranges)
+    return of_name or build_reported(MeasureSpec.parse(entry), plan, ranges)
 
 
-def build_joints(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[tuple[Measure, ...]]:
+def build_joints(plan: ReadingPlan, ranges: Sequence[Range | None]) -> list[tuple[Measure, ...]]:
     """Return the measures of each entry ``joint``, for which regions are reported too."""
     return [
-        tuple(build_entry(entry, spec, ranges)) for entry in spec.measures if entry.name == JOINT
+        tuple(build_entry(entry, plan, ranges)) for entry in plan.measures if entry.name == JOINT
     ]
 
 
-def build_driver(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> Measure:
+def build_driver(plan: ReadingPlan, ranges: Sequence[Range | None]) -> Measure:
     """Return the measure whose variance is to be small: the first entry, for all its systems.
 
     For the least of a measure over slices these are all slices.
     """
-    built = build_entry(spec.measures[0], spec, ranges)
+    built = build_entry(plan.measures[0], plan, ranges)
     return as_one([item.drawn_for for item in built])
 
 
 def build_drawn_for(
-    spec: EvaluationSpec, ranges: Sequence[Range | None]
+    plan: ReadingPlan, ranges: Sequence[Range | None]
 ) -> tuple[Measure, FloatArray]:
     """Return all measures of a spec that rounds can be drawn for, as one, and their weights.
 
@@ -175,8 +175,8 @@ def build_drawn_for(
     """
     drawn_for: list[Measure] = []
     weights: list[float] = []
-    for place, entry in enumerate(_flat(spec.measures)):
-        for item in build_entry(entry, spec, ranges):
+    for place, entry in enumerate(_flat(plan.measures)):
+        for item in build_entry(entry, plan, ranges):
             measure = item.drawn_for
             if place and (not_expected(measure) or thresholded_parts(measure)):
                 continue
@@ -194,9 +194,9 @@ def _flat(entries: Sequence[MeasureSpec]) -> list[MeasureSpec]:
     ]
 
 
-def build_gains(spec: EvaluationSpec) -> tuple[gains.Gain, ...]:
+def build_gains(plan: ReadingPlan) -> tuple[gains.Gain, ...]:
     """Return the distinct gains that the measures of a spec are made of."""
-    return gains.gains_of(build_measures(spec, assumed_ranges(spec)))
+    return gains.gains_of(build_measures(plan, assumed_ranges(plan.pool)))
 
 
 def as_one(measures: Sequence[Measure]) -> Measure:
@@ -205,35 +205,35 @@ def as_one(measures: Sequence[Measure]) -> Measure:
 
 
 def build_entry(
-    entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
+    entry: MeasureSpec, plan: ReadingPlan, ranges: Sequence[Range | None]
 ) -> list[Measure]:
     """Return the measures that an entry stands for: one for each system it is about."""
     if entry.name in (JOINT, CERTIFY):
-        return [item for part in entry.parts for item in build_entry(part, spec, ranges)]
+        return [item for part in entry.parts for item in build_entry(part, plan, ranges)]
     if entry.name in COMPARISONS:
-        return [_build_comparison(entry, spec, ranges)]
+        return [_build_comparison(entry, plan, ranges)]
     if entry.name in EXTREMES:
-        inner = build_entry(entry.parts[0], spec, ranges)
+        inner = build_entry(entry.parts[0], plan, ranges)
         try:
             return [EXTREME_OF[entry.name](item, entry.over) for item in inner]
         except ValueError as error:
             raise InputError(f"measure: {error}") from error
-    names = [system.name for system in spec.pool.systems]
+    names = [system.name for system in plan.pool.systems]
     if entry.system is not None and entry.system not in names:
         choices = ", ".join(name for name in names if name) or "the spec has no systems"
         raise InputError(f"measure.system: unknown system {entry.system!r}; known: {choices}")
     return [
-        _Builder(entry, spec, number, ranges[number]).build()
+        _Builder(entry, plan, number, ranges[number]).build()
         for number, name in enumerate(names)
         if entry.system is None or name == entry.system
     ]
 
 
 def _build_comparison(
-    entry: MeasureSpec, spec: EvaluationSpec, ranges: Sequence[Range | None]
+    entry: MeasureSpec, plan: ReadingPlan, ranges: Sequence[Range | None]
 ) -> Measure:
     """Return the comparison that an entry stands for."""
-    names = [str(system.name) for system in spec.pool.systems]
+    names = [str(system.name) for system in plan.pool.systems]
     if len(names) < 2:
         raise InputError(f"measure.{entry.name}: needs two systems, pool.systems has one")
     named = {"of": entry.of, "against": entry.against}
@@ -248,7 +248,7 @@ def _build_comparison(
         raise InputError(f"measure.against: {named['of']!r} is compared with itself")
     part = entry.parts[0]
     first, other = (
-        build_entry(dataclasses.replace(part, system=named[key]), spec, ranges)[0] for key in named
+        build_entry(dataclasses.replace(part, system=named[key]), plan, ranges)[0] for key in named
     )
     try:
         return BY_KIND[entry.name](first, other)
@@ -265,7 +265,7 @@ class _Builder:
     """
 
     entry: MeasureSpec
-    spec: EvaluationSpec
+    plan: ReadingPlan
     system: int
     bounds: Range | None
 
@@ -273,15 +273,15 @@ class _Builder:
         """Return the measure."""
         name = self.entry.name
         if ":" in name:
-            measure = self._import_own(load_object("measure", name, self.spec.pool.directory))
+            measure = self._import_own(load_object("measure", name, self.plan.pool.directory))
         else:
-            makers = gains.BY_NAME if self.spec.labels.space.has_items else BY_NAME
+            makers = gains.BY_NAME if self.plan.labels.space.has_items else BY_NAME
             check_name("measure", name, makers, meant_by(name))
             measure = self._construct(makers[name])
         self._check_outputs(measure)
         if ":" in name:
-            check_slices(measure, self.spec)
-        measure = with_weights(measure, self.spec, self.entry.by)
+            check_slices(measure, self.plan)
+        measure = with_weights(measure, self.plan.pool, self.entry.by)
         return Sliced(measure, self.entry.where) if self.entry.where else measure
 
     def _import_own(self, loaded: Any) -> Measure:
@@ -300,7 +300,7 @@ class _Builder:
 
     def _construct(self, maker: Any) -> Measure:
         """Return a measure of a class that is a dataclass, with the fields that the spec gives."""
-        space, parameters = self.spec.labels.space, dict(self.entry.parameters)
+        space, parameters = self.plan.labels.space, dict(self.entry.parameters)
         fixed: dict[str, Any] = {"beta": 1.0, "alpha": None} if self.entry.name == "f1" else {}
         if "average" in parameters and self.entry.name in (*ALPHA, "f_beta"):
             maker, parameters, fixed = averaged(self.entry.name, parameters)
@@ -326,17 +326,17 @@ class _Builder:
 
     def _code(self, value: Any) -> int:
         """Return the code of the class that the measure takes as positive."""
-        codes = self.spec.labels.codes
+        codes = self.plan.labels.codes
         if isinstance(value, bool) or str(value) not in codes:
             raise InputError(f"measure.positive: {value!r} is none of {list(codes)}")
         return codes[str(value)]
 
     def _check_outputs(self, measure: Measure) -> None:
         """Check that the system has one of the outputs that the measure looks at."""
-        space = self.spec.labels.space
+        space = self.plan.labels.space
         if space.tagged and space.kind not in measure.label_kinds:
             raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
-        system = self.spec.pool.systems[self.system]
+        system = self.plan.pool.systems[self.system]
         available = {*space.outputs}
         if system.score is not None:
             available.add("score")
@@ -375,7 +375,7 @@ class _Builder:
 
     def _codes(self, over: Any) -> tuple[int, ...]:
         """Return the codes of classes listed by name."""
-        codes = {name: code for code, name in enumerate(self.spec.labels.space.field.choices)}
+        codes = {name: code for code, name in enumerate(self.plan.labels.space.field.choices)}
         if not isinstance(over, list) or not over:
             raise InputError(f"measure.over: must be a list of classes, got {over!r}")
         for value in over:
@@ -399,11 +399,11 @@ def _representable(thresholds: FloatArray) -> FloatArray:
     return np.where(narrow > thresholds, below, narrow).astype(np.float64)
 
 
-def check_slices(measure: Measure, spec: EvaluationSpec) -> None:
+def check_slices(measure: Measure, plan: ReadingPlan) -> None:
     """Check that a spec names the slices that a measure looks at."""
-    nothing = Outputs.none(len(spec.pool.systems), len(spec.labels.space.outcomes))
-    codes = np.zeros((0, len(spec.named_slices)), dtype=np.int64)
-    nothing = dataclasses.replace(nothing, slices=SliceCodes(spec.named_slices, codes))
+    nothing = Outputs.none(len(plan.pool.systems), len(plan.labels.space.outcomes))
+    codes = np.zeros((0, len(plan.named_slices)), dtype=np.int64)
+    nothing = dataclasses.replace(nothing, slices=SliceCodes(plan.named_slices, codes))
     try:
         measure.loss(nothing, np.zeros(0, dtype=np.int64))
     except UnknownSliceError as error:
@@ -431,33 +431,33 @@ def _inner_parts(measure: Measure) -> list[Measure]:
 # --- what the measures require of the cells
 
 
-def driving_thresholds(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> FloatArray:
+def driving_thresholds(plan: ReadingPlan, ranges: Sequence[Range | None]) -> FloatArray:
     """Return the thresholds of the driving measure, ascending, which must be edges of bins."""
-    parts = thresholded_parts(build_driver(spec, ranges))
+    parts = thresholded_parts(build_driver(plan, ranges))
     return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
 
 
-def most_bins(spec: EvaluationSpec) -> int:
+def most_bins(plan: ReadingPlan) -> int:
     """Return how many bins the score, or the features, can be cut into at most."""
-    edges = spec.strata.edges
-    if spec.strata.by_predictions:
+    edges = plan.strata.edges
+    if plan.strata.by_predictions:
         return 1
-    leaves = spec.strata.leaves if edges is None else len(edges) + 1
-    return leaves + len(driving_thresholds(spec, assumed_ranges(spec)))
+    leaves = plan.strata.leaves if edges is None else len(edges) + 1
+    return leaves + len(driving_thresholds(plan, assumed_ranges(plan.pool)))
 
 
-def needs_ranges(spec: EvaluationSpec) -> bool:
+def needs_ranges(plan: ReadingPlan) -> bool:
     """Tell whether least and greatest scores must be known before rows are put into cells."""
-    if spec.labels.space.has_items:
+    if plan.labels.space.has_items:
         return False
-    scored: list[PoolSpec | SystemSpec] = [spec.pool, *spec.pool.systems]
+    scored: list[PoolSpec | SystemSpec] = [plan.pool, *plan.pool.systems]
     unknown = any(part.probability is None and part.score is not None for part in scored)
-    return unknown or any(_counts_thresholds(entry) for entry in spec.measures)
+    return unknown or any(_counts_thresholds(entry) for entry in plan.measures)
 
 
-def needs_signature_counts(spec: EvaluationSpec) -> bool:
+def needs_signature_counts(plan: ReadingPlan) -> bool:
     """Tell whether there may be more cells than `MAX_CELLS`, so that signatures are counted."""
-    return most_bins(spec) * math.prod(spec.signature_shape) > MAX_CELLS
+    return most_bins(plan) * math.prod(plan.signature_shape) > MAX_CELLS
 
 
 def _counts_thresholds(entry: MeasureSpec) -> bool:
@@ -468,36 +468,36 @@ def _counts_thresholds(entry: MeasureSpec) -> bool:
     return (is_thresholded and by_number) or any(map(_counts_thresholds, entry.parts))
 
 
-def assumed_ranges(spec: EvaluationSpec) -> list[Range | None]:
+def assumed_ranges(pool: PoolSpec) -> list[Range | None]:
     """Return the ranges of scores that are assumed until the pool has been read."""
-    return [(0.0, 1.0) for _ in spec.pool.systems]
+    return [(0.0, 1.0) for _ in pool.systems]
 
 
-def check_measures(spec: EvaluationSpec) -> None:
+def check_measures(plan: ReadingPlan) -> None:
     """Check that the measures of a spec can be built, go together and fit the strata."""
-    ranges, bins = assumed_ranges(spec), most_bins(spec)
+    ranges, bins = assumed_ranges(plan.pool), most_bins(plan)
     if bins > MAX_CELLS // 2:
         raise InputError(
             f"strata.leaves: {bins} leaves and thresholds, at most {MAX_CELLS // 2} are possible"
         )
-    if spec.labels.space.has_items and needs_signature_counts(spec):
+    if plan.labels.space.has_items and needs_signature_counts(plan):
         raise InputError(
-            f"pool.systems: {len(spec.pool.systems)} rankers are too many for {bins} leaves, "
+            f"pool.systems: {len(plan.pool.systems)} rankers are too many for {bins} leaves, "
             f"at most {MAX_CELLS} cells are possible: lower strata.leaves"
         )
-    listed = [item for entry in spec.measures for item in build_entry(entry, spec, ranges)]
+    listed = [item for entry in plan.measures for item in build_entry(entry, plan, ranges)]
     keys = [(item.name, *item.systems) for item in listed]
     for key in keys:
         if keys.count(key) > 1:
             raise InputError(f"measure: {key[0]} is listed twice")
-    driver = build_driver(spec, ranges)
+    driver = build_driver(plan, ranges)
     for part in not_expected(driver):
         raise InputError(
             f"measure: {part.name} cannot come first, since no label is expected before it is "
             f"given, only its error: list {part.driven_by} first"
         )
     for part in thresholded_parts(driver):
-        if part.system or spec.pool.score != spec.pool.systems[0].score:
+        if part.system or plan.pool.score != plan.pool.systems[0].score:
             raise InputError(
                 f"measure: {part.name} cannot come first: it needs the score that drives the "
                 "strata to be its own system's"

@@ -23,7 +23,6 @@ from evalsampling.inference.regions import Ellipsoid
 from evalsampling.measures.base import Measure
 from evalsampling.notebook.states import MemoryState, StoredState
 from evalsampling.pool.frames import Column, Frame, Ids
-from evalsampling.preparation.stratification import scores_of_classes
 from evalsampling.receivers.registry import read_addresses
 from evalsampling.report.svg import Picture
 from evalsampling.samplers.base import Sampler
@@ -338,7 +337,7 @@ class Evaluation:
         estimates, pool = analysis.estimate(measures, intervals), state.pool
         if measures is not None:
             asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
-        warnings = [*pool.stratification.about_scores(pool.spec, analysis.table),
+        warnings = [*pool.stratification.about_scores(analysis.table),
                     *state.doubts(asked), *cautions(analysis, estimates)]  # fmt: skip
         return Estimates(estimates, warnings, state.people(asked))
 
@@ -534,7 +533,7 @@ class Evaluation:
         Its ``kind`` is "probability", "log-odds" or "order", None where a column of probabilities
         is the prior. Its ``words`` are what the command `prepare` says.
         """
-        return scores_of_classes(self.spec, self.state.pool.stratification, self.table)
+        return self.state.pool.stratification.score_summary(self.table)
 
     # --- what it is made of
 

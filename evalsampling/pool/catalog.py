@@ -34,7 +34,7 @@ from evalsampling.pool.source import check_same, keeps_nothing, planned_files
 from evalsampling.pool.splits import Contents, WorkItem
 from evalsampling.pool.stored_rows import as_row_groups, store_batches
 from evalsampling.pool.tables.spark import is_stored
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import ReadingPlan
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.where import columns_of
@@ -118,14 +118,14 @@ def check_one_format(files: Sequence[PlannedFile]) -> bool:
     return format_of(first) is PARQUET
 
 
-def common_schema(files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Schema:
-    """Return the columns that a spec names, with types that hold in every file.
+def common_schema(files: Sequence[PoolFile], plan: ReadingPlan) -> pa.Schema:
+    """Return the columns that a plan names, with types that hold in every file.
 
     With a scorer all columns that the files have are read, for it may want any of them.
     """
     inferred = format_of(files[0].path).inferred
-    names = [*required_columns(spec), *columns_of(spec.pool.condition)]
-    if spec.pool.scorer:
+    names = [*required_columns(plan), *columns_of(plan.pool.condition)]
+    if plan.pool.scorer:
         wide = files if inferred else files[:1]
         names = [name for file in wide for name in file.contents.schema.names]
     fields = []
@@ -133,13 +133,13 @@ def common_schema(files: Sequence[PoolFile], spec: EvaluationSpec) -> pa.Schema:
         nested = (file.contents.with_field(name) for file in files if "." in name)
         # What column it is a field of, if it is one.
         own = next((schema.field(name) for schema in nested if name in schema.names), None)
-        kind = _common_type(name, files, spec, inferred)
+        kind = _common_type(name, files, plan, inferred)
         fields.append(pa.field(name, kind, metadata=own and own.metadata))
     return pa.schema(fields)
 
 
 def _common_type(
-    name: str, files: Sequence[PoolFile], spec: EvaluationSpec, inferred: bool
+    name: str, files: Sequence[PoolFile], plan: ReadingPlan, inferred: bool
 ) -> pa.DataType:
     """Return the type that a column has in all files; some may lack it if columns are inferred."""
     common, first = pa.null(), files[0].stored.path
@@ -150,7 +150,7 @@ def _common_type(
             if inferred and anywhere:
                 continue
             names = there_are(name, schema.names, file.contents.fields.names)
-            hint = missing_column(name, spec)
+            hint = missing_column(name, plan.pool)
             raise InputError(f"{path}: column {name!r} is missing; {names}{hint}")
         if schema.names.count(name) > 1:
             raise InputError(f"{path}: column {name!r} is there twice")
@@ -166,27 +166,27 @@ def _common_type(
     if not inferred:
         return common
     # What was seen may be whole by chance, or null. BigQuery writes whole numbers as text.
-    if name in number_columns(spec) and not is_text(common):
+    if name in number_columns(plan) and not is_text(common):
         return pa.float64()
     return pa.string() if common == pa.null() else common
 
 
 @dataclasses.dataclass(frozen=True)
 class PoolSource:
-    """The files of the pool of a spec, and where those are imported to that are not Parquet."""
+    """The files of a pool, and where those are imported to that are not Parquet."""
 
-    spec: EvaluationSpec
+    plan: ReadingPlan
     directory: str
 
     def files(self) -> list[PlannedFile]:
         """Return the files to read, with the types that columns have in all of them."""
-        planned = planned_files(self.spec.pool)
+        planned = planned_files(self.plan.pool)
         if check_one_format(planned):
             return planned
         heads = at_once(PoolFile.head, planned)
         # A file without rows may have no columns.
         seen = [head for head in heads if head.contents.schema.names]
-        schema = common_schema(seen, self.spec) if seen else pa.schema([])
+        schema = common_schema(seen, self.plan) if seen else pa.schema([])
         return [
             dataclasses.replace(
                 file, to_import=Import(self.directory, head.read(schema), head.contents.warning)
@@ -206,24 +206,22 @@ def scratch_directory() -> str:
     return _scratch().name
 
 
-def without_missing_score(spec: EvaluationSpec) -> EvaluationSpec:
-    """Return a spec that names no score, with what is predicted for strata if its pool has none.
+def lacks_assumed_score(pool: PoolSpec) -> bool:
+    """Tell whether the score that a pool is assumed to have, as nothing names one, is not there.
 
-    Any other spec is returned as it is, and so is one whose pool cannot be looked into yet.
+    Not where a pool cannot be looked into yet: what reads it tells of that.
     """
-    pool = spec.pool
     if not pool.assumes_score or is_stored(pool):
-        return spec
+        return False
     try:
-        has_score = any(pool.score in names for names in _columns(spec))
+        return not any(pool.score in names for names in _columns(pool))
     except InputError:
-        return spec  # What reads the pool tells of that.
-    return spec if has_score else spec.of_verdicts
+        return False
 
 
-def _columns(spec: EvaluationSpec) -> Iterator[list[str]]:
+def _columns(pool: PoolSpec) -> Iterator[list[str]]:
     """Yield the columns of files; of one alone where a format writes down which there are."""
-    files = planned_files(spec.pool)
+    files = planned_files(pool)
     every = format_of(files[0].stored.path).inferred
     for file in itertools.islice(files, None if every else 1):
         yield PoolFile.head(file).contents.schema.names
@@ -240,24 +238,24 @@ class Catalog:
     left_out: LeftOut = LeftOut()
 
     @classmethod
-    def from_files(cls, files: Collection[PoolFile], spec: EvaluationSpec) -> "Catalog":
-        """Return files as one pool, checked to go together and to have the columns of a spec."""
+    def from_files(cls, files: Collection[PoolFile], plan: ReadingPlan) -> "Catalog":
+        """Return files as one pool, checked to go together and to have the columns of a plan."""
         ordered = tuple(sorted(files, key=lambda file: file.stored.path))
         # Without rows a format that infers its columns knows of none.
         if not any(split.rows for file in ordered for split in file.contents.splits):
-            raise keeps_nothing(spec.pool)
-        schema = common_schema(ordered, spec)
+            raise keeps_nothing(plan.pool)
+        schema = common_schema(ordered, plan)
         untyped = format_of(ordered[0].stored.path).untyped
-        catalog = cls(ordered, schema, Filter.of_pool(spec.pool, schema, untyped))
+        catalog = cls(ordered, schema, Filter.of_pool(plan.pool, schema, untyped))
         if catalog.where is not None and not any(catalog.items):
-            raise keeps_nothing(spec.pool)
-        return catalog._in_one_order(spec)
+            raise keeps_nothing(plan.pool)
+        return catalog._in_one_order(plan)
 
-    def _in_one_order(self, spec: EvaluationSpec) -> "Catalog":
+    def _in_one_order(self, plan: ReadingPlan) -> "Catalog":
         """Return the pool without second rows of pairs in both orders, if the spec says so."""
-        if spec.pool.pairs is None:
+        if plan.pool.pairs is None:
             return self
-        sides = sides_of(spec.pool.id)
+        sides = sides_of(plan.pool.id)
         assert sides is not None, "the spec was checked"
         for name in (*sides[0], *sides[1]):
             if name not in self.schema.names:
@@ -265,17 +263,17 @@ class Catalog:
                     f"pool.pairs: unordered pairs are found before a scorer runs, and no file has "
                     f"{name!r}"
                 )
-        return dataclasses.replace(self, left_out=LeftOut.find(self.items, sides, spec.seed))
+        return dataclasses.replace(self, left_out=LeftOut.find(self.items, sides, plan.seed))
 
     @classmethod
-    def read(cls, spec: EvaluationSpec, directory: str | None = None) -> "Catalog":
+    def read(cls, plan: ReadingPlan, directory: str | None = None) -> "Catalog":
         """Return the files of a pool, found and looked into here and now.
 
         Those that are not Parquet are imported to a directory or URL: by default to a folder of
         this machine, which is there until the process ends.
         """
-        files = PoolSource(spec, directory or scratch_directory()).files()
-        return cls.from_files([PoolFile.inspect(file) for file in files], spec)
+        files = PoolSource(plan, directory or scratch_directory()).files()
+        return cls.from_files([PoolFile.inspect(file) for file in files], plan)
 
     @functools.cached_property
     def rows(self) -> int:

@@ -15,9 +15,9 @@ from evalsampling.label_spaces.spellings import yes_and_no
 from evalsampling.pool.arrow import characters, is_list, is_number, is_text, plain
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.pool.rendering import rendered
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import PoolSpec, ReadingPlan
 from evalsampling.spec.id_columns import columns_of
-from evalsampling.spec.slices import NULL
+from evalsampling.spec.slices import NULL, Where
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, UInt64Array
 from evalsampling.stats.hashing import hash_integers, hash_strings
 from evalsampling.stats.magnitudes import COST, WEIGHT
@@ -33,15 +33,15 @@ _DIGITS = 9
 
 def read_outputs(
     batch: PoolBatch,
-    spec: EvaluationSpec,
+    plan: ReadingPlan,
     rules: tuple[str, ...],
     ranks: RankPrior | None = None,
 ) -> Outputs:
     """Return scores, predictions and probabilities of each system for the rows of a batch."""
     scores, predictions, probabilities, tags = [], [], [], []
-    space, columns = spec.labels.space, LabelColumns.of(batch)
-    for system, rule in zip(spec.pool.systems, rules, strict=True):
-        score = None if system.score is None else read_scores(batch, spec, system.score)
+    space, columns = plan.labels.space, LabelColumns.of(batch)
+    for system, rule in zip(plan.pool.systems, rules, strict=True):
+        score = None if system.score is None else read_scores(batch, plan, system.score)
         predicted = space.predictions(columns, system, score)
         predictions.append(predicted.astype(np.int64, copy=False))
         if space.tagged:
@@ -63,23 +63,23 @@ def read_outputs(
         prediction=_side_by_side(predictions),
         score=_side_by_side(scores),
         probability=_side_by_side(probabilities),
-        slices=read_named_slices(batch, spec),
+        slices=read_named_slices(batch, plan.named_slices),
         tags=np.stack(tags, axis=1) if tags else None,
-        magnitudes=read_magnitudes(batch, spec),
-        cluster=read_clusters(batch, spec),
+        magnitudes=read_magnitudes(batch, plan.pool),
+        cluster=read_clusters(batch, plan.pool, plan.seed),
     )
 
 
-def read_scores(batch: PoolBatch, spec: EvaluationSpec, name: str) -> npt.NDArray[np.floating]:
-    """Return a column of scores, shape (n,), to be compared with the thresholds of a spec."""
-    return batch.scores(name, np.array(spec.thresholds))
+def read_scores(batch: PoolBatch, plan: ReadingPlan, name: str) -> npt.NDArray[np.floating]:
+    """Return a column of scores, shape (n,), to be compared with the thresholds of a plan."""
+    return batch.scores(name, np.array(plan.thresholds))
 
 
-def read_magnitudes(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, FloatArray]:
-    """Return cost and weight of each row, shape (n,) each, by the names that the spec has."""
+def read_magnitudes(batch: PoolBatch, pool: PoolSpec) -> dict[str, FloatArray]:
+    """Return cost and weight of each row, shape (n,) each, by the names that a spec has."""
     words = {COST: "a label costs more than 0", WEIGHT: "a row counts 0 or more"}
     magnitudes = {}
-    for name, column in spec.pool.magnitudes.items():
+    for name, column in pool.magnitudes.items():
         values = batch.numbers(column).astype(np.float64, copy=False)
         if np.any(values <= 0):
             row = int(np.argmax(values <= 0))
@@ -88,25 +88,25 @@ def read_magnitudes(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, FloatAr
     return magnitudes
 
 
-def read_clusters(batch: PoolBatch, spec: EvaluationSpec) -> IntArray | None:
+def read_clusters(batch: PoolBatch, pool: PoolSpec, seed: int) -> IntArray | None:
     """Return the number of each row's cluster, shape (n,), below 2^53, as a float holds it.
 
-    It is a part of the keyed hash of the cluster's name; None if the spec names no clusters.
+    It is a part of the keyed hash of the cluster's name; None if the pool has no clusters.
     """
-    if spec.pool.cluster is None:
+    if pool.cluster is None:
         return None
-    return (hash_ids(batch.ids(spec.pool.cluster), spec.seed) >> np.uint64(11)).astype(np.int64)
+    return (hash_ids(batch.ids(pool.cluster), seed) >> np.uint64(11)).astype(np.int64)
 
 
-def read_predictions(batch: PoolBatch, spec: EvaluationSpec) -> npt.NDArray[np.integer]:
+def read_predictions(batch: PoolBatch, plan: ReadingPlan) -> npt.NDArray[np.integer]:
     """Return what cells know of the predictions of the systems, shape (n, systems).
 
     Of a single system they may be narrow integers, as they are stored.
     """
-    predictions, space, columns = [], spec.labels.space, LabelColumns.of(batch)
-    for system in spec.pool.systems:
+    predictions, space, columns = [], plan.labels.space, LabelColumns.of(batch)
+    for system in plan.pool.systems:
         by_score = system.threshold is not None and system.score is not None
-        score = read_scores(batch, spec, str(system.score)) if by_score else None
+        score = read_scores(batch, plan, str(system.score)) if by_score else None
         predictions.append(space.predictions(columns, system, score))
     return space.signed(_side_by_side(predictions))
 
@@ -123,53 +123,53 @@ def _side_by_side(systems: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return systems[0][:, None] if len(systems) == 1 else np.stack(systems, axis=1)
 
 
-def read_features(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
+def read_features(batch: PoolBatch, plan: ReadingPlan) -> FloatArray:
     """Return what a k-d tree cuts strata from, shape (n, features): columns, or `_label_counts`."""
-    if not spec.pool.features:
-        return _label_counts(batch, spec)
-    return np.stack([batch.numbers(name) for name in spec.pool.features], axis=1, dtype=np.float64)
+    if not plan.pool.features:
+        return _label_counts(batch, plan)
+    return np.stack([batch.numbers(name) for name in plan.pool.features], axis=1, dtype=np.float64)
 
 
-def _label_counts(batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
+def _label_counts(batch: PoolBatch, plan: ReadingPlan) -> FloatArray:
     """Return how many labels are expected to be right, wrong and missing, shape (n, 3 systems).
 
     Of rows with many labels: by these numbers rows differ in how far their labels move a measure.
     """
-    space, columns = spec.labels.space, LabelColumns.of(batch)
-    rule = EVEN if spec.pool.probability is None else COLUMN
-    p = space.probabilities(columns, spec.pool.probability, rule, None)
+    space, columns = plan.labels.space, LabelColumns.of(batch)
+    rule = EVEN if plan.pool.probability is None else COLUMN
+    p = space.probabilities(columns, plan.pool.probability, rule, None)
     counts = []
-    for system in spec.pool.systems:
+    for system in plan.pool.systems:
         f = space.tags(columns, system)
         assert f is not None, "other labels have features or a score"
         counts += [(f * p).sum(axis=1), (f * (1 - p)).sum(axis=1), (~f * p).sum(axis=1)]
     return np.round(np.stack(counts, axis=1), _DIGITS) + 0.0
 
 
-def label_columns(spec: EvaluationSpec) -> list[str]:
+def label_columns(pool: PoolSpec) -> list[str]:
     """Return the columns of predictions and probabilities, which `_label_counts` reads."""
-    named: list[str | None] = [*_columns(spec.pool.probability)]
-    for system in spec.pool.systems:
+    named: list[str | None] = [*_columns(pool.probability)]
+    for system in pool.systems:
         named += [system.prediction, *system.by_label.values()]
     return [name for name in named if name is not None]
 
 
-def read_slices(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
+def read_slices(batch: PoolBatch, pool: PoolSpec) -> dict[str, pa.Array]:
     """Return the slice columns that are reported, by their names: see `_groups`."""
-    return {name: _groups(batch, name, "slices") for name in spec.pool.slices}
+    return {name: _groups(batch, name, "slices") for name in pool.slices}
 
 
-def read_partition(batch: PoolBatch, spec: EvaluationSpec) -> list[Coded]:
+def read_partition(batch: PoolBatch, names: Sequence[str]) -> list[Coded]:
     """Return the columns of a partition, coarse to fine, a null as `NULL`."""
-    coded = [pc.dictionary_encode(_groups(batch, name, "clusters")) for name in spec.strata.columns]
+    coded = [pc.dictionary_encode(_groups(batch, name, "clusters")) for name in names]
     return [(column.dictionary.to_pylist(), column.indices.to_numpy()) for column in coded]
 
 
-def read_named_slices(batch: PoolBatch, spec: EvaluationSpec) -> SliceCodes | None:
-    """Return the codes of the slices that the spec names, None if it names none."""
-    named, codes = spec.named_slices, []
+def read_named_slices(batch: PoolBatch, named: Where) -> SliceCodes | None:
+    """Return the codes of slices by column and values, None of none."""
     if not named:
         return None
+    codes = []
     for name, values in named.items():
         code = pc.index_in(_groups(batch, name, "slices"), value_set=pa.array(values, pa.string()))
         codes.append(pc.fill_null(code, -1).to_numpy().astype(np.int64) + 1)
@@ -204,25 +204,24 @@ def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
     return hash_strings(text, bounds, seed)
 
 
-def required_columns(spec: EvaluationSpec, payload: bool = True) -> list[str]:
+def required_columns(plan: ReadingPlan, payload: bool = True) -> list[str]:
     """Return the columns of the pool that the second pass reads, each once."""
-    pool = spec.pool
+    pool = plan.pool
     named: list[Any] = [*columns_of(pool.id), pool.score, *_columns(pool.probability)]
     if pool.lists is not None:
         named.append(pool.lists.items)
     for system in pool.systems:
         named += [system.score, system.prediction, *system.by_label.values()]
         named += _columns(system.probability)
-    named += [*pool.magnitudes.values(), pool.cluster, *pool.features, *spec.strata.columns]
-    named += [*pool.slices, *spec.named_slices]
-    named += [] if spec.labels.at_hand is None else spec.labels.at_hand.columns
+    named += [*pool.magnitudes.values(), pool.cluster, *pool.features, *plan.strata.columns]
+    named += [*pool.slices, *plan.named_slices]
+    named += [] if plan.labels.at_hand is None else plan.labels.at_hand.columns
     named += pool.payload if payload else ()
     return list(dict.fromkeys(name for name in named if name is not None))
 
 
-def missing_column(name: str, spec: EvaluationSpec) -> str:
+def missing_column(name: str, pool: PoolSpec) -> str:
     """Return what may be done where a pool lacks a column; empty where that is plain."""
-    pool = spec.pool
     if name != pool.score:
         return ""
     if not isinstance(pool.probability, Mapping):
@@ -238,15 +237,15 @@ def missing_column(name: str, spec: EvaluationSpec) -> str:
     )
 
 
-def number_columns(spec: EvaluationSpec) -> frozenset[str]:
+def number_columns(plan: ReadingPlan) -> frozenset[str]:
     """Return the columns whose values are numbers, whole or not."""
-    pool = spec.pool
+    pool = plan.pool
     if pool.lists is not None:
         return frozenset(pool.magnitudes.values())
     named = [pool.score, *_columns(pool.probability), *pool.features, *pool.magnitudes.values()]
     for system in pool.systems:
         named += [system.score, *_columns(system.probability)]
-        named += spec.labels.space.number_columns(system)
+        named += plan.labels.space.number_columns(system)
     return frozenset(name for name in named if name is not None)
 
 

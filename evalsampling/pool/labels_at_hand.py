@@ -7,17 +7,17 @@ import pyarrow.compute as pc
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.stored_columns import GIVEN, GIVEN_NUMBER
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabelsSpec
 from evalsampling.spec.labels_at_hand import CHANCE
 from evalsampling.stats.arrays import IntArray
 
 
-def read_given(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
-    """Return the columns `GIVEN` and `GIVEN_NUMBER` of a batch; none of a spec without them.
+def read_given(batch: PoolBatch, labels: LabelsSpec) -> dict[str, pa.Array]:
+    """Return the columns `GIVEN` and `GIVEN_NUMBER` of a batch; none without labels at hand.
 
     A null, a NaN or a blank text is no label. Numbers are read of rows with a label alone.
     """
-    at_hand = spec.labels.at_hand
+    at_hand = labels.at_hand
     if at_hand is None:
         return {}
     column = batch.any_column(at_hand.column)
@@ -25,7 +25,7 @@ def read_given(batch: PoolBatch, spec: EvaluationSpec) -> dict[str, pa.Array]:
     if is_text(column.type):
         empty = pc.or_(empty, pc.equal(pc.utf8_trim_whitespace(column.fill_null("")), ""))
     labelled = np.flatnonzero(~empty.to_numpy(zero_copy_only=False))
-    values, space = column.take(pa.array(labelled)).to_pylist(), spec.labels.space
+    values, space = column.take(pa.array(labelled)).to_pylist(), labels.space
     texts = [str(text) for text in space.texts(values)]
     meant = space.meant({*texts})
     codes = np.full(len(batch), -1)

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from evalsampling.pool.arrow import first_unreadable, is_list, is_text, plain
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.spec import EvaluationSpec, SystemSpec
+from evalsampling.spec import PoolSpec, ReadingPlan, SystemSpec
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.distinct import within_runs
 from evalsampling.stats.gains import NO_ITEM, ExpectedLists
@@ -63,9 +63,8 @@ def list_names(systems: int) -> list[str]:
     return ["list.items", *(f"list.ranks.{system}" for system in range(systems))]
 
 
-def list_columns(spec: EvaluationSpec) -> list[Any]:
+def list_columns(pool: PoolSpec) -> list[Any]:
     """Return the columns of the pool that lists of queries are made from, each once."""
-    pool = spec.pool
     assert pool.lists is not None
     named: list[Any] = [pool.lists.items]
     for system in pool.systems:
@@ -73,24 +72,24 @@ def list_columns(spec: EvaluationSpec) -> list[Any]:
     return list(dict.fromkeys(name for name in named if name is not None))
 
 
-def read_queries(batch: PoolBatch, spec: EvaluationSpec, depth: int) -> QueryBatch:
+def read_queries(batch: PoolBatch, plan: ReadingPlan, depth: int) -> QueryBatch:
     """Return the queries of a batch, ranked by each system.
 
     A system ranks items by falling score, of equal scores in the order of the pool; one whose score
     is null or not a number is not in its list. What is expected of a grade is the mean of what the
     systems say (eq. 5.11); if none says anything, all grades are alike.
     """
-    assert spec.pool.lists is not None
-    name = spec.pool.lists.items
+    assert plan.pool.lists is not None
+    name = plan.pool.lists.items
     query, items = _flat(batch, name)
     _check_items(batch, name, query, items)
-    rows, grades = len(batch.rows), len(spec.labels.classes)
+    rows, grades = len(batch.rows), len(plan.labels.classes)
     counts = np.bincount(query, minlength=rows)
     place = within_runs(counts)
-    names = [str(ranker.score) for ranker in spec.pool.systems]
+    names = [str(ranker.score) for ranker in plan.pool.systems]
     scores = [_floats(batch, each, *_flat(batch, each, name, counts)) for each in names]
     rank = np.stack([_ranks(query, place, score, counts, depth) for score in scores], axis=1)
-    with_models = [ranker for ranker in spec.pool.systems if ranker.probability is not None]
+    with_models = [ranker for ranker in plan.pool.systems if ranker.probability is not None]
     probability = np.full((len(items), grades), 1 / grades)
     if with_models:
         own = [_grade_model(batch, ranker, name, counts, grades) for ranker in with_models]

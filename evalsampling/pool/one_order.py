@@ -20,7 +20,7 @@ from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.row_ids import joined
 from evalsampling.pool.splits import RowSelection, WorkItem
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import PoolSpec
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
 from evalsampling.stats.orders import MOST_KEPT, OrderCounts, order_keys, sampled, turned
@@ -152,9 +152,9 @@ _BYTES = 8
 """Last bytes of an id by which pairs are sampled, before any is hashed."""
 
 
-def orders_of(batch: PoolBatch, spec: EvaluationSpec, rows: int) -> OrderCounts:
+def orders_of(batch: PoolBatch, pool: PoolSpec, seed: int, rows: int) -> OrderCounts:
     """Return which pairs of a batch there are in which order; nothing if rows are no pairs."""
-    sides = sides_of(spec.pool.id)
+    sides = sides_of(pool.id)
     kept = np.zeros(0, dtype=np.uint64)
     if sides is not None:
         left, right = records_of(batch, sides)
@@ -162,7 +162,7 @@ def orders_of(batch: PoolBatch, spec: EvaluationSpec, rows: int) -> OrderCounts:
             some = None
             if rows > MOST_KEPT:
                 some = np.flatnonzero(sampled(_ends(left), _ends(right), rows))
-            kept = keys_of(batch, sides, spec.seed, some=some)
+            kept = keys_of(batch, sides, seed, some=some)
     return OrderCounts.of_keys(len(batch), kept)
 
 

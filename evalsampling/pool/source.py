@@ -16,18 +16,17 @@ from evalsampling.pool.files import (
     has_changed,
 )
 from evalsampling.pool.layout import PlannedFile, may_hold
-from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.where import KEY, Condition
 from evalsampling.storage.filesystems import one_line
 
 
-def pinned(spec: EvaluationSpec) -> EvaluationSpec:
-    """Return a spec whose pool, if it is a table, is read at one version from now on."""
-    table = spec.pool.table
+def pinned(pool: PoolSpec) -> PoolSpec:
+    """Return a pool that, if it is a table, is read at one version from now on."""
+    table = pool.table
     if table is None or table.pinned is not None:
-        return spec
-    return spec.at_version(table.find_kind().pin(table))
+        return pool
+    return pool.at_version(table.find_kind().pin(table))
 
 
 def planned_files(pool: PoolSpec) -> list[PlannedFile]:

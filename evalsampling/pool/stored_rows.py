@@ -5,7 +5,7 @@ import dataclasses
 import functools
 import glob
 import operator
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,9 @@ from evalsampling.errors import InputError
 from evalsampling.parts.references import load_object
 from evalsampling.pool.arrow import column_of
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.parquet import BATCH_BYTES, BATCH_ROWS
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.splits import PLACE, WorkItem
-from evalsampling.spec import EvaluationSpec
 from evalsampling.storage import open_store
 
 
@@ -114,9 +112,9 @@ class Scorer:
 
 
 def score_item(
-    item: WorkItem, scorer: Scorer, spec: EvaluationSpec, directory: str
+    item: WorkItem, scorer: Scorer, columns: Sequence[str], directory: str
 ) -> Iterator[PoolBatch]:
-    """Yield the scored rows of a work item, and store them in a file below a directory or URL.
+    """Yield the scored rows of a work item, and store columns of them below a directory or URL.
 
     The file is there when the last batch has been taken.
     """
@@ -127,12 +125,12 @@ def score_item(
         places = batch.row_numbers(np.arange(len(batch)))  # Some rows are left out.
         return batch.rows.append_column(PLACE, pa.array(places))
 
-    scored = _scored(item, scorer, spec)
+    scored = _scored(item, scorer, columns)
     return store_batches(scored, directory, _scored_name(item), written, pa.schema([]))
 
 
-def _scored(item: WorkItem, scorer: Scorer, spec: EvaluationSpec) -> Iterator[PoolBatch]:
-    columns, first = required_columns(spec), None
+def _scored(item: WorkItem, scorer: Scorer, columns: Sequence[str]) -> Iterator[PoolBatch]:
+    first = None
     for batch in read_batches(item, columns=None):
         if not len(batch):
             continue

@@ -24,7 +24,6 @@ from evalsampling.pool.lists import QueryBatch
 from evalsampling.pool.stored_columns import GIVEN, output_columns, query_columns
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, UInt64Array
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.clusters import ClusterSums
@@ -95,13 +94,15 @@ class CellBatch:
         given = {name: column.take(places) for name, column in self.given.items()}
         return output_columns(self.outputs.take(taken)) | given
 
-    def keys(self, spec: EvaluationSpec) -> UInt64Array:
-        """Return what orders the rows of a cell, shape (n,): the keyed hash of the id.
+    @property
+    def keys(self) -> UInt64Array:
+        """What orders the rows of a cell, shape (n,): the keyed hash of the id.
 
         Where whole clusters are drawn, rows of a cluster follow each other.
         """
-        keys, cluster = hash_ids(self.ids, spec.seed), self.outputs.cluster
-        if not spec.draws_clusters:
+        plan, cluster = self.stratification.plan, self.outputs.cluster
+        keys = hash_ids(self.ids, plan.seed)
+        if not plan.by_cluster:
             return keys
         assert cluster is not None, "the sampler was built, so the spec names clusters"
         return keys_by_cluster(keys, cluster)
@@ -145,27 +146,26 @@ def _check_values(name: str, values: int) -> None:
         )
 
 
-def assign_cells(
-    batch: PoolBatch, spec: EvaluationSpec, stratification: Stratification
-) -> CellBatch:
+def assign_cells(batch: PoolBatch, stratification: Stratification) -> CellBatch:
     """Return the rows of a batch with their cells, all columns checked."""
-    ids = batch.ids(spec.pool.id)
-    if spec.pool.lists is not None:
-        return _assign_queries(batch, ids, spec, stratification)
-    outputs = read_outputs(batch, spec, stratification.rules, stratification.ranks)
+    plan, known = stratification.plan, stratification.scores
+    ids = batch.ids(plan.pool.id)
+    if plan.pool.lists is not None:
+        return _assign_queries(batch, ids, stratification)
+    outputs = read_outputs(batch, plan, known.rules, known.ranks)
     if stratification.has_system_probabilities or stratification.labels:
-        rule, ranks, scores = stratification.prior, stratification.ranks, None
+        rule, ranks, scores = known.prior, known.ranks, None
         if rule == LOG_ODDS or ranks is not None:
-            scores = read_scores(batch, spec, str(spec.pool.score))
+            scores = read_scores(batch, plan, str(plan.pool.score))
             scores = scores if ranks is None else ranks.find(scores)
-        named = spec.pool.score if rule == SCORE else spec.pool.probability
-        prior = spec.labels.space.probabilities(LabelColumns.of(batch), named, rule, scores)
+        named = plan.pool.score if rule == SCORE else plan.pool.probability
+        prior = plan.labels.space.probabilities(LabelColumns.of(batch), named, rule, scores)
     else:
         prior = outputs.probability[:, 0]
     try:
         cell = stratification.grid.codes(
-            stratification.bins(batch, spec, outputs),
-            with_slices(spec.labels.space.signed(outputs.prediction), outputs.slices),
+            stratification.bins(batch, outputs),
+            with_slices(plan.labels.space.signed(outputs.prediction), outputs.slices),
             outputs.magnitudes,
         )
     except ValueError as error:
@@ -173,19 +173,18 @@ def assign_cells(
             f"{batch.path}: the pool has changed between two passes: it has {error}"
         ) from error
     return CellBatch(
-        batch, ids, cell, prior, outputs, read_slices(batch, spec), stratification,
-        given=read_given(batch, spec),
+        batch, ids, cell, prior, outputs, read_slices(batch, plan.pool), stratification,
+        given=read_given(batch, plan.labels),
     )  # fmt: skip
 
 
-def _assign_queries(
-    batch: PoolBatch, ids: pa.Array, spec: EvaluationSpec, stratification: Stratification
-) -> CellBatch:
+def _assign_queries(batch: PoolBatch, ids: pa.Array, stratification: Stratification) -> CellBatch:
     """Return queries with their cells: by what is expected of their gains."""
-    expected = ExpectedQueries.read(batch, spec)
+    plan = stratification.plan
+    expected = ExpectedQueries.read(batch, plan)
     outputs = expected.outputs
     assert isinstance(stratification.grouped, KdTree)
     bins = stratification.grouped.find(expected.features)
     cell = stratification.grid.codes(bins, outputs.prediction, outputs.magnitudes)
-    prior, slices = np.ones((len(ids), 1)), read_slices(batch, spec)
+    prior, slices = np.ones((len(ids), 1)), read_slices(batch, plan.pool)
     return CellBatch(batch, ids, cell, prior, outputs, slices, stratification, expected.queries)

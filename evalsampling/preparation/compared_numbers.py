@@ -11,7 +11,7 @@ from evalsampling.measures.joint import parts_of
 from evalsampling.measures.regression import MeanAbsoluteError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import LabelColumns
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import ReadingPlan
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellGrid, CellTable
 from evalsampling.stats.disagreement import Disagreement
@@ -35,27 +35,27 @@ class ComparedSystems:
     by: str = ROOT
 
     @classmethod
-    def of(cls, spec: EvaluationSpec) -> "ComparedSystems | None":
-        """Return what a spec makes of its systems; None if they are not several of numbers."""
-        space = spec.labels.space
+    def of(cls, plan: ReadingPlan) -> "ComparedSystems | None":
+        """Return what a plan makes of its systems; None if they are not several of numbers."""
+        space = plan.labels.space
         if not isinstance(space, ComparedNumbers):
             return None
-        driver = build_driver(spec, [None] * space.systems)
+        driver = build_driver(plan, [None] * space.systems)
         parts = parts_of(driver)
         pairs = pairs_of(driver)
         systems = sorted({system for part in (pairs or parts) for system in part.systems})
         places = tuple((pair.first.system, pair.other.system) for pair in pairs)
         disagreement = Disagreement(tuple(dict.fromkeys(places)), tuple(systems))
-        if not (pairs and _compares(spec, parts)):
+        if not (pairs and _compares(plan, parts)):
             return cls(space, disagreement, VARIANCE)
         is_absolute = any(isinstance(pair.first, MeanAbsoluteError) for pair in pairs)
         return cls(space, disagreement, DISTANCE if is_absolute else ROOT)
 
-    def score_of(self, batch: PoolBatch, spec: EvaluationSpec) -> FloatArray:
+    def score_of(self, batch: PoolBatch, plan: ReadingPlan) -> FloatArray:
         """Return what strata are cut from, of the rows of a batch, shape (n,)."""
         rows = LabelColumns.of(batch)
-        codes = [self.space.predictions(rows, system, None) for system in spec.pool.systems]
-        scores = [batch.numbers(str(system.score)) for system in spec.pool.systems]
+        codes = [self.space.predictions(rows, system, None) for system in plan.pool.systems]
+        scores = [batch.numbers(str(system.score)) for system in plan.pool.systems]
         return self._score(np.stack(codes, axis=1), np.stack(scores, axis=1, dtype=np.float64))
 
     def score(self, outputs: Outputs) -> FloatArray:
@@ -102,9 +102,8 @@ class ComparedSystems:
         return dataclasses.replace(table, outputs=outputs, upper=None, disagreement=of_pairs)
 
 
-def _compares(spec: EvaluationSpec, parts: tuple[object, ...]) -> bool:
-    """Tell whether the sampling of a spec is for differences of systems."""
-    sampler = spec.sampler
-    if sampler.name == "compare":
-        return sampler.parameters.get("variant") != OF_VALUES
+def _compares(plan: ReadingPlan, parts: tuple[object, ...]) -> bool:
+    """Tell whether rounds are drawn for differences of systems."""
+    if plan.of_differences is not None:
+        return plan.of_differences
     return any(isinstance(part, Difference) for part in parts)

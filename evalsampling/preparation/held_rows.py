@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.preparation.assignment import CellBatch
-from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
 
 
@@ -41,13 +40,13 @@ class HeldRows:
             behind[row] = cells.ids[int(row)].as_py() > self.last_id[cell[row]]
         return behind if cells.has_label is None else behind & ~cells.has_label
 
-    def recount(self, cells: CellBatch, spec: EvaluationSpec) -> IntArray:
+    def recount(self, cells: CellBatch) -> IntArray:
         """Count the rows of a batch by cell; counts of batches add up.
 
         Returns:
             Shape (2, cells): all rows, and those up to the last row held.
         """
-        behind = self._behind(cells, cells.keys(spec))
+        behind = self._behind(cells, cells.keys)
         within = (self.rows[cells.cell] > 0) & ~behind
         most = len(self.rows)
         held = np.bincount(cells.cell[within], minlength=most)

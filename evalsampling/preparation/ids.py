@@ -22,7 +22,6 @@ from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import FILE, HASH, ID, ROW
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.reserve import check_unique, repeated_values
-from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import IdColumns, columns_of
 from evalsampling.stats.arrays import UInt64Array
 
@@ -36,9 +35,9 @@ _MOST_SOUGHT = 1000
 so of more than these some are of equal ids."""
 
 
-def split_hashes(cells: CellBatch, seed: int) -> Iterator[tuple[int, bytes]]:
+def split_hashes(cells: CellBatch) -> Iterator[tuple[int, bytes]]:
     """Yield the hashes of a batch's ids in shares that hold all rows of an id, by their numbers."""
-    ordered = np.sort(hash_ids(cells.ids, seed))
+    ordered = np.sort(hash_ids(cells.ids, cells.stratification.plan.seed))
     shares = (ordered >> np.uint64(64 - _SHARE_BITS)).astype(np.int64)
     numbers, first = np.unique(shares, return_index=True)
     bounds = itertools.pairwise([*first, len(ordered)])
@@ -72,16 +71,18 @@ def repeated_hashes(share: Iterable[bytes]) -> UInt64Array:
     return repeated_values(np.frombuffer(b"".join(share), dtype=np.uint64))
 
 
-def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: EvaluationSpec) -> None:
+def check_repeated(
+    hashes: UInt64Array, items: Iterable[WorkItem], name: IdColumns, seed: int
+) -> None:
     """Check that the rows of hashes that come more than once have different ids."""
     if not len(hashes):
         return
     sought = np.sort(hashes)[:_MOST_SOUGHT]
     first: dict[object, pa.Table] = {}
     for item in sorted(items, key=lambda item: (item.origin, item.first_row)):
-        for batch in read_batches(item, columns_of(spec.pool.id)):
-            ids = batch.ids(spec.pool.id)
-            keys = hash_ids(ids, spec.seed)
+        for batch in read_batches(item, columns_of(name)):
+            ids = batch.ids(name)
+            keys = hash_ids(ids, seed)
             for row in np.flatnonzero(np.isin(keys, sought)).tolist():
                 place = pa.table(
                     {
@@ -93,7 +94,7 @@ def check_repeated(hashes: UInt64Array, items: Iterable[WorkItem], spec: Evaluat
                 )
                 earlier = first.setdefault(ids[row].as_py(), place)
                 if earlier is not place:
-                    check_unique(pa.concat_tables([earlier, place]), spec.pool.id)
+                    check_unique(pa.concat_tables([earlier, place]), name)
 
 
 def check_unique_ids(batches: Iterable[PoolBatch], name: IdColumns, seed: int = 0) -> None:

@@ -37,7 +37,8 @@ from evalsampling.preparation.summary import (
     summarize,
     summary_columns,
 )
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import ReadingPlan
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.clusters import SharedClusters
@@ -55,63 +56,60 @@ def _read_rows(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBa
     return read_batches(item, columns)
 
 
-def fetch_cells(spec: EvaluationSpec, stratification: Any) -> Reading:
+def fetch_cells(stratification: Any) -> Reading:
     """Return how rows are read with their cells, in one step.
 
     Runners of Beam in Java never fuse a step that has a side input with the one before it: of two
     steps, the first would send them every batch of the pool.
     """
-    return Reading("FetchCells", Step("ReadCells", _read_cells, (spec, stratification), CellBatch))
+    return Reading("FetchCells", Step("ReadCells", _read_cells, (stratification,), CellBatch))
 
 
-def _read_cells(
-    item: WorkItem, spec: EvaluationSpec, stratification: Stratification
-) -> Iterator[CellBatch]:
-    columns = required_columns(spec, payload=False)
-    batches = read_batches(item, columns)
-    return (assign_cells(batch, spec, stratification) for batch in batches)
+def _read_cells(item: WorkItem, stratification: Stratification) -> Iterator[CellBatch]:
+    columns = required_columns(stratification.plan, payload=False)
+    return (assign_cells(batch, stratification) for batch in read_batches(item, columns))
 
 
-def score_pool(spec: EvaluationSpec, directory: str) -> Reading:
+def score_pool(plan: ReadingPlan, directory: str) -> Reading:
     """Return how rows are scored as they are read, and stored below a directory or URL."""
-    assert spec.pool.scorer is not None
-    scorer = Scorer(spec.pool.scorer, spec.pool.directory)
-    step = Step("ScoreItems", score_item, (scorer, spec, directory), PoolBatch)
+    assert plan.pool.scorer is not None
+    scorer = Scorer(plan.pool.scorer, plan.pool.directory)
+    step = Step("ScoreItems", score_item, (scorer, required_columns(plan), directory), PoolBatch)
     return Reading("ScorePool", step, Step("StoredItem", scored_item, (directory,)))
 
 
 # --- the first pass
 
 
-def summarize_pool(spec: EvaluationSpec) -> Total:
+def summarize_pool(plan: ReadingPlan) -> Total:
     """Return the stage that makes the `PoolSummary` of rows."""
-    return Total("SummarizePool", Step("Summarize", summarize, (spec,)), "AddSummaries")
+    return Total("SummarizePool", Step("Summarize", summarize, (plan,)), "AddSummaries")
 
 
-def cut_strata(spec: EvaluationSpec) -> Step:
+def cut_strata(plan: ReadingPlan) -> Step:
     """Return the step that cuts a `Stratification` from the summary of a pool."""
-    return Step("CutStrata/CutEdges", _cut, (spec,))
+    return Step("CutStrata/CutEdges", _cut, (plan,))
 
 
-def _cut(summary: PoolSummary | None, spec: EvaluationSpec) -> Stratification:
-    return Stratification.from_summary(summary, spec)  # Beam pickles a method by value.
+def _cut(summary: PoolSummary | None, plan: ReadingPlan) -> Stratification:
+    return Stratification.from_summary(summary, plan)  # Beam pickles a method by value.
 
 
-def stratify(engine: Engine, rows: Any, spec: EvaluationSpec) -> Any:
+def stratify(engine: Engine, rows: Any, plan: ReadingPlan) -> Any:
     """Return how rows are cut, as a value of an engine: as the spec says, or by a first pass."""
-    given = Stratification.given(spec)
+    given = Stratification.given(plan)
     if given is not None:
         return engine.value("GivenStrata", given)
-    (summary,) = engine.run(rows, summarize_pool(spec), columns=summary_columns(spec))
-    return engine.call(cut_strata(spec), summary)
+    (summary,) = engine.run(rows, summarize_pool(plan), columns=summary_columns(plan))
+    return engine.call(cut_strata(plan), summary)
 
 
 # --- the second pass
 
 
-def assign(spec: EvaluationSpec, stratification: Any) -> Step:
+def assign(stratification: Any) -> Step:
     """Return the step that finds the cells of rows that were read before."""
-    return Step("AssignCells/FindCells", assign_cells, (spec, stratification), CellBatch)
+    return Step("AssignCells/FindCells", assign_cells, (stratification,), CellBatch)
 
 
 def _sums(cells: CellBatch) -> CellSums:
@@ -130,7 +128,7 @@ SUM_CLUSTERS = Total("SumClusters", Step("SketchClusters", CellBatch.cluster_sum
 
 
 def draw_reserve(
-    spec: EvaluationSpec,
+    payload: Sequence[str],
     capacity: int | None = None,
     held: HeldRows | None = None,
     finish: Step | None = None,
@@ -142,9 +140,9 @@ def draw_reserve(
     """
     return Keyed(
         "DrawReserve",
-        gather=Step("KeepFirst", _keep_first, (spec, capacity, held)),
+        gather=Step("KeepFirst", _keep_first, (capacity, held)),
         steps=(
-            Step("ReadPayload", _read_payload, (spec.pool.payload,)),
+            Step("ReadPayload", _read_payload, (payload,)),
             Step("SplitParts", split_reserve),
         ),
         group="GroupParts",
@@ -154,10 +152,8 @@ def draw_reserve(
     )
 
 
-def _keep_first(
-    cells: CellBatch, spec: EvaluationSpec, capacity: int | None, held: HeldRows | None
-) -> ReserveBuilder:
-    return ReserveBuilder(spec, cells.stratification, capacity, held)
+def _keep_first(cells: CellBatch, capacity: int | None, held: HeldRows | None) -> ReserveBuilder:
+    return ReserveBuilder(cells.stratification, capacity, held)
 
 
 def _read_payload(
@@ -170,7 +166,7 @@ def _merge_parts(part: int, reserves: Iterable[Reserve]) -> tuple[int, Reserve]:
     return part, sum_reserves(reserves)
 
 
-def check_ids(spec: EvaluationSpec, items: Any, folder: Path | None = None) -> Keyed:
+def check_ids(plan: ReadingPlan, items: Any, folder: Path | None = None) -> Keyed:
     """Return the stage that checks all ids of a pool: how many hashes repeat, by shares of ids.
 
     It fails with an `InputError` if two ids are alike. Eight bytes of every row are gathered; ids
@@ -178,14 +174,14 @@ def check_ids(spec: EvaluationSpec, items: Any, folder: Path | None = None) -> K
     """
     return Keyed(
         "CheckIds",
-        steps=(Step("SplitByHash", _split_hashes, (spec.seed, folder)),),
+        steps=(Step("SplitByHash", _split_hashes, (folder,)),),
         group="GroupShares",
-        merge=Step("CheckShares", _check_share, (items, spec, folder)),
+        merge=Step("CheckShares", _check_share, (items, plan.pool.id, plan.seed, folder)),
     )
 
 
-def _split_hashes(cells: CellBatch, seed: int, folder: Path | None) -> Iterator[tuple[int, bytes]]:
-    shares = split_hashes(cells, seed)
+def _split_hashes(cells: CellBatch, folder: Path | None) -> Iterator[tuple[int, bytes]]:
+    shares = split_hashes(cells)
     return shares if folder is None else spill(shares, folder)
 
 
@@ -193,35 +189,37 @@ def _check_share(
     number: int,
     gathered: Iterable[bytes],
     items: Iterable[WorkItem],
-    spec: EvaluationSpec,
+    id: IdColumns,
+    seed: int,
     folder: Path | None,
 ) -> int:
     hashes = repeated_hashes(gathered if folder is None else spilled(number, gathered, folder))
-    check_repeated(hashes, items, spec)
+    check_repeated(hashes, items, id, seed)
     return len(hashes)
 
 
-def count_orders(spec: EvaluationSpec, rows: Any) -> Total:
+def count_orders(rows: Any) -> Total:
     """Return the stage that makes the `OrderCounts` of pairs, given the rows of the pool."""
-    return Total("CountOrders", Step("CountPairs", _count_orders, (spec, rows)), "AddOrders")
+    return Total("CountOrders", Step("CountPairs", _count_orders, (rows,)), "AddOrders")
 
 
-def _count_orders(cells: CellBatch, spec: EvaluationSpec, rows: int) -> OrderCounts:
-    return orders_of(cells.batch, spec, rows)
+def _count_orders(cells: CellBatch, rows: int) -> OrderCounts:
+    plan = cells.stratification.plan
+    return orders_of(cells.batch, plan.pool, plan.seed, rows)
 
 
-def recount(spec: EvaluationSpec, held: HeldRows) -> Total:
+def recount(held: HeldRows) -> Total:
     """Return the stage that counts rows, and those of an earlier reserve, by cell."""
-    return Total("CheckHeld", Step("Recount", _recount, (held, spec)), "AddCounts")
+    return Total("CheckHeld", Step("Recount", _recount, (held,)), "AddCounts")
 
 
-def _recount(cells: CellBatch, held: HeldRows, spec: EvaluationSpec) -> Any:
-    return held.recount(cells, spec)
+def _recount(cells: CellBatch, held: HeldRows) -> Any:
+    return held.recount(cells)
 
 
-def compare_counts(spec: EvaluationSpec, held: HeldRows, pool: Catalog) -> Step:
+def compare_counts(source: PoolSpec, held: HeldRows, pool: Catalog) -> Step:
     """Return the step that checks the counts of `recount`: True, or the error of a changed pool."""
-    return Step("CheckHeld/CompareCounts", _compare, (held, pool, spec.pool))
+    return Step("CheckHeld/CompareCounts", _compare, (held, pool, source))
 
 
 def _compare(counts: Any, held: HeldRows, pool: Catalog, source: PoolSpec) -> bool:
@@ -236,16 +234,16 @@ def _compare(counts: Any, held: HeldRows, pool: Catalog, source: PoolSpec) -> bo
 # --- passes in this process, for callers that need no engine of their own
 
 
-def pool_rows(spec: EvaluationSpec) -> Rows:
+def pool_rows(plan: ReadingPlan) -> Rows:
     """Return the rows of the pool's files, scored if the spec names a scorer.
 
     Columns are those of a second pass unless others are asked for. With a scorer all are read, for
     it may want any.
     """
-    items = list(Catalog.read(spec).items)
-    if spec.pool.scorer is None:
-        return Rows(items, read_items, required_columns(spec, payload=False))
-    scorer = Scorer(spec.pool.scorer, spec.pool.directory)
+    items = list(Catalog.read(plan).items)
+    if plan.pool.scorer is None:
+        return Rows(items, read_items, required_columns(plan, payload=False))
+    scorer = Scorer(plan.pool.scorer, plan.pool.directory)
     return Rows(items, read_items, steps=(Step("ScoreBatch", scorer.score),))
 
 
@@ -254,32 +252,32 @@ def read_items(items: Iterable[WorkItem], columns: Sequence[str] | None) -> Iter
     return itertools.chain.from_iterable(read_batches(item, columns) for item in items)
 
 
-def stratify_rows(batches: Sequence[PoolBatch], spec: EvaluationSpec) -> Stratification:
+def stratify_rows(batches: Sequence[PoolBatch], plan: ReadingPlan) -> Stratification:
     """Return how rows in memory are cut: as the spec says, or by a first pass over them."""
-    return stratify(LOCAL, Rows(batches), spec)
+    return stratify(LOCAL, Rows(batches), plan)
 
 
-def stratify_pool(spec: EvaluationSpec) -> Stratification:
+def stratify_pool(plan: ReadingPlan) -> Stratification:
     """Return how the pool of a spec is cut, by a first pass over its files if one is needed."""
-    return stratify(LOCAL, pool_rows(spec), spec)
+    return stratify(LOCAL, pool_rows(plan), plan)
 
 
-def read_cells(spec: EvaluationSpec, stratification: Stratification) -> Iterator[CellBatch]:
-    """Yield the rows of the pool of a spec with their cells, by a second pass over its files."""
-    return LOCAL.map(pool_rows(spec), assign(spec, stratification)).batches()
+def read_cells(stratification: Stratification) -> Iterator[CellBatch]:
+    """Yield the rows of a pool with their cells, by a second pass over its files."""
+    return LOCAL.map(pool_rows(stratification.plan), assign(stratification)).batches()
 
 
-def read_table(spec: EvaluationSpec, stratification: Stratification) -> CellTable:
-    """Return the cells of the pool of a spec, by a second pass over its files."""
-    return read_table_and_clusters(spec, stratification)[0]
+def read_table(stratification: Stratification) -> CellTable:
+    """Return the cells of a pool, by a second pass over its files."""
+    return read_table_and_clusters(stratification)[0]
 
 
 def read_table_and_clusters(
-    spec: EvaluationSpec, stratification: Stratification
+    stratification: Stratification,
 ) -> tuple[CellTable, SharedClusters | None]:
-    """Return the cells of a pool, and how its rows are spread over clusters if the spec has any."""
-    stages = [SUM_CELLS] if spec.pool.cluster is None else [SUM_CELLS, SUM_CLUSTERS]
-    cells = LOCAL.map(pool_rows(spec), assign(spec, stratification))
-    sums, *sketches = LOCAL.run(cells, *stages)
+    """Return the cells of a pool, and how its rows are spread over clusters if it has any."""
+    plan = stratification.plan
+    stages = [SUM_CELLS] if plan.pool.cluster is None else [SUM_CELLS, SUM_CLUSTERS]
+    sums, *sketches = LOCAL.run(LOCAL.map(pool_rows(plan), assign(stratification)), *stages)
     shared = [each.shared() for each in sketches if each is not None]
     return stratification.table(sums), next(iter(shared), None)

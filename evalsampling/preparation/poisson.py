@@ -27,7 +27,8 @@ from evalsampling.preparation.plan import SUM_CELLS, assign, pool_rows, stratify
 from evalsampling.preparation.shares import LOCAL
 from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import EvaluationSpec, ReadingPlan, SamplerSpec
+from evalsampling.spec.budget import Budget
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellSums, CellTable
@@ -107,18 +108,19 @@ def sizes_of_cells(deviation: Deviation, table: CellTable) -> FloatArray:
 
 def fill_water(
     sums: CellSums | None,
-    spec: EvaluationSpec,
+    sampler: SamplerSpec,
+    budget: Budget,
     stratification: Stratification,
     by_cell: bool = False,
 ) -> PoissonFilter:
-    """Return the filter that a spec asks for: with its measure, its budget and its seed.
+    """Return the filter that keeps the rows of a budget, for the first measure of a pool.
 
-    ``delta`` and ``smoothing`` are those of the spec's sampler, if that is ``poisson``.
+    ``delta`` and ``smoothing`` are those of the sampler, if that is ``poisson``.
 
     Raises:
         InputError: if a parameter is wrong, the pool empty, or the measure undefined on it.
     """
-    given = spec.sampler.parameters if spec.sampler.name == "poisson" else {}
+    given = sampler.parameters if sampler.name == "poisson" else {}
     shares = {"delta": 0.1, "smoothing": 1.0}
     shares |= {key: given[key] for key in shares if key in given}
     try:
@@ -132,15 +134,16 @@ def fill_water(
                 f"sampler.{key}: a filter knows nothing of the other rows; leave it out, or "
                 "draw rounds in a workspace"
             )
+    plan = stratification.plan
     table, delta = stratification.table(sums), shares["delta"]
-    measure = build_driver(spec, stratification.ranges)
+    measure = build_driver(plan, stratification.ranges)
     deviation = Deviation.from_cells(measure, table, table.prior, shares["smoothing"])
-    expected = float(spec.budget)
-    if spec.money is not None:
+    expected = float(budget.labels)
+    if budget.money is not None:
         assert table.cost is not None
         size = mix_evenly(sizes_of_cells(deviation, table), table.count, delta)
-        expected = min(expected, rows_within(spec.money, size, table.count, table.cost))
-    return PoissonFilter.from_cells(deviation, table, expected, delta, spec.seed, by_cell)
+        expected = min(expected, rows_within(budget.money, size, table.count, table.cost))
+    return PoissonFilter.from_cells(deviation, table, expected, delta, plan.seed, by_cell)
 
 
 def keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
@@ -151,15 +154,23 @@ def keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
     return rows.append_column(INCLUSION, pa.array(chance[kept]))
 
 
-def keep_rows(engine: Engine, rows: Any, spec: EvaluationSpec, by_cell: bool) -> Any:
+def keep_rows(
+    engine: Engine,
+    rows: Any,
+    plan: ReadingPlan,
+    sampler: SamplerSpec,
+    budget: Budget,
+    by_cell: bool,
+) -> Any:
     """Return the rows of a Poisson sample, on any engine: tables as `PoissonFilter.keep` has them.
 
     The pool is gone over three times: for the strata, for the cells, and to filter its rows.
     """
-    stratification = stratify(engine, rows, spec)
-    cells = engine.map(rows, assign(spec, stratification))
+    stratification = stratify(engine, rows, plan)
+    cells = engine.map(rows, assign(stratification))
     (sums,) = engine.run(cells, SUM_CELLS)
-    chosen = engine.call(Step("FillWater", fill_water, (spec, stratification, by_cell)), sums)
+    wanted = (sampler, budget, stratification, by_cell)
+    chosen = engine.call(Step("FillWater", fill_water, wanted), sums)
     return engine.map(cells, Step("KeepRows", keep, (chosen,), pa.Table))
 
 
@@ -176,7 +187,7 @@ def poisson_sample(spec: EvaluationSpec, by_cell: bool = False) -> pa.Table:
     Raises:
         InputError: for anything wrong with the pool or the spec.
     """
-    spec = pinned(spec)
-    with unchanged(spec.pool):
-        kept = keep_rows(LOCAL, pool_rows(spec), spec, by_cell)
+    plan = spec.with_pool(pinned(spec.pool)).reading
+    with unchanged(plan.pool):
+        kept = keep_rows(LOCAL, pool_rows(plan), plan, spec.sampler, spec.limits, by_cell)
         return pa.concat_tables(kept.batches())

@@ -12,7 +12,7 @@ from evalsampling.measures.joint import parts_of
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_magnitudes
 from evalsampling.pool.lists import QueryBatch, read_queries
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import ReadingPlan
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.outputs import Outputs
 
@@ -33,13 +33,13 @@ class ExpectedQueries:
     magnitudes: Mapping[str, FloatArray]
 
     @classmethod
-    def read(cls, batch: PoolBatch, spec: EvaluationSpec) -> "ExpectedQueries":
+    def read(cls, batch: PoolBatch, plan: ReadingPlan) -> "ExpectedQueries":
         """Return the queries of a batch."""
-        gains = build_gains(spec)
-        queries = read_queries(batch, spec, max(gain.cut for gain in gains))
+        gains = build_gains(plan)
+        queries = read_queries(batch, plan, max(gain.cut for gain in gains))
         moments = GainMoments.of_lists(gains, queries.lists)
-        drivers = parts_of(build_driver(spec, [None] * len(spec.pool.systems)))
-        return cls(queries, gains, moments, drivers, read_magnitudes(batch, spec))
+        drivers = parts_of(build_driver(plan, [None] * len(plan.pool.systems)))
+        return cls(queries, gains, moments, drivers, read_magnitudes(batch, plan.pool))
 
     @property
     def features(self) -> FloatArray:

@@ -12,7 +12,6 @@ from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import COMPACT_ABOVE, Reserve, check_payload
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
 
 _ROWS_AT_A_TIME = 1 << 15
@@ -29,17 +28,9 @@ MOST_LABELS = 1 << 20
 """Most rows with a label that a worker meets: all of them are kept."""
 
 
-def reserve_capacity(spec: EvaluationSpec, cells: int) -> int:
-    """Return B, the rows kept of each cell: min(budget, max(50, 2,000,000 / cells)).
-
-    The size of a Poisson sample varies about the budget, with at most its root as its standard
-    deviation: in place of the budget stand six of them more. Whole clusters may be as many rows
-    again.
-    """
-    most = 2 * spec.budget if spec.draws_clusters else spec.budget
-    if spec.sampler.name == "poisson" and not spec.sampler.parameters.get("cap", False):
-        most += math.ceil(6 * math.sqrt(spec.budget))
-    return min(most, max(_FEWEST_ROWS, _TOTAL_ROWS // cells))
+def reserve_capacity(most_drawn: int, cells: int) -> int:
+    """Return B, the rows kept of each cell: min(most drawn, max(50, 2,000,000 / cells))."""
+    return min(most_drawn, max(_FEWEST_ROWS, _TOTAL_ROWS // cells))
 
 
 def hash_limits(min_rows: IntArray, capacity: int) -> UInt64Array:
@@ -68,18 +59,17 @@ class ReserveBuilder:
 
     def __init__(
         self,
-        spec: EvaluationSpec,
         stratification: Stratification,
         capacity: int | None = None,
         held: HeldRows | None = None,
     ) -> None:
         """Start with no rows."""
-        self._spec = spec
         self._held = held
-        cells = stratification.grid.cells
-        capacity = reserve_capacity(spec, cells) if capacity is None else capacity
+        plan, cells = stratification.plan, stratification.grid.cells
+        self._payload = plan.pool.payload
+        capacity = reserve_capacity(plan.most_drawn, cells) if capacity is None else capacity
         # Keys of rows that follow each other by clusters are not uniform, so none falls beforehand.
-        least = None if spec.draws_clusters else stratification.min_rows
+        least = None if plan.by_cluster else stratification.min_rows
         self._threshold = hash_limits(np.zeros(cells, int) if least is None else least, capacity)
         self._items: dict[tuple[str, int], WorkItem] = {}
         self._reserve = Reserve(capacity)
@@ -90,7 +80,7 @@ class ReserveBuilder:
 
     def add(self, cells: CellBatch) -> int:
         """Add a batch and return how many of its rows are kept so far."""
-        keys, has_label = cells.keys(self._spec), cells.has_label
+        keys, has_label = cells.keys, cells.has_label
         wanted = self._may_be_first(cells.cell, keys)
         if has_label is not None:
             wanted |= has_label
@@ -116,7 +106,7 @@ class ReserveBuilder:
         }
         for name, values in cells.slices.items():
             columns[SLICE_PREFIX + name] = values.take(places)
-        for name in self._spec.pool.payload:
+        for name in self._payload:
             if batch.has(name):
                 columns[PAYLOAD_PREFIX + name] = batch.payload(name, taken)
         self._pending.append(pa.table(columns))

@@ -122,7 +122,7 @@ class Shares:
         return list(step(value))
 
     def inspect(self, source: PoolSource) -> list[PoolFile]:
-        planned = source.files() if self.store is None else self.store(source.spec.pool)
+        planned = source.files() if self.store is None else self.store(source.plan.pool)
         (files,) = self.run(Rows(planned, _as_one), _INSPECT_POOL)
         return files
 

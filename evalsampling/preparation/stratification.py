@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY, RANKS, SCORE
-from evalsampling.measures.build import driving_thresholds
+from evalsampling.label_spaces.base import EVEN
+from evalsampling.measures.build import Range, driving_thresholds
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features, read_partition, read_scores
 from evalsampling.preparation.compared_numbers import ComparedSystems
-from evalsampling.preparation.kinds import check_probabilities, decided, kinds_of, rules_of
+from evalsampling.preparation.scores import PoolScores
 from evalsampling.preparation.slices import check_named
 from evalsampling.preparation.summary import (
     PoolSummary,
@@ -24,7 +24,7 @@ from evalsampling.preparation.summary import (
     cut_method,
     ranked_columns,
 )
-from evalsampling.spec import MAX_CELLS, EvaluationSpec
+from evalsampling.spec import MAX_CELLS, ReadingPlan
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import BY_LEAF, GUESSED, CellGrid, CellSums, CellTable, by_verdict
 from evalsampling.stats.greatest_rank import GreatestRank
@@ -32,41 +32,24 @@ from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.magnitudes import MOST_CLASSES, POWERS, MagnitudeClasses
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Partition
-from evalsampling.stats.rank_prior import RankPrior
-from evalsampling.stats.score_kinds import LOG_ODDS as ODDS
-from evalsampling.stats.score_kinds import (
-    ORDER,
-    PROBABILITY,
-    ScoreSums,
-    chance_of_order,
-    contradicts,
-    count_text,
-)
+from evalsampling.stats.score_kinds import ScoreSums
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
-from evalsampling.stats.slices import Named
 from evalsampling.stats.strata import LeafTable, cut_edges, cut_parting
 
 FEW_LEAVES = 4
 """A warning comes where fewer than one in this many of the leaves asked for come out."""
 
 
-_MATCH_WEIGHT = "match_weight"
-"""In the name of a column of scores that Splink made: log2 odds."""
-
 WORTH_A_WORD = 0.01
 """Share of the money lost to classes of costs above which a warning says so."""
-
-
-_TURNED = 0.25
-"""Chance that a predicted positive scores above a predicted negative, below which scores are turned
-round."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Stratification:
     """How a pool is cut into leaves, bins and cells, and where prior probabilities come from."""
 
+    plan: ReadingPlan  # what is read of the pool
     # interior edges of the leaves, strictly increasing; none for leaves of features
     edges: FloatArray
     # interior edges of the score bins, a superset of `edges`: leaves are groups of adjacent bins
@@ -74,15 +57,8 @@ class Stratification:
     # leaves that are no intervals of one score: of features, those that columns name, or by the
     # greatest rank of several scores; else None
     grouped: KdTree | Partition | GreatestRank | None
-    # where prior probabilities come from: "column", "score", "expit(score)", "ranks(score)", "even"
-    # or "normal"
-    prior: str
-    rules: tuple[str, ...]  # where the probabilities of each system come from: these, or "none"
-    # ends and sums of the scores of each system, then of the one that drives the strata
-    scores: tuple[ScoreSums, ...]
+    scores: PoolScores  # what they are, and what probabilities follow
     signatures: Signatures  # slots of the cells
-    binned_by_score: bool  # whether bins are bins of the first system's score
-    has_system_probabilities: bool  # whether systems have probabilities that are not the prior's
     # shape (cells,): rows that each cell has at least, as far as the first pass tells; None if
     # there was none
     min_rows: IntArray | None = None
@@ -90,45 +66,36 @@ class Stratification:
     magnitudes: Mapping[str, MagnitudeClasses] = dataclasses.field(default_factory=dict)
     # hierarchy of the leaves of their own: see `CellTable`; None for none
     parting: IntArray | None = None
-    named: Named = dataclasses.field(default_factory=dict)  # slices that are part of the signatures
-    # what is made of several systems that predict numbers, None for all others
-    compared: ComparedSystems | None = None
-    labels: int = 0  # number of the labels of which a row may have many; 0 for classes
-    ranks: RankPrior | None = None  # the prior of scores that are an order, None for all others
-    # whether leaves are what the systems predict: then there is one bin
-    by_predictions: bool = False
-    remarks: tuple[str, ...] = ()  # sentences of `ScoreRemarks`
-    infinite: bool = False  # whether some scores are infinite, so that `ranges` are of the others
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without cached properties."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
-    def given(cls, spec: EvaluationSpec) -> "Stratification | None":
-        """Return the stratification of a spec that needs no first pass, else None."""
-        if Wanted.from_spec(spec).anything:
+    def given(cls, plan: ReadingPlan) -> "Stratification | None":
+        """Return the stratification of a plan that needs no first pass, else None."""
+        if Wanted.of(plan).anything:
             return None
-        none = (ScoreSums(),) * (len(spec.pool.systems) + 1)
-        return cls._of(spec, PoolSummary(0, (), none, None, None))
+        none = (ScoreSums(),) * (len(plan.pool.systems) + 1)
+        return cls._of(plan, PoolSummary(0, (), none, None, None))
 
     @classmethod
-    def from_summary(cls, summary: PoolSummary | None, spec: EvaluationSpec) -> "Stratification":
+    def from_summary(cls, summary: PoolSummary | None, plan: ReadingPlan) -> "Stratification":
         """Return the stratification that follows from the first pass."""
-        check_not_empty(0 if summary is None else summary.rows, spec.pool)
+        check_not_empty(0 if summary is None else summary.rows, plan.pool)
         assert summary is not None
-        stratification = cls._of(spec, summary)
+        stratification = cls._of(plan, summary)
         return dataclasses.replace(stratification, min_rows=stratification.known_rows(summary))
 
     @classmethod
-    def _of(cls, spec: EvaluationSpec, summary: PoolSummary) -> "Stratification":
+    def _of(cls, plan: ReadingPlan, summary: PoolSummary) -> "Stratification":
         ranges = [sums.ends for sums in summary.scores[:-1]]
-        grouped, edges, parting = _grouped_leaves(spec, summary), np.zeros(0), None
+        grouped, edges, parting = _grouped_leaves(plan, summary), np.zeros(0), None
         if grouped is None:
-            edges, parting = _intervals(spec, summary)
-        elif spec.strata.has_own_hierarchy and not isinstance(grouped, GreatestRank):
+            edges, parting = _intervals(plan, summary)
+        elif plan.strata.has_own_hierarchy and not isinstance(grouped, GreatestRank):
             parting = grouped.parting
-        thresholds = driving_thresholds(spec, ranges)
+        thresholds = driving_thresholds(plan, ranges)
         bin_edges = np.union1d(edges, thresholds) if len(thresholds) else edges
         bins = len(bin_edges) + 1 if grouped is None else grouped.leaves
         slots = MAX_CELLS // bins
@@ -138,66 +105,66 @@ class Stratification:
                 "possible"
             )
         if summary.signatures is None:
-            signatures = Signatures.every(spec.signature_shape, spec.signature_order)
+            signatures = Signatures.every(plan.signature_shape, plan.signature_order)
         else:
             signatures = Signatures.most_common(
-                spec.signature_shape,
+                plan.signature_shape,
                 summary.signatures,
                 slots,
-                len(spec.named_slices),
-                spec.signature_order,
+                len(plan.named_slices),
+                plan.signature_order,
             )
-        rules, prior = rules_of(spec, summary.scores)
-        check_probabilities(spec, summary.scores)
-        ranks = None
-        if prior == RANKS:
-            assert summary.histogram is not None
-            ranks = RankPrior.of(summary.histogram.bins(), summary.scores[-1].predicted)
-        first, room = spec.pool.systems[0], max(MAX_CELLS // (bins * signatures.slots), 1)
+        scores = PoolScores.of(plan, summary.scores, summary.histogram, summary.remarks)
+        room = max(MAX_CELLS // (bins * signatures.slots), 1)
         of_each = min(room if len(summary.magnitudes) < 2 else math.isqrt(room), MOST_CLASSES)
         magnitudes = {
             name: MagnitudeClasses.spanning(*ends, of_each, POWERS[name])
             for name, ends in summary.magnitudes.items()
         }
         return cls(
+            plan=plan,
             edges=edges,
             bin_edges=bin_edges,
             grouped=grouped,
-            prior=prior,
-            rules=rules,
-            scores=summary.scores,
+            scores=scores,
             signatures=signatures,
-            binned_by_score=grouped is None
-            and spec.strata.by_score
-            and spec.pool.score == first.score,
-            has_system_probabilities=len(rules) > 1
-            or (first.probability, rules[0]) != (spec.pool.probability, prior),
             magnitudes=magnitudes,
             parting=parting,
-            ranks=ranks,
-            remarks=summary.remarks.words,
-            infinite=summary.remarks.infinite,
-            **_by_spec(spec),
         )
 
     @property
-    def ranges(self) -> tuple[tuple[float, float] | None, ...]:
+    def ranges(self) -> tuple[Range | None, ...]:
         """Least and greatest score of each system, None where it was not looked for."""
-        return tuple(sums.ends for sums in self.scores[:-1])
+        return self.scores.ranges
+
+    @functools.cached_property
+    def compared(self) -> ComparedSystems | None:
+        """What is made of several systems that predict numbers, None for all others."""
+        return ComparedSystems.of(self.plan)
 
     @property
-    def kind(self) -> str | None:
-        """What the score is that the prior comes from; None if a column of probabilities is it."""
-        return {SCORE: PROBABILITY, LOG_ODDS: ODDS, RANKS: ORDER}.get(self.prior)
+    def labels(self) -> int:
+        """Number of the labels of which a row may have many; 0 for classes."""
+        space = self.plan.labels.space
+        return len(space.outcomes) if space.tagged else 0
+
+    @property
+    def binned_by_score(self) -> bool:
+        """Whether bins are bins of the first system's score."""
+        pool, of_score = self.plan.pool, self.plan.strata.by_score
+        return self.grouped is None and of_score and pool.score == pool.systems[0].score
+
+    @property
+    def has_system_probabilities(self) -> bool:
+        """Whether systems have probabilities that are not the prior's."""
+        pool, rules = self.plan.pool, self.scores.rules
+        own = pool.systems[0].probability, rules[0]
+        return len(rules) > 1 or own != (pool.probability, self.scores.prior)
 
     @property
     def expects_guesses(self) -> bool:
         """Whether nothing tells what labels to expect but the verdicts: see `stats.cells`."""
-        return self.by_predictions and self.prior == EVEN
-
-    def decided(self, spec: EvaluationSpec) -> EvaluationSpec:
-        """Return its spec, in which each system says what its score is."""
-        return decided(spec, self.scores)
+        return self.plan.strata.by_predictions and self.scores.prior == EVEN
 
     @functools.cached_property
     def grid(self) -> CellGrid:
@@ -209,7 +176,7 @@ class Stratification:
         low, high = np.full(len(leaf), -np.inf), np.full(len(leaf), np.inf)
         if self.binned_by_score:
             low[1:], high[:-1] = self.bin_edges, np.nextafter(self.bin_edges, -np.inf)
-            if self.ranges[0] is not None and not self.infinite:
+            if self.ranges[0] is not None and not self.scores.infinite:
                 low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
         leaves = len(self.edges) + 1 if self.grouped is None else self.grouped.leaves
         return CellGrid(
@@ -220,22 +187,22 @@ class Stratification:
             high,
             self.magnitudes,
             self.parting,
-            self.named,
+            self.plan.named_slices,
             self.labels,
         )
 
-    def warnings(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
+    def warnings(self, table: CellTable) -> list[str]:
         """Return warnings of few leaves, few classes of magnitudes, and of scores that do not fit.
 
         Leaves are few if far fewer came out than were asked for.
         """
-        of_cells = self._about_leaves(spec, table) + self._about_magnitudes()
-        return of_cells + self.about_scores(spec, table) + self.about_features(spec)
+        of_cells = self._about_leaves(table) + self._about_magnitudes()
+        return of_cells + self.about_scores(table) + self.about_features()
 
-    def about_features(self, spec: EvaluationSpec) -> list[str]:
+    def about_features(self) -> list[str]:
         """Return a warning if features stand in for scores, and nothing for probabilities."""
         by_features = isinstance(self.grouped, KdTree)
-        if not by_features or self.prior != EVEN or spec.pool.lists is not None:
+        if not by_features or self.scores.prior != EVEN or self.plan.pool.lists is not None:
             return []
         return [
             "strata.method: kd: features do not say which rows are likely positive. Where it was "
@@ -243,57 +210,18 @@ class Stratification:
             "and predictions if you can, and name it pool.score"
         ]
 
-    def about_scores(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
+    def about_scores(self, table: CellTable) -> list[str]:
         """Return warnings of scores: match weights, and those that predictions contradict."""
-        if not spec.has_classes or not spec.labels.space.is_binary or spec.pool.lists is not None:
-            return []
-        warnings = []
-        read_as = {
-            LOG_ODDS: "natural log-odds, which makes probabilities too extreme",
-            RANKS: "an order, which leaves their probabilities out",
-        }.get(self.prior)
-        if read_as and spec.pool.score_is != ORDER and _MATCH_WEIGHT in str(spec.pool.score):
-            warnings.append(
-                f"pool.score: {spec.pool.score!r} is a match weight of Splink by its name: log2 "
-                f"odds, read here as {read_as}. Name "
-                "Splink's column of probabilities, pool.probability: match_probability, or "
-                "multiply the weights by ln 2 = 0.6931"
-            )
-        return warnings + self._about_systems(spec, table)
+        return self.scores.warnings(self.plan, table)
 
-    def _about_systems(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        """Return warnings of systems whose scores expect far other positives than are predicted.
+    def score_summary(self, table: CellTable) -> ScoreSummary | None:
+        """Return what was made of the scores; None where labels are not of classes."""
+        return self.scores.summary(self.plan, table)
 
-        Then warnings of those that predict positives where their score is low.
-        """
-        positive, outputs = spec.labels.positive, table.outputs
-        contradictions, turned = [], []
-        for place, (system, rule) in enumerate(zip(spec.pool.systems, self.rules, strict=True)):
-            predicted = table.mean_by_cell((outputs.prediction[:, place] == positive) * 1.0)
-            own = table.mean_by_cell(np.nan_to_num(outputs.probability[:, place, positive]))
-            sums = float(table.count @ own), float(table.count @ predicted)
-            columns = {"score": system.score, "probability": system.probability}
-            whose = "pool" if system.name is None else f"pool.systems.{system.name}"
-            if rule not in (NO_PROBABILITY, RANKS) and contradicts(*sums):
-                key = "score" if system.probability is None else "probability"
-                way_out = {
-                    "score": f"say {whose}.score_is: order if it is but an order",
-                    "probability": "leave it out if it is none",
-                }[key]
-                contradictions.append(
-                    f"{whose}.{key}: {columns[key]!r} expects {count_text(sums[0])} positives "
-                    f"where {sums[1]:,.0f} are predicted, ten times apart or more: calibrate it, "
-                    f"or {way_out}"
-                )
-            key = "probability" if system.score is None else "score"
-            score = table.mean_by_cell(outputs.score[:, place])
-            if columns[key] and chance_of_order(score, table.count, predicted) < _TURNED:
-                turned.append(
-                    f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "
-                    "score is to rise with the chance of a positive: is it that of the other "
-                    "class? Then turn it round"
-                )
-        return contradictions + turned
+    def said_of_scores(self, table: CellTable) -> str | None:
+        """Return what was made of the scores in a sentence, None as `score_summary`."""
+        summary = self.score_summary(table)
+        return None if summary is None else summary.words
 
     def _about_magnitudes(self) -> list[str]:
         return [
@@ -304,8 +232,8 @@ class Stratification:
             if each.loss > WORTH_A_WORD and each.classes < MOST_CLASSES
         ]
 
-    def _about_leaves(self, spec: EvaluationSpec, table: CellTable) -> list[str]:
-        strata = spec.strata
+    def _about_leaves(self, table: CellTable) -> list[str]:
+        strata = self.plan.strata
         if strata.columns or strata.by_predictions or strata.edges is not None:
             return []
         if table.leaves * FEW_LEAVES >= min(strata.leaves, table.rows):
@@ -327,7 +255,7 @@ class Stratification:
 
     def table_of_means(self, code: IntArray, count: IntArray, mean: FloatArray) -> CellTable:
         """Return the cells that hold rows, given the means of what they sum up."""
-        if self.by_predictions:
+        if self.plan.strata.by_predictions:
             table = self.grid.table(code, count, mean, classes=self.signatures.shape[0])
             table = by_verdict(table, GUESSED if self.expects_guesses else None)
         elif self.compared is not None:
@@ -345,23 +273,23 @@ class Stratification:
     def _bins(self) -> LeafTable:
         return LeafTable(self.bin_edges)
 
-    def bins(self, batch: PoolBatch, spec: EvaluationSpec, outputs: Outputs) -> IntArray:
+    def bins(self, batch: PoolBatch, outputs: Outputs) -> IntArray:
         """Return the bin of each row, shape (n,)."""
+        plan = self.plan
         if isinstance(self.grouped, KdTree):
-            return self.grouped.find(read_features(batch, spec))
+            return self.grouped.find(read_features(batch, plan))
         if isinstance(self.grouped, Partition):
-            return self.grouped.find(read_partition(batch, spec))
+            return self.grouped.find(read_partition(batch, plan.strata.columns))
         if self.grouped is not None:
             columns = self.grouped.columns
-            return self.grouped.find([read_scores(batch, spec, column) for column in columns])
+            return self.grouped.find([read_scores(batch, plan, column) for column in columns])
         if self.compared is not None:
             return self._bins.find(self.compared.score(outputs))
-        if self.by_predictions:
+        if plan.strata.by_predictions:
             return np.zeros(len(outputs), dtype=np.int64)
         if self.binned_by_score:
             return self._bins.find(outputs.score[:, 0])
-        assert spec.pool.score is not None
-        return self._bins.find(read_scores(batch, spec, spec.pool.score))
+        return self._bins.find(read_scores(batch, plan, str(plan.pool.score)))
 
     def known_rows(self, summary: PoolSummary) -> IntArray:
         """Return how many rows each cell has at least, as far as a first pass tells.
@@ -399,22 +327,11 @@ class Stratification:
             own["ranked"] = self.grouped.to_mapping()
         if self.parting is not None:
             own["parting"] = self.parting.tolist()
-        if self.ranks is not None:
-            own["ranks"] = self.ranks.to_mapping()
-        if any(sums.rows for sums in self.scores):
-            own["counted"] = [sums.to_mapping() for sums in self.scores]
-            own["driving"] = list(self.scores[-1].ends or ())
-        if self.remarks:
-            own["remarks"] = list(self.remarks)
-        if self.infinite:
-            own["infinite"] = True
         return own | {
+            **self.scores.to_mapping(),
             "edges": self.edges.tolist(),
             "bin_edges": self.bin_edges.tolist(),
             "tree": self.grouped.to_mapping() if isinstance(self.grouped, KdTree) else None,
-            "prior": self.prior,
-            "rules": list(self.rules),
-            "ranges": [None if r is None else list(r) for r in self.ranges],
             "signatures": {
                 "kept": self.signatures.kept.tolist(),
                 "pooled": self.signatures.pooled.tolist(),
@@ -425,54 +342,29 @@ class Stratification:
         }
 
     @classmethod
-    def from_mapping(cls, content: dict[str, Any], spec: EvaluationSpec) -> "Stratification":
-        """Return the stratification that `to_mapping` described, for the spec it belongs to."""
+    def from_mapping(cls, content: dict[str, Any], plan: ReadingPlan) -> "Stratification":
+        """Return the stratification that `to_mapping` described, for the plan it belongs to."""
         slots = content["signatures"]
         return cls(
+            plan=plan,
             edges=np.array(content["edges"], dtype=np.float64),
             bin_edges=np.array(content["bin_edges"], dtype=np.float64),
             grouped=_grouped_from(content),
-            prior=content["prior"],
-            rules=tuple(content["rules"]),
-            scores=tuple(
-                ScoreSums.from_mapping(ends, counts)
-                for ends, counts in zip(
-                    [*content["ranges"], content.get("driving")],
-                    content.get("counted", [{}] * (len(content["ranges"]) + 1)),
-                    strict=True,
-                )
-            ),
-            ranks=RankPrior.from_mapping(content["ranks"]) if "ranks" in content else None,
+            scores=PoolScores.from_mapping(content),
             signatures=Signatures(
-                shape=spec.signature_shape,
-                order=spec.signature_order,
+                shape=plan.signature_shape,
+                order=plan.signature_order,
                 kept=np.array(slots["kept"], dtype=np.int64),
                 pooled=np.array(slots["pooled"], dtype=np.int64),
                 pooled_share=np.array(slots["pooled_share"], dtype=np.float64),
             ),
-            binned_by_score=content["scored"],
-            has_system_probabilities=content["own"],
             magnitudes={
                 name: MagnitudeClasses(np.array(content[f"{name}s"]), power)
                 for name, power in POWERS.items()
                 if f"{name}s" in content
             },
             parting=np.array(content["parting"], np.int64) if "parting" in content else None,
-            remarks=tuple(content.get("remarks", ())),
-            infinite=content.get("infinite", False),
-            **_by_spec(spec),
         )
-
-
-def _by_spec(spec: EvaluationSpec) -> dict[str, Any]:
-    """Return the fields that follow from the spec alone, so that no workspace keeps them."""
-    space = spec.labels.space
-    return {
-        "named": spec.named_slices,
-        "compared": ComparedSystems.of(spec),
-        "labels": len(space.outcomes) if space.tagged else 0,
-        "by_predictions": spec.strata.by_predictions,
-    }
 
 
 def _grouped_from(content: Mapping[str, Any]) -> KdTree | Partition | GreatestRank | None:
@@ -485,60 +377,32 @@ def _grouped_from(content: Mapping[str, Any]) -> KdTree | Partition | GreatestRa
 
 
 def _grouped_leaves(
-    spec: EvaluationSpec, summary: PoolSummary
+    plan: ReadingPlan, summary: PoolSummary
 ) -> KdTree | Partition | GreatestRank | None:
     """Return leaves that are no intervals of one score, None if they are."""
-    if spec.strata.edges is not None:
+    if plan.strata.edges is not None:
         return None
     if summary.paths is not None:
-        check_paths(summary.paths, spec)
+        check_paths(summary.paths, plan.strata.columns)
         return Partition(summary.paths.first)
     if summary.features is not None:
-        return KdTree.fit(summary.features.features, spec.strata.leaves)
+        return KdTree.fit(summary.features.features, plan.strata.leaves)
     if summary.ranked:
-        return GreatestRank.cut(ranked_columns(spec), summary.ranked, spec.strata.leaves)
+        return GreatestRank.cut(ranked_columns(plan), summary.ranked, plan.strata.leaves)
     return None
 
 
-def _intervals(spec: EvaluationSpec, summary: PoolSummary) -> tuple[FloatArray, IntArray | None]:
+def _intervals(plan: ReadingPlan, summary: PoolSummary) -> tuple[FloatArray, IntArray | None]:
     """Return the edges of leaves of a score, and their own hierarchy if one is asked for."""
-    strata = spec.strata
+    strata = plan.strata
     if strata.edges is not None:
         return np.array(strata.edges), None
     if strata.by_predictions:
         return np.zeros(0), None
     assert summary.histogram is not None
-    cut = cut_method(spec), summary.histogram, strata.leaves
+    cut = cut_method(plan), summary.histogram, strata.leaves
     try:
         edges = cut_edges(*cut)
         return edges, cut_parting(*cut, edges) if strata.has_own_hierarchy else None
     except ValueError as error:
         raise InputError(f"strata.method: {strata.method}: {error}") from error
-
-
-def scores_of_classes(
-    spec: EvaluationSpec, stratification: Stratification, table: CellTable
-) -> ScoreSummary | None:
-    """Return what was made of the scores of a pool; None where labels are not of classes."""
-    if not spec.has_classes:
-        return None
-    scores, read = stratification.scores, dict[str, str]()
-    for part, sums, kind in zip(spec.pool.scored, scores, kinds_of(spec, scores), strict=True):
-        if kind is not None and part.probability is None and not spec.labels.space.needs_columns:
-            stated = part.score_is is not None
-            read.setdefault(str(part.score), sums.words(str(part.score), kind, stated))
-    summary = ScoreSummary.of_class(table, spec.labels.positive)
-    return dataclasses.replace(
-        summary,
-        kind=stratification.kind,
-        read_as=tuple(read.values()),
-        remarks=stratification.remarks,
-    )
-
-
-def what_scores_say(
-    spec: EvaluationSpec, stratification: Stratification, table: CellTable
-) -> str | None:
-    """Return what was made of the scores of a pool in a sentence, None as `scores_of_classes`."""
-    summary = scores_of_classes(spec, stratification, table)
-    return None if summary is None else summary.words

@@ -4,7 +4,7 @@ import dataclasses
 import functools
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,9 @@ from evalsampling.pool.columns import (
 from evalsampling.pool.lists import list_columns
 from evalsampling.pool.source import keeps_nothing
 from evalsampling.preparation.compared_numbers import ComparedSystems
-from evalsampling.preparation.kinds import ScoreRemarks
 from evalsampling.preparation.queries import ExpectedQueries
-from evalsampling.spec import MAX_CELLS, EvaluationSpec
+from evalsampling.preparation.scores import ScoreRemarks
+from evalsampling.spec import MAX_CELLS, ReadingPlan
 from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.strata import BY_RANK, CUT_METHODS
@@ -114,60 +114,60 @@ def _add(first: Any, other: Any) -> Any:
     return None if first is None else first + other
 
 
-def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
+def summarize(batch: PoolBatch, plan: ReadingPlan) -> PoolSummary:
     """Return the summary of a batch."""
-    if spec.pool.lists is not None:
-        return _of_queries(batch, spec)
-    wants = Wanted.from_spec(spec)
+    if plan.pool.lists is not None:
+        return _of_queries(batch, plan)
+    wants = Wanted.of(plan)
     histograms: tuple[ScoreCounts, ...] = ()
     signatures = features = codes = keys = predictions = None
-    scored = [*(system.score for system in spec.pool.systems), spec.pool.score]
-    wanted = scored if wants.ranges else [spec.pool.score] if wants.histogram_bins else []
+    scored = [*(system.score for system in plan.pool.systems), plan.pool.score]
+    wanted = scored if wants.ranges else [plan.pool.score] if wants.histogram_bins else []
     if wants.predictions:
-        wanted = [*wanted, *thresholded_columns(spec)]
-    scores = {column: read_scores(batch, spec, column) for column in wanted if column is not None}
+        wanted = [*wanted, *thresholded_columns(plan.pool)]
+    scores = {column: read_scores(batch, plan, column) for column in wanted if column is not None}
     if wants.predictions:
-        predictions = read_predictions(batch, spec)
+        predictions = read_predictions(batch, plan)
     if predictions is not None and wants.codes:
-        signature = with_slices(predictions, read_named_slices(batch, spec))
-        codes = signature_codes(spec.signature_shape, signature, spec.signature_order)
+        signature = with_slices(predictions, read_named_slices(batch, plan.named_slices))
+        codes = signature_codes(plan.signature_shape, signature, plan.signature_order)
     by_rank = (
-        scores[column] if column in scores else read_scores(batch, spec, column)
+        scores[column] if column in scores else read_scores(batch, plan, column)
         for column in wants.ranked
     )
     ranked = tuple(ScoreCounts.from_scores(each, wants.histogram_bins) for each in by_rank)
     if wants.histogram_bins and not ranked:
-        compared = ComparedSystems.of(spec)
-        score = scores[str(spec.pool.score)] if compared is None else compared.score_of(batch, spec)
+        compared = ComparedSystems.of(plan)
+        score = scores[str(plan.pool.score)] if compared is None else compared.score_of(batch, plan)
         groups = [score]
         if wants.by_signature:
-            groups = [score[codes == code] for code in range(math.prod(spec.signature_shape))]
+            groups = [score[codes == code] for code in range(math.prod(plan.signature_shape))]
         histograms = tuple(ScoreCounts.from_scores(s, wants.histogram_bins) for s in groups)
     if wants.hashes:
-        keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
+        keys = hash_ids(batch.ids(plan.pool.id), plan.seed)
     if wants.signatures:
         assert codes is not None
         assert keys is not None
         signatures = SignatureCounts.from_codes(codes.astype(np.int64, copy=False), keys)
     if wants.features:
         assert keys is not None
-        features = FeatureSample.from_rows(keys, read_features(batch, spec), FEATURE_SAMPLE)
+        features = FeatureSample.from_rows(keys, read_features(batch, plan), FEATURE_SAMPLE)
     sums: list[ScoreSums] = []
     for place, column in enumerate(scored):
         values = scores[column] if wants.ranges and column is not None else None
-        of = place % len(spec.pool.systems)  # The first system's predictions stand with the last.
+        of = place % len(plan.pool.systems)  # The first system's predictions stand with the last.
         if place > of and column == scored[of] and wants.counted[place] == wants.counted[of]:
             sums.append(sums[of])
         elif predictions is not None and wants.counted[place]:
-            sums.append(ScoreSums.of(values, predictions[:, of] == spec.labels.positive))
+            sums.append(ScoreSums.of(values, predictions[:, of] == plan.labels.positive))
         else:
             sums.append(ScoreSums.of(values, None))
-    magnitudes = {name: _range(each) for name, each in read_magnitudes(batch, spec).items()}
+    magnitudes = {name: _range(each) for name, each in read_magnitudes(batch, plan.pool).items()}
     paths = None
-    if spec.strata.columns:
-        paths = Paths.from_rows(read_partition(batch, spec), spec.strata.leaves)
-        check_paths(paths, spec)
-    remarks = ScoreRemarks.of(batch, spec, scores)
+    if plan.strata.columns:
+        paths = Paths.from_rows(read_partition(batch, plan.strata.columns), plan.strata.leaves)
+        check_paths(paths, plan.strata.columns)
+    remarks = ScoreRemarks.of(batch, plan, scores)
     return PoolSummary(
         len(batch.rows),
         histograms,
@@ -181,23 +181,23 @@ def summarize(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
     )
 
 
-def check_paths(paths: Paths, spec: EvaluationSpec) -> None:
+def check_paths(paths: Paths, names: Sequence[str]) -> None:
     """Check that a partition has no more leaves than are possible."""
     if paths.are_too_many:
-        columns = ", ".join(spec.strata.columns)
+        columns = ", ".join(names)
         raise InputError(
             f"strata.columns: {columns}: more than {paths.most} leaves; coarser clusters, or a "
             f"greater strata.leaves, of at most {MAX_CELLS // 2}"
         )
 
 
-def _of_queries(batch: PoolBatch, spec: EvaluationSpec) -> PoolSummary:
+def _of_queries(batch: PoolBatch, plan: ReadingPlan) -> PoolSummary:
     """Return the summary of queries: expected gains, and the range of the costs."""
-    expected = ExpectedQueries.read(batch, spec)
-    keys = hash_ids(batch.ids(spec.pool.id), spec.seed)
+    expected = ExpectedQueries.read(batch, plan)
+    keys = hash_ids(batch.ids(plan.pool.id), plan.seed)
     features = FeatureSample.from_rows(keys, expected.features, FEATURE_SAMPLE)
     magnitudes = {name: _range(values) for name, values in expected.magnitudes.items()}
-    sums = tuple(ScoreSums() for _ in (*spec.pool.systems, spec.pool.score))
+    sums = tuple(ScoreSums() for _ in (*plan.pool.systems, plan.pool.score))
     return PoolSummary(len(batch.rows), (), sums, None, features, magnitudes)
 
 
@@ -209,7 +209,7 @@ def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """Which statistics a spec needs of the first pass."""
+    """Which statistics the first pass has to make."""
 
     histogram_bins: int  # of the driving score, 0 for none
     # whether scores' ranges are needed: for thresholds, or to tell what the scores are
@@ -225,27 +225,27 @@ class Wanted:
     ranked: tuple[str, ...]  # see `ranked_columns`; the histogram is of each of them then
 
     @classmethod
-    def from_spec(cls, spec: EvaluationSpec) -> "Wanted":
-        """Return what a spec needs."""
-        strata = spec.strata
+    def of(cls, plan: ReadingPlan) -> "Wanted":
+        """Return what a plan needs."""
+        strata = plan.strata
         by_score = strata.edges is None and strata.by_score
-        ranked = ranked_columns(spec)
-        few_signatures = math.prod(spec.signature_shape) <= FEW_SIGNATURES
+        ranked = ranked_columns(plan)
+        few_signatures = math.prod(plan.signature_shape) <= FEW_SIGNATURES
         by_signature = by_score and few_signatures and not ranked
-        bins = cut_method(spec).bins(strata.leaves) if by_score else 0
+        bins = cut_method(plan).bins(strata.leaves) if by_score else 0
         if by_signature:
-            bins = max(bins, min(_COUNTED_PER_BIN * most_bins(spec), _MOST_COUNTED))
-        counted = _counted(spec)
-        if counted[-1] and spec.pool.score_is in (None, ORDER):
+            bins = max(bins, min(_COUNTED_PER_BIN * most_bins(plan), _MOST_COUNTED))
+        counted = _counted(plan)
+        if counted[-1] and plan.pool.score_is in (None, ORDER):
             bins = bins or _RANKED_BINS
         return cls(
             histogram_bins=bins,
-            ranges=needs_ranges(spec),
+            ranges=needs_ranges(plan),
             counted=counted,
             by_signature=by_signature,
-            signatures=needs_signature_counts(spec),
+            signatures=needs_signature_counts(plan),
             features=strata.by_features,
-            of_all=bool(spec.pool.magnitudes or strata.columns),
+            of_all=bool(plan.pool.magnitudes or strata.columns),
             ranked=ranked,
         )
 
@@ -270,63 +270,63 @@ class Wanted:
         return bool(self.histogram_bins or self.ranges or self.hashes or self.of_all)
 
 
-def _counted(spec: EvaluationSpec) -> tuple[bool, ...]:
+def _counted(plan: ReadingPlan) -> tuple[bool, ...]:
     """Return `Wanted.counted`: scores of two classes, without a column of probabilities."""
-    space = spec.labels.space
-    binary = space.is_binary and not space.needs_columns and spec.pool.lists is None
+    space = plan.labels.space
+    binary = space.is_binary and not space.needs_columns and plan.pool.lists is None
     return tuple(
-        binary and part.score is not None and part.probability is None for part in spec.pool.scored
+        binary and part.score is not None and part.probability is None for part in plan.pool.scored
     )
 
 
-def cut_method(spec: EvaluationSpec) -> CutMethod:
-    """Return the way in which a spec cuts leaves from scores."""
-    return CUT_METHODS.find("strata.method", spec.strata.method, spec.pool.directory)
+def cut_method(plan: ReadingPlan) -> CutMethod:
+    """Return the way in which leaves are cut from scores."""
+    return CUT_METHODS.find("strata.method", plan.strata.method, plan.pool.directory)
 
 
-def ranked_columns(spec: EvaluationSpec) -> tuple[str, ...]:
+def ranked_columns(plan: ReadingPlan) -> tuple[str, ...]:
     """Return the columns whose greatest rank makes the strata; none where one score does.
 
     They are the scores of several systems, of two classes, or their probabilities if they have no
     scores; first the one that the prior comes from. A score that is of no system makes the strata
     alone, and so does one whose thresholds the first measure looks at.
     """
-    pool, strata = spec.pool, spec.strata
+    pool, strata = plan.pool, plan.strata
     named = [pool.score, *(each.score or each.probability for each in pool.systems)]
     columns = tuple(dict.fromkeys(column for column in named if isinstance(column, str)))
     by_rank = strata.method == BY_RANK and strata.by_score and strata.edges is None
     of_systems = pool.score in [system.score for system in pool.systems]
-    if not (by_rank and of_systems and spec.labels.space.is_binary and len(columns) > 1):
+    if not (by_rank and of_systems and plan.labels.space.is_binary and len(columns) > 1):
         return ()
-    return () if len(driving_thresholds(spec, assumed_ranges(spec))) else columns
+    return () if len(driving_thresholds(plan, assumed_ranges(plan.pool))) else columns
 
 
-def thresholded_columns(spec: EvaluationSpec) -> list[str]:
+def thresholded_columns(pool: PoolSpec) -> list[str]:
     """Return the scores that a threshold makes predictions of."""
-    systems = [system for system in spec.pool.systems if system.threshold is not None]
+    systems = [system for system in pool.systems if system.threshold is not None]
     return [str(system.score) for system in systems]
 
 
-def summary_columns(spec: EvaluationSpec) -> list[str]:
+def summary_columns(plan: ReadingPlan) -> list[str]:
     """Return the columns of the pool that the first pass reads, each once."""
-    wants, pool = Wanted.from_spec(spec), spec.pool
+    wants, pool = Wanted.of(plan), plan.pool
     if pool.lists is not None:
         magnitudes = pool.magnitudes.values()
-        return list(dict.fromkeys([*columns_of(pool.id), *list_columns(spec), *magnitudes]))
+        return list(dict.fromkeys([*columns_of(pool.id), *list_columns(pool), *magnitudes]))
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
     named += wants.ranked
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]
-    if wants.predictions or not spec.labels.space.has_score:
-        named += thresholded_columns(spec)
+    if wants.predictions or not plan.labels.space.has_score:
+        named += thresholded_columns(plan.pool)
         for system in pool.systems:
             named += [system.prediction, *system.by_label.values()]
-        named += spec.named_slices if wants.codes else ()
+        named += plan.named_slices if wants.codes else ()
     if wants.hashes:
         named += columns_of(pool.id)
     if wants.features:
-        named += pool.features or label_columns(spec)
-    named += [*spec.strata.columns, *pool.magnitudes.values()]
+        named += pool.features or label_columns(pool)
+    named += [*plan.strata.columns, *pool.magnitudes.values()]
     return list(dict.fromkeys(name for name in named if name is not None))
 
 

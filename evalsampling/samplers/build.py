@@ -50,9 +50,9 @@ def build_sampler(
         if isinstance(reference, str) and (":" in reference or key == "weights"):
             parameters[key] = _function(key, reference, spec)
     if maker.draws_for_all:
-        measure, weights = build_drawn_for(spec, ranges)
+        measure, weights = build_drawn_for(spec.reading, ranges)
     else:
-        measure, weights = build_driver(spec, ranges), np.ones(0)
+        measure, weights = build_driver(spec.reading, ranges), np.ones(0)
         _check_no_weights(spec, chosen.name)
     given: dict[str, Any] = {
         "measure": measure,
@@ -61,7 +61,7 @@ def build_sampler(
         "branching": spec.strata.branching,
         "hidden": spec.hidden,
         "classes": len(spec.labels.classes),
-        "gains": build_gains(spec) if of_queries else (),
+        "gains": build_gains(spec.reading) if of_queries else (),
     }
     if promise is not None:
         given |= {"goals": promise.goals, "planned": spec.budget}

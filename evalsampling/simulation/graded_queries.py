@@ -18,7 +18,7 @@ from evalsampling.pool.stored_columns import ID
 from evalsampling.preparation.plan import SUM_CELLS, read_cells
 from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import ReadingPlan
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.outputs import Outputs
@@ -54,11 +54,11 @@ class KnownGrades:
     grade: IntArray
 
     @classmethod
-    def read(cls, path: Path, spec: EvaluationSpec) -> "KnownGrades":
+    def read(cls, path: Path, plan: ReadingPlan) -> "KnownGrades":
         """Return the grades in a Parquet file: the spec's id column, its items, and ``grade``."""
-        assert spec.pool.lists is not None
-        assert isinstance(spec.pool.id, str), "queries have one column of ids"
-        names = [spec.pool.id, spec.pool.lists.items, GRADE]
+        assert plan.pool.lists is not None
+        assert isinstance(plan.pool.id, str), "queries have one column of ids"
+        names = [plan.pool.id, plan.pool.lists.items, GRADE]
         batch = read_batch(path, pq.read_table)
         id, items, grade = batch.column(names[0]), *(list_column(batch, name) for name in names[1:])
         lengths = [pc.list_value_length(column).to_numpy() for column in (items, grade)]
@@ -69,7 +69,7 @@ class KnownGrades:
             raise batch.error(GRADE, row, reason)
         stored = pa.table({ID: id, list_names(0)[0]: items})
         values = pc.list_flatten(grade)
-        codes = pc.index_in(values.cast(pa.string()), value_set=pa.array(list(spec.labels.codes)))
+        codes = pc.index_in(values.cast(pa.string()), value_set=pa.array(list(plan.labels.codes)))
         if codes.null_count:
             at = pc.index(codes.is_null(), True).as_py()
             row = int(np.searchsorted(np.cumsum(lengths[0]), at, side="right"))
@@ -86,19 +86,18 @@ class KnownGrades:
         return self.grade[place.to_numpy()]
 
 
-def read_graded(
-    spec: EvaluationSpec, stratification: Stratification, truth: Path
-) -> tuple[CellTable, IntArray, Outputs]:
+def read_graded(stratification: Stratification, truth: Path) -> tuple[CellTable, IntArray, Outputs]:
     """Return the cells of a pool of queries, the cell of each query, and all grades by rank.
 
     All queries are held in memory: with known grades there are not too many.
     """
-    grades = KnownGrades.read(truth, spec)
-    depth = max(gain.cut for gain in build_gains(spec))
-    systems = len(spec.pool.systems)
+    plan = stratification.plan
+    grades = KnownGrades.read(truth, plan)
+    depth = max(gain.cut for gain in build_gains(plan))
+    systems = len(plan.pool.systems)
     sums = RunningTotal(SUM_CELLS)
     codes, parts = [], []
-    for cells in read_cells(spec, stratification):
+    for cells in read_cells(stratification):
         sums.add(cells)
         stored = pa.table({ID: cells.ids, **cells.stored(np.arange(len(cells)))})
         moments = cells.outputs.probability.shape[1]

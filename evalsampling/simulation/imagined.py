@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from evalsampling.simulation.truth import KnownPool
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import ReadingPlan
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
@@ -153,13 +153,13 @@ def _whole_shares(table: CellTable) -> IntArray:
     return upper - lower
 
 
-def is_believed(spec: EvaluationSpec, table: CellTable) -> bool:
+def is_believed(plan: ReadingPlan, table: CellTable) -> bool:
     """Tell whether labels may be imagined from the prior of a pool.
 
     Not where it follows from ranks, or expects far more or fewer positives than are predicted.
     """
-    pool, positive = spec.pool, spec.labels.positive
-    if not (spec.has_classes and spec.labels.space.is_binary) or pool.lists is not None:
+    pool, positive = plan.pool, plan.labels.positive
+    if not (plan.has_classes and plan.labels.space.is_binary) or pool.lists is not None:
         return True
     if pool.score is None and pool.probability is None:
         return True  # Nothing is expected but even odds, which a warning says.

@@ -112,7 +112,7 @@ def plan(
             "effect: systems that predict numbers are expected to be alike, so a power needs the "
             "difference that it is for (--effect)"
         )
-    measures = build_measures(spec, ranges)
+    measures = build_measures(spec.reading, ranges)
     for measure in measures:
         if not_expected(measure):
             raise InputError(
@@ -135,7 +135,7 @@ def plan(
         by_cost=spec.money is not None,
     )
     systems = tuple(system.name for system in spec.pool.systems)
-    believed = is_believed(spec, table)
+    believed = is_believed(spec.reading, table)
     curves = Curves(table, spec.labels.positive, spec.hidden, believed)
     imagined = _Imagined(table, systems, measures, plan, None if believed else curves, clusters)
     savings = [saving_of(measure, table) if believed else None for measure in measures]

@@ -23,7 +23,7 @@ from evalsampling.preparation.plan import SUM_CELLS, read_cells
 from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.simulation.graded_queries import read_batch, read_graded
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import ReadingPlan
 from evalsampling.spec.id_columns import IdColumns, columns_of
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
@@ -61,18 +61,19 @@ class KnownPool:
     rate: FloatArray | None = None
 
     @classmethod
-    def read(cls, spec: EvaluationSpec, stratification: Stratification, truth: Path) -> "KnownPool":
+    def read(cls, stratification: Stratification, truth: Path) -> "KnownPool":
         """Return a pool that is read from its files, with its truth."""
-        systems = tuple(system.name for system in spec.pool.systems)
-        if spec.pool.lists is not None:
-            table, cell, outputs = read_graded(spec, stratification, truth)
+        plan = stratification.plan
+        systems = tuple(system.name for system in plan.pool.systems)
+        if plan.pool.lists is not None:
+            table, cell, outputs = read_graded(stratification, truth)
             ones = np.ones(len(cell), dtype=np.int64)
             return cls(table, cell, np.zeros_like(ones), ones, outputs, systems)
-        labels = _Truth.read(truth, spec)
-        edges, fine = _distinctions(spec, stratification)
+        labels = _Truth.read(truth, plan)
+        edges, fine = _distinctions(stratification)
         sums = RunningTotal(SUM_CELLS)
         parts: list[_Kinds] = []
-        for cells in read_cells(spec, stratification):
+        for cells in read_cells(stratification):
             sums.add(cells)
             place = labels.places_of(cells.batch, cells.ids)
             label, rate = labels.codes[place], None if labels.rates is None else labels.rates[place]
@@ -242,17 +243,16 @@ class _Kinds:
         )
 
 
-def _distinctions(
-    spec: EvaluationSpec, stratification: Stratification
-) -> tuple[list[FloatArray], list[bool]]:
+def _distinctions(stratification: Stratification) -> tuple[list[FloatArray], list[bool]]:
     """Return, for each system, edges between distinct scores and whether probabilities matter.
 
     A measure of the user's own may look at any score, so for it edges are close.
     """
-    systems = range(len(spec.pool.systems))
+    plan = stratification.plan
+    systems = range(len(plan.pool.systems))
     cuts: list[list[FloatArray]] = [[np.zeros(0)] for _ in systems]
     fine = [False for _ in systems]
-    for measure in build_measures(spec, stratification.ranges):
+    for measure in build_measures(plan, stratification.ranges):
         for part in thresholded_parts(measure):
             cuts[part.system].append(np.array(part.thresholds))
         if "probability" in measure.looks_at:
@@ -274,18 +274,18 @@ class _Truth:
     rates: FloatArray | None = None
 
     @classmethod
-    def read(cls, path: Path, spec: EvaluationSpec) -> "_Truth":
-        id = spec.pool.id
+    def read(cls, path: Path, plan: ReadingPlan) -> "_Truth":
+        id = plan.pool.id
         read = pq.read_table
         if path.suffix.lower() == ".csv":
             text = {name: pa.string() for name in (*columns_of(id), LABEL)}
             convert = pyarrow.csv.ConvertOptions(column_types=text)
             read = functools.partial(pyarrow.csv.read_csv, convert_options=convert)
         batch = read_batch(path, read)
-        space, columns = spec.labels.space, _TruthColumns.of(batch)
+        space, columns = plan.labels.space, _TruthColumns.of(batch)
         ids = batch.ids(id) if isinstance(id, str) else batch.id_texts(id)
         check_unique_ids([batch], id)
-        if spec.labels.oracle == "stochastic":
+        if plan.labels.oracle == "stochastic":
             rates = space.true_rates(columns)
             if np.all(rates.max(axis=1) == 1):
                 raise InputError(

@@ -22,9 +22,9 @@ from evalsampling.spec.parameters import name_and_parameters
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
 from evalsampling.spec.promise import Promise
+from evalsampling.spec.reading import ReadingPlan
 from evalsampling.spec.sections import Section, absolute, used
 from evalsampling.spec.sink import SinkSpec
-from evalsampling.spec.slices import Where, all_named
 from evalsampling.spec.strata import (
     StrataSpec,
     by_rank,
@@ -170,12 +170,6 @@ class EvaluationSpec:
     money: float | None = None
     gates: GatesSpec = GatesSpec()
 
-    def at_version(self, version: Any) -> "EvaluationSpec":
-        """Return the spec with its table pinned at a version; the pool is a table."""
-        assert self.pool.table is not None
-        table = dataclasses.replace(self.pool.table, pinned=version)
-        return dataclasses.replace(self, pool=dataclasses.replace(self.pool, table=table))
-
     @classmethod
     def load(cls, path: str | Path) -> "EvaluationSpec":
         """Return the spec in a YAML file; relative paths in it resolve against its directory.
@@ -300,10 +294,10 @@ class EvaluationSpec:
                 raise InputError(
                     "labels.drawn: clusters: name the column that their rows share, pool.cluster"
                 )
-        if math.prod(self.signature_shape) >= 1 << 62:
-            beside = ", with slices that measures name," if self.named_slices else ""
+        if math.prod(self.reading.signature_shape) >= 1 << 62:
+            beside = ", with slices that measures name," if self.reading.named_slices else ""
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems{beside} are too many")
-        if self.named_slices and (self.labels.space.has_items or self.labels.space.tagged):
+        if self.reading.named_slices and (self.labels.space.has_items or self.labels.space.tagged):
             key = "pool.lists" if self.labels.space.has_items else "more than eight labels"
             raise InputError(
                 f"measure.where, measure.over, strata.slices: with {key}, slices are only "
@@ -339,6 +333,10 @@ class EvaluationSpec:
             "workspace": self.workspace,
         }
 
+    def with_pool(self, pool: PoolSpec) -> "EvaluationSpec":
+        """Return the spec with another pool."""
+        return dataclasses.replace(self, pool=pool)
+
     @property
     def of_verdicts(self) -> "EvaluationSpec":
         """The spec of the same systems where the column of scores that was assumed is missing."""
@@ -363,46 +361,27 @@ class EvaluationSpec:
         return self.labels.space.has_classes
 
     @property
-    def draws_clusters(self) -> bool:
-        """Whether whole clusters are drawn, so that rows of one follow each other."""
-        return self.sampler.name == "clusters"
-
-    @property
     def label_prior(self) -> HiddenPrior | None:
         """Prior of hidden positives for model-based intervals; None where rows have no classes."""
         return self.hidden if self.has_classes else None
 
-    @property
-    def signature_shape(self) -> tuple[int, ...]:
-        """How many predictions of each system, then codes of each slice column, cells tell apart.
-
-        See `LabelSpace.signatures`.
-        """
-        of_systems = self.labels.space.signatures(len(self.pool.systems))
-        return of_systems + tuple(len(values) + 1 for values in self.named_slices.values())
-
-    @property
-    def signature_order(self) -> tuple[int, ...]:
-        """In which systems and columns of slices make a signature; empty for theirs.
-
-        Systems of classes are sorted by name, so cells do not depend on the order they are named
-        in.
-        """
-        systems = self.pool.systems
-        if not self.has_classes or len(systems) == 1:
-            return ()
-        by_name = sorted(range(len(systems)), key=lambda place: str(systems[place].name))
-        return (*by_name, *range(len(systems), len(self.signature_shape)))
-
     @functools.cached_property
-    def thresholds(self) -> tuple[float, ...]:
-        """The numbers that the spec compares scores with, ascending, each once."""
-        of_systems = (system.threshold for system in self.pool.systems)
-        listed = (number for measure in self.measures for number in measure.thresholds)
-        return tuple(sorted({float(t) for t in (*of_systems, *listed) if t is not None}))
-
-    @functools.cached_property
-    def named_slices(self) -> Where:
-        """Values of columns that measures and strata name: cells tell their rows apart."""
-        of_measures = (where for measure in self.measures for where in measure.slices)
-        return all_named([self.strata.slices, *of_measures])
+    def reading(self) -> ReadingPlan:
+        """What passes over the pool know of the spec."""
+        of_clusters, given = self.sampler.name == "clusters", self.sampler.parameters
+        # The size of a Poisson sample varies about the budget, with at most its root as its
+        # standard deviation: six of them more. Whole clusters may be as many rows again.
+        most = 2 * self.budget if of_clusters else self.budget
+        if self.sampler.name == "poisson" and not given.get("cap", False):
+            most += math.ceil(6 * math.sqrt(self.budget))
+        compares = given.get("variant") != "active_risk" if self.sampler.name == "compare" else None
+        return ReadingPlan(
+            pool=self.pool,
+            labels=self.labels,
+            strata=self.strata,
+            measures=self.measures,
+            seed=self.seed,
+            most_drawn=most,
+            by_cluster=of_clusters,
+            of_differences=compares,
+        )

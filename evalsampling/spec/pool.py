@@ -118,6 +118,11 @@ class PoolSpec:
         """The columns of costs and weights, by these names: see `stats.magnitudes`."""
         return given({"cost": self.cost, "weight": self.weight})
 
+    def at_version(self, version: Any) -> "PoolSpec":
+        """Return the pool with its table pinned at a version."""
+        assert self.table is not None
+        return dataclasses.replace(self, table=dataclasses.replace(self.table, pinned=version))
+
     @property
     def condition(self) -> Condition | None:
         """The condition that rows must satisfy, None for all: a weight of 0 leaves a row out."""

@@ -1,16 +1,10 @@
-"""YAML as plain data, without duplicate keys and without aliases that expand to a lot."""
+"""YAML as plain data, without duplicate keys and without aliases."""
 
-import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
 from evalsampling.errors import InputError
-
-MOST_ALIASED = 10_000
-"""Most values that all aliases expand to: a few lines of aliases may expand to billions."""
-
 
 _TAB = r"found character '\t' that cannot start any token"
 _QUOTE = "a text with one of : # @ * & ! % { } [ ] or quotes in it is written in quotes"
@@ -19,12 +13,12 @@ _QUOTE = "a text with one of : # @ * & ! % { } [ ] or quotes in it is written in
 class _Loader(yaml.SafeLoader):
     """Loader of plain YAML that refuses duplicate keys, of which YAML would take the last."""
 
-    def get_single_node(self) -> Any:
-        """Return the root of a document, in which no alias expands too far, or in itself."""
-        root = super().get_single_node()
-        if root is not None:
-            _expanded(root, {})
-        return root
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        """Return the next node, which is no alias: a few lines of them may stand for billions."""
+        if self.check_event(yaml.AliasEvent):
+            line = self.peek_event().start_mark.line + 1  # type: ignore[no-untyped-call]
+            raise InputError(f"line {line}: an alias (*): write out what it stands for")
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         """Return the mapping of a node, which has no key twice."""
@@ -38,40 +32,11 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _expanded(node: Any, counted: dict[int, tuple[int, int] | None]) -> tuple[int, int]:
-    """Return how many values a node expands to, and how many of them come from aliases.
-
-    ``counted`` are results by the ids of nodes visited before, None for the parents of this one.
-    """
-    line = node.start_mark.line + 1
-    counted[id(node)] = None
-    values, repeated = 1, 0
-    for child in _children(node):
-        is_alias = id(child) in counted
-        count = counted[id(child)] if is_alias else _expanded(child, counted)
-        if count is None:
-            raise InputError(f"line {line}: a value is a part of itself")
-        values, repeated = values + count[0], repeated + count[0 if is_alias else 1]
-        if repeated > MOST_ALIASED:
-            raise InputError(
-                f"line {line}: aliases stand for more than {MOST_ALIASED:,} values: write them out"
-            )
-    counted[id(node)] = values, repeated
-    return values, repeated
-
-
-def _children(node: Any) -> Iterator[Any]:
-    if isinstance(node, yaml.MappingNode):
-        yield from itertools.chain.from_iterable(node.value)
-    elif not isinstance(node, yaml.ScalarNode):
-        yield from node.value
-
-
 def load_strictly(text: str) -> Any:
     """Return the content of a YAML document: mappings, lists, texts, numbers and dates alone.
 
     Raises:
-        InputError: if a key is there twice, or aliases expand to a lot.
+        InputError: if a key is there twice, or there is an alias.
         ValueError: if it is no YAML, or a value does not exist, as a 13th month.
     """
     try:

@@ -1,4 +1,4 @@
-"""Apache Beam transforms: each wires a stage of `preparation.plan`.
+"""Apache Beam transforms: an engine for the stages of `preparation.plan`, rounds and estimates.
 
 Elements are batches of Arrow columns (`evalsampling.pool.PoolBatch`), never single rows, and
 the summaries made of them.
@@ -9,18 +9,9 @@ from evalsampling.transforms.estimates import DesignRound as DesignRound
 from evalsampling.transforms.estimates import EstimateMeasures as EstimateMeasures
 from evalsampling.transforms.estimates import JoinLabels as JoinLabels
 from evalsampling.transforms.metering import read_meters as read_meters
-from evalsampling.transforms.passes import CheckHeld as CheckHeld
-from evalsampling.transforms.passes import CheckIds as CheckIds
 from evalsampling.transforms.passes import CountSlices as CountSlices
-from evalsampling.transforms.passes import CutStrata as CutStrata
-from evalsampling.transforms.passes import DrawReserve as DrawReserve
-from evalsampling.transforms.passes import FetchCells as FetchCells
-from evalsampling.transforms.passes import FetchPool as FetchPool
-from evalsampling.transforms.passes import FindCells as FindCells
 from evalsampling.transforms.passes import PoissonSample as PoissonSample
-from evalsampling.transforms.passes import ScorePool as ScorePool
 from evalsampling.transforms.passes import SumCells as SumCells
-from evalsampling.transforms.passes import SummarizePool as SummarizePool
 from evalsampling.transforms.rounds import AssignCells as AssignCells
 from evalsampling.transforms.rounds import SampleRound as SampleRound
 from evalsampling.transforms.rounds import WriteTasks as WriteTasks

@@ -24,7 +24,7 @@ def cells_of(batch: PoolBatch, facts: PoolFacts) -> CellBatch:
     Raises:
         InputError: if a row cannot be read.
     """
-    cells = assign_cells(batch, facts.pool.spec, facts.pool.stratification)
+    cells = assign_cells(batch, facts.pool.stratification)
     return dataclasses.replace(cells, workspace=facts.identity)
 
 
@@ -34,7 +34,7 @@ def cells_and_rejects(
     """Return rows with their cells, and the id and the reason of each row that cannot be read."""
     spec = facts.pool.spec
     try:
-        batches = [*batches_of(rows, required_columns(spec), "")]
+        batches = [*batches_of(rows, required_columns(spec.reading), "")]
         found = [cells_of(batch, facts) for batch in batches]
         for batch in batches:
             for name in spec.pool.payload:  # It is read of the rows that are drawn.

@@ -75,7 +75,7 @@ class PreparedPool:
         budget = self.budgets[-1] if self.budgets else self.own_spec.limits
         spec = self.own_spec
         if "table" in self.marker:
-            spec = spec.at_version(self.marker["table"]["pinned"])
+            spec = spec.with_pool(spec.pool.at_version(self.marker["table"]["pinned"]))
         return dataclasses.replace(spec, budget=budget.labels, money=budget.money)
 
     @functools.cached_property
@@ -107,7 +107,7 @@ class PreparedPool:
         """The partition of the pool into cells; commands that only count labels never load it."""
         from evalsampling.preparation.stratification import Stratification
 
-        return Stratification.from_mapping(self.marker["partition"], self.spec)
+        return Stratification.from_mapping(self.marker["partition"], self.spec.reading)
 
     @functools.cached_property
     def table(self) -> CellTable:
@@ -163,7 +163,7 @@ class PreparedPool:
             len(pool.systems),
             classes,
             pool.magnitudes,
-            self.spec.named_slices,
+            self.spec.reading.named_slices,
             tagged,
             pool.cluster is not None,
         )

@@ -351,7 +351,7 @@ class Snapshot:
         """The history of the evaluation: rounds that were not withdrawn, rows and labels."""
         spec = self.pool.spec
         systems, classes = len(spec.pool.systems), self.pool.table.classes
-        named = spec.named_slices
+        named = spec.reading.named_slices
         history = self._drawn(
             History.start(systems, classes, len(spec.pool.slices)),
             [outputs_of_columns(files.asked, systems, classes, named) for files in self.standing],

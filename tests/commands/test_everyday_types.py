@@ -30,7 +30,6 @@ from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import check_votes
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.plan import read_items, read_table, stratify_pool
-from evalsampling.preparation.stratification import scores_of_classes
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 
@@ -88,9 +87,9 @@ def spec_of(folder: Path, path: str, **pool: Any) -> EvaluationSpec:
 
 def predicted(spec: EvaluationSpec) -> tuple[int, int]:
     """Return the rows of a pool, and how many of them are predicted positive."""
-    stratification = stratify_pool(spec)
-    table = read_table(spec, stratification)
-    summary = scores_of_classes(spec, stratification, table)
+    stratification = stratify_pool(spec.reading)
+    table = read_table(stratification)
+    summary = stratification.score_summary(table)
     assert summary is not None
     return table.rows, round(summary.predicted)
 
@@ -164,7 +163,7 @@ KEPT = {
 def test_conditions_say_the_same_as_thresholds(tmp_path: Path, name: str) -> None:
     write, path, columns = FILES[name]
     write(columns, tmp_path / path)
-    catalogs = {where: Catalog.read(spec_of(tmp_path, path, where=where)) for where in KEPT}
+    catalogs = {where: Catalog.read(spec_of(tmp_path, path, where=where).reading) for where in KEPT}
     kept = {
         where: sum(len(batch.ids("id")) for batch in read_items(catalog.items, ["id", "score"]))
         for where, catalog in catalogs.items()
@@ -473,5 +472,5 @@ def test_true_labels_whose_ids_became_floats(tmp_path: Path) -> None:
     truth = {"id": [f"{id}.0" for id in IDS], "label": POSITIVE}
     csv(truth, tmp_path / "truth.csv")
     spec = spec_of(tmp_path, "pool.parquet")
-    known = KnownPool.read(spec, stratify_pool(spec), tmp_path / "truth.csv")
+    known = KnownPool.read(stratify_pool(spec.reading), tmp_path / "truth.csv")
     assert np.bincount(known.label, known.count).tolist() == [ROWS - 7, 7]

@@ -56,7 +56,7 @@ class Drawn:
         (batch,) = table.combine_chunks().to_batches()
         pool: Any = evaluation.state.pool
         assert isinstance(pool, MemoryPool)
-        cells = assign_cells(PoolBatch(batch), pool.spec, pool.stratification)
+        cells = assign_cells(PoolBatch(batch), pool.stratification)
         return cls(evaluation, cells, permanent_numbers(hash_ids(cells.ids, seed)))
 
     def taken(self, rounds: list[RoundChances]) -> np.ndarray:

@@ -17,7 +17,7 @@ import pytest
 from evalsampling import Evaluation, EvaluationSpec
 from evalsampling.errors import InputError
 from evalsampling.preparation.plan import read_table, stratify_pool
-from evalsampling.preparation.stratification import Stratification, scores_of_classes
+from evalsampling.preparation.stratification import Stratification
 from tests.jobs import Pool, call
 
 ROWS, PREDICTED = 400, 40
@@ -192,9 +192,9 @@ def test_scores_in_a_file_are_what_they_are_in_memory(name: str, tmp_path: Path)
     pq.write_table(table_of(case), tmp_path / "pool.parquet", row_group_size=90)
     content = {"pool": {"path": "pool.parquet", **case.keys}, "strata": {"leaves": 8}}
     spec = EvaluationSpec.from_mapping(content, tmp_path)
-    stratification = stratify_pool(spec)
-    again = Stratification.from_mapping(stratification.to_mapping(), spec)
-    found = scores_of_classes(spec, again, read_table(spec, again))
+    stratification = stratify_pool(spec.reading)
+    again = Stratification.from_mapping(stratification.to_mapping(), spec.reading)
+    found = again.score_summary(read_table(again))
     evaluation = Evaluation.from_frame(table_of(case), **case.keys, strata={"leaves": 8})
     assert found == evaluation.scores
 
@@ -239,8 +239,8 @@ def test_scores_in_every_format(name: str, suffix: str, tmp_path: Path) -> None:
     Pool(table, {}).write_as(suffix, tmp_path / "pool", files=3)
     content = {"pool": {"path": f"pool/*.{suffix}", **case.keys}, "strata": {"leaves": 8}}
     spec = EvaluationSpec.from_mapping(content, tmp_path)
-    stratification = stratify_pool(spec)
-    found = scores_of_classes(spec, stratification, read_table(spec, stratification))
+    stratification = stratify_pool(spec.reading)
+    found = stratification.score_summary(read_table(stratification))
     assert found is not None
     assert found.kind == case.kind
     assert found.expected == pytest.approx(case.expected, rel=tolerance(case))

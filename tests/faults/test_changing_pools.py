@@ -161,7 +161,7 @@ def test_a_pool_that_is_left_alone_passes(job: Jobs) -> None:
     """Also if somebody reads it, or changes who may."""
     one, path = small(job)
     spec = EvaluationSpec.load(one.spec)
-    catalog = Catalog.read(spec)
+    catalog = Catalog.read(spec.reading)
     path.read_bytes()
     path.chmod(0o600)
     catalog.check_unchanged(spec.pool)

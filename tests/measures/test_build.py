@@ -24,19 +24,19 @@ from tests.spec.specs import MINIMAL, parse, systems, write_module
 def test_one_measure_for_each_system() -> None:
     spec = parse(pool=systems())
     somewhere = [(0.0, 1.0), None]
-    built = build_measures(spec, somewhere)
+    built = build_measures(spec.reading, somewhere)
     told = [(measure.name, measure.system) for measure in built]
     assert told == [("f1", 0), ("f1", 1), ("difference(f1)", 0)]
-    measure = build_driver(spec, somewhere)
+    measure = build_driver(spec.reading, somewhere)
     assert measure.name == "joint(f1, f1)", "one sample serves both systems"
 
 
 def test_a_measure_of_one_system_drives_alone() -> None:
     spec = parse(pool=systems(), measure=[{"name": "recall", "system": "new"}, "precision"])
     somewhere = [(0.0, 1.0), None]
-    measure = build_driver(spec, somewhere)
+    measure = build_driver(spec.reading, somewhere)
     assert (measure.name, measure.system) == ("recall", 1)
-    built = build_measures(spec, somewhere)
+    built = build_measures(spec.reading, somewhere)
     told = [(measure.name, measure.system) for measure in built]
     assert told == [
         ("recall", 1), ("precision", 0), ("precision", 1), ("difference(precision)", 0)
@@ -45,10 +45,10 @@ def test_a_measure_of_one_system_drives_alone() -> None:
 
 def test_joint_measures_drive_together_and_are_told_apart() -> None:
     spec = parse(measure=[{"joint": ["precision", "recall"]}, "accuracy"])
-    assert build_driver(spec, [None]).name == "joint(precision, recall)"
-    names = [measure.name for measure in build_measures(spec, [None])]
+    assert build_driver(spec.reading, [None]).name == "joint(precision, recall)"
+    names = [measure.name for measure in build_measures(spec.reading, [None])]
     assert names == ["precision", "recall", "accuracy"]
-    (joint,) = build_joints(spec, [None])
+    (joint,) = build_joints(spec.reading, [None])
     assert as_one(joint).name == "joint(precision, recall)"
 
 
@@ -63,7 +63,7 @@ def test_thresholds() -> None:
     (one_score,) = build_measures(parse(measure="pr_curve"), [(0.5, 0.5)])
     assert one_score.thresholds == (0.5,)
     spec = parse(measure=[{"name": "pr_curve", "thresholds": [1, 2]}, "roc_curve"])
-    assert driving_thresholds(spec, [(0.0, 1.0)]).tolist() == [1, 2]
+    assert driving_thresholds(spec.reading, [(0.0, 1.0)]).tolist() == [1, 2]
 
 
 def test_classes_are_averaged_over_by_name() -> None:
@@ -128,7 +128,7 @@ def test_measure_of_the_users_own(tmp_path: Path, own_module: str) -> None:
         content = {**MINIMAL, "measure": measure, **changes}
         spec = EvaluationSpec.from_mapping(content, tmp_path)
         assert EvaluationSpec.from_mapping(spec.to_mapping(), tmp_path) == spec
-        return build_measures(spec, [None] * len(spec.pool.systems))
+        return build_measures(spec.reading, [None] * len(spec.pool.systems))
 
     assert [m.name for m in build([f"{own_module}:Errors", "f1"])] == ["errors", "f1"]
     (scaled,) = build({"name": f"{own_module}:Scaled", "by": 2})
@@ -155,10 +155,10 @@ def test_measure_of_the_users_own(tmp_path: Path, own_module: str) -> None:
 def test_range_that_is_not_known() -> None:
     """Unless it is needed, the least and the greatest score are not looked for."""
     spec = parse(pool={"path": "x", "probability": "p"}, measure=["f1"])
-    assert not needs_ranges(spec)
+    assert not needs_ranges(spec.reading)
     measure = MeasureSpec.parse("pr_curve")
     with pytest.raises(InputError, match="the range of the scores is not known here, list the"):
-        build_entry(measure, spec, [None])
+        build_entry(measure, spec.reading, [None])
     assert needs_ranges(parse(measure=["f1", "pr_curve"]))
     assert needs_ranges(parse(measure=["f1", {"joint": ["recall", "roc_auc"]}]))
     listed = {"name": "pr_curve", "thresholds": [1]}
@@ -170,15 +170,15 @@ def test_differences_and_ratios() -> None:
     somewhere = [(0.0, 1.0), None]
     entry = {"ratio": {"name": "f_beta", "beta": 2}, "of": "new", "against": "old"}
     spec = parse(pool=systems(), measure=[{"difference": "accuracy"}, entry, "accuracy"])
-    built = build_measures(spec, somewhere)
+    built = build_measures(spec.reading, somewhere)
     assert [(one.name, one.systems) for one in built] == [
         ("difference(accuracy)", (0, 1)),
         ("ratio(f_beta(beta=2))", (1, 0)),
         ("accuracy", (0,)),
         ("accuracy", (1,)),
     ]
-    assert build_driver(spec, somewhere) == built[0]
-    assert build_joints(spec, somewhere) == []
+    assert build_driver(spec.reading, somewhere) == built[0]
+    assert build_joints(spec.reading, somewhere) == []
     mapping = spec.to_mapping()["measure"]
     assert mapping[1] == {**entry, "ratio": {"name": "f_beta", "beta": 2}}
     assert [MeasureSpec.parse(one) for one in mapping] == [*spec.measures]
@@ -208,7 +208,7 @@ def test_a_measure_of_one_class() -> None:
     ]
     content = {"pool": pool, "labels": labels, "measure": entries}
     spec = EvaluationSpec.from_mapping(content, "/")
-    built = build_measures(spec, [(0.0, 1.0)])
+    built = build_measures(spec.reading, [(0.0, 1.0)])
     assert [(one.name, one.positive) for one in built] == [
         ("precision", 1),
         ("precision(positive=promo)", 2),
@@ -216,11 +216,11 @@ def test_a_measure_of_one_class() -> None:
     ]
     bad = {**content, "measure": {"name": "precision", "positive": "none"}}
     with pytest.raises(InputError, match=r"measure.positive: 'none' is none of \['low', 'high'"):
-        build_measures(EvaluationSpec.from_mapping(bad, "/"), [(0.0, 1.0)])
+        build_measures(EvaluationSpec.from_mapping(bad, "/").reading, [(0.0, 1.0)])
     for entry in ({"name": "accuracy"}, MACRO_F1):
         bad = {**content, "measure": {**entry, "positive": "low"}}
         with pytest.raises(InputError, match="positive"):
-            build_measures(EvaluationSpec.from_mapping(bad, "/"), [(0.0, 1.0)])
+            build_measures(EvaluationSpec.from_mapping(bad, "/").reading, [(0.0, 1.0)])
 
 
 def test_averages_over_some_labels_are_called_by_their_names() -> None:
@@ -231,7 +231,7 @@ def test_averages_over_some_labels_are_called_by_their_names() -> None:
             pool={"path": "p", "probability": {label: f"p_{label}" for label in labels}},
             measure=[{**MACRO_F1, "over": ["tag1", "tag2"]}],
         )
-        (measure,) = build_measures(spec, [None])
+        (measure,) = build_measures(spec.reading, [None])
         assert (measure.name, kind) == ("macro_f1(over=tag1+tag2)", spec.labels.space.kind)
 
 

@@ -53,7 +53,7 @@ def test_more_signatures_than_are_counted(job: Jobs, files: int) -> None:
     one = job(many_systems(110_000), files, group_rows=20_000, pool=systems, budget=20).prepared()
     assert_same(one.workspace, reference(one), budget=20)
     batch = PoolBatch(one.pool.table.combine_chunks().to_batches()[0])
-    counted = summarize(batch, EvaluationSpec.load(one.spec)).signatures
+    counted = summarize(batch, EvaluationSpec.load(one.spec).reading).signatures
     assert counted is not None
     assert counted.sampled
     assert len(counted.sample_hash) == MOST_COUNTED

@@ -128,7 +128,7 @@ def spec_of(path: Path, **keys: Any) -> EvaluationSpec:
 def test_only_the_leaves_are_read(tmp_path: Path) -> None:
     path = tmp_path / "pool.parquet"
     pq.write_table(nested_pool(make_pool()).table, path)
-    (item,) = Catalog.read(spec_of(path)).items
+    (item,) = Catalog.read(spec_of(path).reading).items
     columns = ["id", *NAMES.values()]
     (batch,) = read_batches(item, columns)
     assert batch.rows.schema.names == columns
@@ -161,7 +161,7 @@ def test_a_column_of_that_name_wins_in_files(tmp_path: Path, suffix: str) -> Non
         pq.write_table(table, path)
     else:
         path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
-    (item,) = Catalog.read(spec_of(path)).items
+    (item,) = Catalog.read(spec_of(path).reading).items
     (batch,) = read_batches(item, ["id", *NAMES.values()])
     np.testing.assert_array_equal(batch.numbers("result.score"), np.arange(50) / 50)
     assert batch.any_column("result.said.label").to_pylist() == [
@@ -180,11 +180,11 @@ def test_a_field_that_is_missing_is_named_with_what_there_is(tmp_path: Path, suf
         path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
     words = r"column 'result.scor' is missing; there are: result.score, result.said; pool.score"
     with pytest.raises(InputError, match=words):
-        Catalog.read(spec_of(path, score="result.scor"))
+        Catalog.read(spec_of(path, score="result.scor").reading)
     with pytest.raises(
         InputError, match=r"'res.score' is missing; there are: id, name, result; pool"
     ):
-        Catalog.read(spec_of(path, score="res.score"))
+        Catalog.read(spec_of(path, score="res.score").reading)
 
 
 def test_check_knows_fields(job: Callable[..., Job]) -> None:
@@ -206,7 +206,7 @@ def test_objects_beside_their_fields(tmp_path: Path) -> None:
     path = tmp_path / "pool.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     names = {"score": "r.score", "prediction": "r.said.label", "payload": ["r", "r.tags", "r.said"]}
-    (item,) = Catalog.read(spec_of(path, **names)).items
+    (item,) = Catalog.read(spec_of(path, **names).reading).items
     (batch,) = read_batches(item, ["id", "r.score", "r.said.label", *names["payload"]])
     columns = {name: batch.any_column(name).to_pylist() for name in batch.rows.schema.names}
     assert columns["r.score"] == [1.0, 0.5, None, None]
@@ -224,11 +224,11 @@ def test_a_wrong_value_names_its_field_and_row(tmp_path: Path) -> None:
     rows[20]["result"] = {"score": "high", "said": {"label": 1}}
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(InputError, match=r"column 'result.score', row 20: must be double.*'high'"):
-        Catalog.read(spec_of(path))
+        Catalog.read(spec_of(path).reading)
     rows[20]["result"] = 7
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(InputError, match=r"column 'result.score', row 20: must be double, got 7"):
-        Catalog.read(spec_of(path))
+        Catalog.read(spec_of(path).reading)
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "mapping"])

@@ -23,7 +23,7 @@ from tests.jobs import Job, call, files_below, make_pool
 
 def read(directory: Path, name: str = "*", **pool: Any) -> Catalog:
     content = {"pool": {"path": str(directory / name), **pool}, "budget": 10}
-    return Catalog.read(EvaluationSpec.from_mapping(content, directory))
+    return Catalog.read(EvaluationSpec.from_mapping(content, directory).reading)
 
 
 def test_items_cover_every_row_once(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ TEXT = "id,score,prediction,name,other\n1,0.5,1,a,x\n2,0.25,0,b,y\n"
 def catalog(path: Path, **pool: Any) -> Catalog:
     content = {"pool": {"path": str(path), **pool}, "budget": 10}
     spec = EvaluationSpec.from_mapping(content, path.parent)
-    return Catalog.read(spec, str(path.parent / "stored"))
+    return Catalog.read(spec.reading, str(path.parent / "stored"))
 
 
 def copies(folder: Path) -> list[Path]:

@@ -53,7 +53,7 @@ def test_probabilities(job: Any, probability: str) -> None:
     kept = PreparedPool.read(Workspace(one.workspace)).table
     assert kept.prior[:, 1] @ kept.count == pytest.approx(p.sum(), rel=1e-6)
     rules = {"score": "score", "logits": "softmax(logits)"}
-    prior = PreparedPool.read(Workspace(one.workspace)).stratification.prior
+    prior = PreparedPool.read(Workspace(one.workspace)).stratification.scores.prior
     assert prior == rules.get(probability, "column")
 
 
@@ -159,9 +159,10 @@ def test_wrong_columns(job: Any, pool: dict[str, Any], words: list[str]) -> None
 def test_the_row_of_the_first_wrong_value_is_told(read: str, values: Any, message: str) -> None:
     batch = PoolBatch(pa.record_batch({"prediction": values, "slice": values}), "a.csv", 10)
     columns = {"path": "x", "prediction": "prediction", "slices": ["slice"]}
-    spec = EvaluationSpec.from_mapping({"pool": columns}, Path())
+    plan = EvaluationSpec.from_mapping({"pool": columns}, Path()).reading
+    reading = {"prediction": (read_predictions, plan), "slice": (read_slices, plan.pool)}
     with pytest.raises(InputError) as caught:
-        (read_predictions if read == "prediction" else read_slices)(batch, spec)
+        reading[read][0](batch, reading[read][1])
     assert str(caught.value).startswith("a.csv: column ")
     assert message in str(caught.value)
 
@@ -215,10 +216,10 @@ def test_texts_of_files_without_types(texts: list[str], classes: Any, found: Any
         {"pool": {"path": "x", "prediction": "prediction"}, "labels": {"classes": classes}}, Path()
     )
     if isinstance(found, list):
-        assert read_predictions(batch, spec)[:, 0].tolist() == found
+        assert read_predictions(batch, spec.reading)[:, 0].tolist() == found
         return
     with pytest.raises(InputError) as caught:
-        read_predictions(batch, spec)
+        read_predictions(batch, spec.reading)
     assert str(caught.value) == f"a.csv: column 'prediction', {found}"
 
 
@@ -248,13 +249,13 @@ def test_outputs_are_wide_however_narrow_columns_are(
         "budget": 10,
     }
     spec = EvaluationSpec.from_mapping(content, Path())
-    outputs = read_outputs(PoolBatch(batch), spec, ("score",))
+    outputs = read_outputs(PoolBatch(batch), spec.reading, ("score",))
     assert outputs.prediction.dtype == np.int64
     assert outputs.prediction.ravel().tolist() == [0, 1, 1, 0]
     assert outputs.score.ravel().tolist() == scores.to_pylist()
     assert outputs.probability[:, 0, positive].tolist() == scores.to_pylist()
     assert outputs.probability[:, 0, 1 - positive].tolist() == [1 - p for p in scores.to_pylist()]
-    assert read_predictions(PoolBatch(batch), spec).ravel().tolist() == [0, 1, 1, 0]
+    assert read_predictions(PoolBatch(batch), spec.reading).ravel().tolist() == [0, 1, 1, 0]
 
 
 KNOWN = ("toxic", "insult", "threat")
@@ -346,7 +347,9 @@ def test_sets_come_through_every_format(tmp_path: Path, suffix: str, by_label: b
         "budget": 2,
     }
     spec = EvaluationSpec.from_mapping(content, tmp_path)
-    codes = [read_predictions(rows, spec)[:, 0] for rows in pool_rows(spec).batches()]
+    codes = [
+        read_predictions(rows, spec.reading)[:, 0] for rows in pool_rows(spec.reading).batches()
+    ]
     assert np.concatenate(codes).tolist() == CODES
 
 

@@ -209,7 +209,7 @@ def test_times_of_files_without_types_have_the_zone_that_they_are_compared_with(
 
 def catalog_of(path: Path, where: str) -> Catalog:
     content = {"pool": {"path": str(path), "where": where}, "budget": 10}
-    return Catalog.read(EvaluationSpec.from_mapping(content, path.parent))
+    return Catalog.read(EvaluationSpec.from_mapping(content, path.parent).reading)
 
 
 def columns(rows: int, **more: Any) -> pa.Table:

@@ -17,7 +17,7 @@ def given(values: Any, drawn: Any = "random", **keys: Any) -> list[Any]:
     columns = {"human": pa.array(values), **keys.pop("columns", {})}
     spec = parse(labels={"column": "human", "drawn": drawn, **keys})
     batch = PoolBatch(pa.record_batch(columns), "pool.parquet", 100)
-    return [column.to_pylist() for column in read_given(batch, spec).values()]
+    return [column.to_pylist() for column in read_given(batch, spec.labels).values()]
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_numbers_that_are_none(drawn: str, number: float | None, problem: str) -
 
 def test_a_spec_without_labels_reads_none() -> None:
     batch = PoolBatch(pa.record_batch({"human": pa.array(np.zeros(3))}))
-    assert read_given(batch, parse()) == {}
+    assert read_given(batch, parse().labels) == {}

@@ -50,7 +50,7 @@ def batch_of(**columns: Any) -> PoolBatch:
 
 
 def read(depth: int = CUT, **columns: Any) -> QueryBatch:
-    return read_queries(batch_of(**columns), spec_of(), depth)
+    return read_queries(batch_of(**columns), spec_of().reading, depth)
 
 
 def test_items_are_ranked_by_falling_score_and_ties_by_place() -> None:
@@ -110,7 +110,7 @@ def test_what_is_expected_of_grades_is_the_mean_of_what_the_rankers_say() -> Non
     batch = batch_of(other=pa.array(other, pa.list_(pa.list_(pa.float64()))))
     mixed = read_queries(batch, both, CUT)
     np.testing.assert_allclose(mixed.lists.mean[0], [0.375, 0.625, 0.75])
-    assert list_columns(both) == ["doc", "new", "chances", "old", "other"]
+    assert list_columns(both.pool) == ["doc", "new", "chances", "old", "other"]
     none = spec_of(pool={"systems": {"new": {"score": "new"}, "old": {"score": "old"}}})
     even = read_queries(batch_of(), none, CUT)
     np.testing.assert_allclose(even.lists.mean[0], np.full(3, (0 + 0.25 + 0.75) / GRADES))

@@ -28,7 +28,7 @@ def _kept(folder: Path, parts: list[list[tuple[Any, Any]]], **keys: Any) -> list
         table = pa.table({**columns, "prediction": [1] * len(pairs)})
         pq.write_table(table, folder / f"{number}.parquet", row_group_size=2)
     pool = {"path": "*.parquet", "id": IDS, "pairs": "unordered", **keys}
-    catalog = Catalog.read(EvaluationSpec.from_mapping({"pool": pool}, folder))
+    catalog = Catalog.read(EvaluationSpec.from_mapping({"pool": pool}, folder).reading)
     return [
         pair
         for batch in read_items(catalog.items, IDS)
@@ -79,7 +79,7 @@ SIDES = ["unique_id_l", "unique_id_r"]
 def _counted(columns: dict[str, Any], rows: int = 0) -> tuple[int, int]:
     batch = PoolBatch(pa.record_batch(columns))
     spec = parse(pool={"path": "x", "id": list(columns)})
-    return orders_of(batch, spec, rows).pairs
+    return orders_of(batch, spec.pool, spec.seed, rows).pairs
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_both_rows_of_a_pair_are_sampled_or_neither(
     monkeypatch.setattr("evalsampling.stats.orders.SAMPLED", 600)
     batch = PoolBatch(pa.record_batch(columns))
     spec = parse(pool={"path": "x", "id": SIDES})
-    counted = orders_of(batch, spec, 6000)
+    counted = orders_of(batch, spec.pool, spec.seed, 6000)
     assert 200 < len(counted.key) < 1200
     twice, every = counted.pairs
     assert twice == every == 3000

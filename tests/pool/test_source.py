@@ -30,7 +30,7 @@ def written(root: Path, folders: list[str], *tables: pa.Table) -> str:
 
 def catalog(pattern: str, **pool: Any) -> Catalog:
     content = {"pool": {"path": pattern, **pool}, "budget": 10}
-    return Catalog.read(EvaluationSpec.from_mapping(content, "/"))
+    return Catalog.read(EvaluationSpec.from_mapping(content, "/").reading)
 
 
 def rows_of(pool: Catalog, columns: list[str] | None) -> list[dict[str, Any]]:

@@ -23,9 +23,9 @@ def test_cells_of_rows_by_hand(job: Any) -> None:
     p = 1 / (1 + np.exp(-score))
     table = one.pool.table.append_column("score_probability", [p])
     spec = EvaluationSpec.load(one.spec)
-    stratification = Stratification.given(spec)
+    stratification = Stratification.given(spec.reading)
     assert stratification is not None
-    cells = assign_cells(PoolBatch(table.combine_chunks().to_batches()[0]), spec, stratification)
+    cells = assign_cells(PoolBatch(table.combine_chunks().to_batches()[0]), stratification)
     by_hand = [(sum(edge <= s for edge in EDGES), s > 1) for s in score.tolist()]
     assert len(set(by_hand)) == len(set(zip(by_hand, cells.cell.tolist(), strict=True)))
     count = cells.sums().count
@@ -52,7 +52,7 @@ def test_a_batch_without_rows_adds_nothing(job: Any) -> None:
     one = job(make_rich_pool(), pool={"systems": systems}, measure={"difference": "brier"})
     spec = EvaluationSpec.load(one.spec)
     rows = PoolBatch(one.pool.table.combine_chunks().to_batches()[0])
-    stratification = stratify_rows([rows], spec)
+    stratification = stratify_rows([rows], spec.reading)
     assert stratification.has_system_probabilities
     nothing = PoolBatch(rows.rows.slice(0, 0))
-    assert assign_cells(nothing, spec, stratification).sums().count.sum() == 0
+    assert assign_cells(nothing, stratification).sums().count.sum() == 0

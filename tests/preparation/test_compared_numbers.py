@@ -22,7 +22,7 @@ WIDTH = 100.0
 def what_of(**keys: Any) -> ComparedSystems | None:
     spec = spec_of(keys.pop("systems", 2), **keys)
     spec["pool"]["path"] = "pool.parquet"
-    return ComparedSystems.of(EvaluationSpec.from_mapping(spec, "/nowhere"))
+    return ComparedSystems.of(EvaluationSpec.from_mapping(spec, "/nowhere").reading)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_other_pools_have_nothing_of_it() -> None:
         ({"prediction": "p", "score": "s"}, {}),
     ):
         spec = {"pool": {"path": "x.parquet", **pool}, "labels": labels}
-        assert ComparedSystems.of(EvaluationSpec.from_mapping(spec, "/nowhere")) is None
+        assert ComparedSystems.of(EvaluationSpec.from_mapping(spec, "/nowhere").reading) is None
 
 
 def columns_of(pool: Any, systems: int) -> tuple[np.ndarray, np.ndarray]:

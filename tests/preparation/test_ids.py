@@ -59,8 +59,8 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
 
 def hashes(spec: EvaluationSpec) -> np.ndarray:
     shares = defaultdict(list)
-    for cells in read_cells(spec, stratify_pool(spec)):
-        for number, some in split_hashes(cells, spec.seed):
+    for cells in read_cells(stratify_pool(spec.reading)):
+        for number, some in split_hashes(cells):
             assert isinstance(some, bytes)
             shares[number].append(some)
     assert sum(len(some) for share in shares.values() for some in share) == 8 * 600
@@ -72,7 +72,7 @@ def test_ids_that_differ(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     found = hashes(spec)
     assert not len(found)
     monkeypatch.setattr(checked, "read_batches", None)
-    check_repeated(found, Catalog.read(spec).items, spec)
+    check_repeated(found, Catalog.read(spec.reading).items, "id", spec.seed)
 
 
 @pytest.mark.parametrize("sought", [1, 1000])
@@ -84,9 +84,10 @@ def test_ids_that_come_twice(tmp_path: Path, sought: int, monkeypatch: pytest.Mo
     found = hashes(spec)
     assert sorted(found) == sorted(hash_integers(np.array([7, 8]), spec.seed))
     with pytest.raises(InputError, match=r"1\.parquet: column 'id', row (40|200): duplicate id"):
-        check_repeated(found, Catalog.read(spec).items, spec)
+        check_repeated(found, Catalog.read(spec.reading).items, "id", spec.seed)
 
 
 def test_hashes_that_are_equal_by_chance_are_no_error(tmp_path: Path) -> None:
     spec = pool(tmp_path, [np.arange(300), np.arange(300, 600)])
-    check_repeated(hash_integers(np.array([7, 8]), spec.seed), Catalog.read(spec).items, spec)
+    found = hash_integers(np.array([7, 8]), spec.seed)
+    check_repeated(found, Catalog.read(spec.reading).items, "id", spec.seed)

@@ -30,7 +30,7 @@ def catalog(tmp_path: Path) -> Catalog:
         table["name"] = names.dictionary_encode() if number == 1 else names
         pq.write_table(pa.table(table), tmp_path / f"{number}.parquet", row_group_size=60)
     pool = {"path": str(tmp_path / "*.parquet"), "payload": ["name", "size"]}
-    return Catalog.read(EvaluationSpec.from_mapping({"pool": pool, "budget": 10}, tmp_path))
+    return Catalog.read(EvaluationSpec.from_mapping({"pool": pool, "budget": 10}, tmp_path).reading)
 
 
 def reserve_of(catalog: Catalog, kept: np.ndarray) -> Reserve:

@@ -22,7 +22,6 @@ from evalsampling.preparation.poisson import (
     poisson_sample,
     sizes_of_cells,
 )
-from evalsampling.preparation.reserve_builder import reserve_capacity
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
@@ -64,15 +63,20 @@ def pool(tmp_path: Path) -> Path:
     return path
 
 
-def sums_of(spec: EvaluationSpec, cut: Stratification) -> CellSums:
+def sums_of(cut: Stratification) -> CellSums:
     """The sums over the cells of a pool."""
-    return functools.reduce(operator.add, (cells.sums() for cells in read_cells(spec, cut)))
+    return functools.reduce(operator.add, (cells.sums() for cells in read_cells(cut)))
+
+
+def filter_of(spec: EvaluationSpec, cut: Stratification) -> PoissonFilter:
+    """The filter that a spec asks for."""
+    return fill_water(sums_of(cut), spec.sampler, spec.limits, cut)
 
 
 def by_hand(spec: EvaluationSpec, table: pa.Table) -> tuple[np.ndarray, PoissonFilter]:
     """b of every row by [Y] eq. 12 to 14, with the filter's kappa."""
-    stratification = stratify_pool(spec)
-    chosen = fill_water(sums_of(spec, stratification), spec, stratification)
+    stratification = stratify_pool(spec.reading)
+    chosen = filter_of(spec, stratification)
     p = np.maximum(table["probability"].to_numpy(), 1e-4)
     f = table["prediction"].to_numpy().astype(float)
     metric = np.sum(p * f) / np.sum((p + f) / 2)
@@ -100,16 +104,15 @@ def test_sizes_are_deviations_over_the_root_of_the_cost(tmp_path: Path) -> None:
     pq.write_table(pool_table(60).append_column("size", pa.array(cost)), path)
     pool = {"path": str(path), "cost": "size", "probability": "probability"}
     spec = spec_of(path, pool=pool, sampler={"name": "poisson", "delta": 0.25}, budget=5)
-    cut = stratify_pool(spec)
-    sums = sums_of(spec, cut)
-    table, chosen = cut.table(sums), fill_water(sums, spec, cut)
+    cut = stratify_pool(spec.reading)
+    table, chosen = cut.table(sums_of(cut)), filter_of(spec, cut)
     assert table.cost is not None
     deviation = chosen.deviation.of_cells(table, table.prior)
     sizes = sizes_of_cells(chosen.deviation, table)
     assert sizes == pytest.approx(deviation / np.sqrt(table.cost))
     even, own = chosen.least * 60, chosen.factor * float(sizes @ table.count)
     assert even / (even + own) == pytest.approx(0.25)
-    (cells,) = read_cells(spec, cut)
+    (cells,) = read_cells(cut)
     assert cells.outputs.cost is not None
     of_rows = chosen.deviation.of_rows(cells.outputs, cells.prior) / np.sqrt(cells.outputs.cost)
     assert chosen.sizes(cells) == pytest.approx(of_rows)
@@ -117,7 +120,7 @@ def test_sizes_are_deviations_over_the_root_of_the_cost(tmp_path: Path) -> None:
 
 def test_sample_does_not_depend_on_batches(pool: Path) -> None:
     spec, table = spec_of(pool), pool_table()
-    stratification = stratify_pool(spec)
+    stratification = stratify_pool(spec.reading)
     _, chosen = by_hand(spec, table)
     wanted = poisson_sample(spec)
     for size in (1, 170, 3000):
@@ -125,7 +128,7 @@ def test_sample_does_not_depend_on_batches(pool: Path) -> None:
         if size == 1:
             batches = batches[:200]
         found = pa.concat_tables(
-            keep(assign_cells(PoolBatch(rows), spec, stratification), chosen)
+            keep(assign_cells(PoolBatch(rows), stratification), chosen)
             for rows in reversed(batches)
         ).sort_by("id")
         same = wanted.filter(pa.compute.less(wanted["id"], 200)) if size == 1 else wanted
@@ -189,10 +192,3 @@ def test_rows_by_cell_are_those_of_an_evaluation_in_memory(pool: Path) -> None:
     assert sorted(found[INCLUSION].to_pylist()) == pytest.approx(
         sorted(evaluation.history.rounds[0].probability)
     )
-
-
-def test_reserve_has_room_for_a_sample_that_turns_out_large(pool: Path) -> None:
-    """Six standard deviations above the budget, unless it is a cap."""
-    assert reserve_capacity(spec_of(pool), 24) == 200 + 85
-    assert reserve_capacity(spec_of(pool, sampler={"name": "poisson", "cap": True}), 24) == 200
-    assert reserve_capacity(spec_of(pool, sampler="passive"), 24) == 200

@@ -34,8 +34,8 @@ def parts(size: int) -> list[PoolBatch]:
 
 def cells_of(batches: list[PoolBatch]) -> tuple[Stratification, list[CellBatch]]:
     """Make both passes over batches."""
-    stratification = stratify_rows(batches, SPEC)
-    return stratification, [assign_cells(batch, SPEC, stratification) for batch in batches]
+    stratification = stratify_rows(batches, SPEC.reading)
+    return stratification, [assign_cells(batch, stratification) for batch in batches]
 
 
 def table_of(stratification: Stratification, cells: list[CellBatch]) -> CellTable:
@@ -43,7 +43,7 @@ def table_of(stratification: Stratification, cells: list[CellBatch]) -> CellTabl
 
 
 def test_strata_are_cut_from_mean_deviation_and_cost_of_the_driver() -> None:
-    found = ExpectedQueries.read(BATCH, SPEC)
+    found = ExpectedQueries.read(BATCH, SPEC.reading)
     assert [gain.name for gain in found.gains] == ["dcg@4", "err@4"]
     mean, square = found.moments.of(found.drivers[0])
     np.testing.assert_allclose(found.features[:, 0], np.log(QUERIES.columns["cost"]), atol=1e-9)
@@ -62,16 +62,17 @@ def test_neither_strata_nor_cells_depend_on_how_the_pool_is_cut(size: int) -> No
 
 
 def test_a_batch_without_queries_adds_nothing() -> None:
-    cells = assign_cells(PoolBatch(BATCH.rows.slice(0, 0)), SPEC, stratify_rows([BATCH], SPEC))
+    nothing = PoolBatch(BATCH.rows.slice(0, 0))
+    cells = assign_cells(nothing, stratify_rows([BATCH], SPEC.reading))
     assert cells.sums().count.sum() == 0
 
 
 def test_cells_hold_the_mean_moments_of_their_queries() -> None:
     stratification, (cells,) = cells_of([BATCH])
-    table, gains = table_of(stratification, [cells]), build_gains(SPEC)
+    table, gains = table_of(stratification, [cells]), build_gains(SPEC.reading)
     assert table.classes == 1
     of_cells = GainMoments.of_cells(gains, table)
-    single = ExpectedQueries.read(BATCH, SPEC).moments
+    single = ExpectedQueries.read(BATCH, SPEC.reading).moments
     for name in ("mean", "second"):
         own = getattr(single, name)
         for place, code in enumerate(table.code):
@@ -87,12 +88,12 @@ def test_cells_hold_the_mean_moments_of_their_queries() -> None:
 
 
 def test_the_summary_and_the_stratification_survive_being_stored() -> None:
-    summary = summarize(BATCH, SPEC)
+    summary = summarize(BATCH, SPEC.reading)
     again = sent(summary)
     assert again.scores == summary.scores
     assert again.magnitudes == {"cost": (3.0, 8.0)}
-    stratification = Stratification.from_summary(again, SPEC)
-    stored = Stratification.from_mapping(stratification.to_mapping(), SPEC)
+    stratification = Stratification.from_summary(again, SPEC.reading)
+    stored = Stratification.from_mapping(stratification.to_mapping(), SPEC.reading)
     assert dataclasses.replace(stratification, min_rows=None).to_mapping() == stored.to_mapping()
     edges = stratification.magnitudes["cost"].edges.tolist()
     assert stored.magnitudes["cost"].edges.tolist() == edges

@@ -153,7 +153,7 @@ def test_large_payload_is_compacted_as_it_comes(
     for most, times in ((0, 2), (1 << 26, 0)):
         monkeypatch.setattr(reserve_builder, "_COMPACT_BYTES_ABOVE", most)
         looked.clear()
-        builder = ReserveBuilder(facts.pool.spec, facts.pool.stratification, capacity=4)
+        builder = ReserveBuilder(facts.pool.stratification, capacity=4)
         for part in (one.pool.table[:300], one.pool.table[300:900]):
             builder.add(cells_of(facts, part))
         assert len(looked) == times

@@ -29,23 +29,24 @@ def test_the_cases_are_what_they_are_called(job: Any) -> None:
     stratifications = {case: pool.stratification for case, pool in pools.items()}
     assert isinstance(stratifications["kd"].grouped, KdTree)
     assert isinstance(stratifications["systems"].grouped, GreatestRank)
-    assert (stratifications["kd"].prior, stratifications["kd"].rules) == ("even", ("none",))
+    scores = {case: cut.scores for case, cut in stratifications.items()}
+    assert (scores["kd"].prior, scores["kd"].rules) == ("even", ("none",))
     assert np.all(pools["kd"].table.prior == 0.5)
-    assert stratifications["kd beside a score"].prior == "expit(score)"
-    assert stratifications["systems"].rules == ("expit(score)", "column", "none")
-    assert stratifications["systems and a score of their own"].prior == "column"
+    assert scores["kd beside a score"].prior == "expit(score)"
+    assert scores["systems"].rules == ("expit(score)", "column", "none")
+    assert scores["systems and a score of their own"].prior == "column"
     assert not stratifications["systems and a score of their own"].binned_by_score
     assert [path for (path,) in pools["partition"].stratification.grouped.paths] == [
         "2019", "2020", "2021", "null",
     ]  # fmt: skip
     assert set(stratifications["hierarchy of columns"].parting) == {1, 2, 3}
-    assert stratifications["hierarchy of columns"].prior == "expit(score)"
+    assert scores["hierarchy of columns"].prior == "expit(score)"
     assert len(stratifications["agglomerative"].parting) == 23
     assert len(stratifications["kd with its own tree"].parting) == 11
     assert len(stratifications["curve"].bin_edges) > 40 > len(stratifications["curve"].edges)
-    assert stratifications["equal width"].prior == "score"
+    assert scores["equal width"].prior == "score"
     pooled = pools["pooled signatures"]
-    assert needs_signature_counts(pooled.spec)
+    assert needs_signature_counts(pooled.spec.reading)
     assert len(stratifications["pooled signatures"].signatures.pooled) > 1
     assert len(pooled.table.kind_cell) > len(pooled.table)
     assert pooled.stratification.grid.cells <= 4096
@@ -69,12 +70,12 @@ def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) 
     shape, keys = CASES[case]
     rows = make_rich_pool(**shape)
     spec = EvaluationSpec.load(job(rows, budget=300, **keys).spec)
-    if Stratification.given(spec) is not None:
+    if Stratification.given(spec.reading) is not None:
         return
     batch = PoolBatch(rows.table.combine_chunks().to_batches()[0])
-    summary = summarize(batch, spec)
-    stratification = Stratification.from_summary(summary, spec)
-    count = assign_cells(batch, spec, stratification).sums().count.astype(np.int64)
+    summary = summarize(batch, spec.reading)
+    stratification = Stratification.from_summary(summary, spec.reading)
+    count = assign_cells(batch, stratification).sums().count.astype(np.int64)
     least = stratification.known_rows(summary)
     assert (least <= count).all()
     if case in ("csf", "equal count", "slices", "classes"):
@@ -124,7 +125,7 @@ def test_features_without_a_score_come_with_a_word(job: Any) -> None:
     for case in ("kd", "kd beside a score"):
         shape, keys = CASES[case]
         pool = reference(job(make_rich_pool(**shape), budget=300, **keys))
-        said[case] = pool.stratification.about_features(pool.spec)
-        assert {*said[case]} <= {*pool.stratification.warnings(pool.spec, pool.table)}
+        said[case] = pool.stratification.about_features()
+        assert {*said[case]} <= {*pool.stratification.warnings(pool.table)}
     assert "features do not say which rows are likely positive" in said["kd"][0]
     assert said["kd beside a score"] == []

@@ -163,7 +163,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 def read(spec: EvaluationSpec, columns: list[str]) -> list[dict[str, Any]]:
     rows = [
-        row for item in Catalog.read(spec).items for batch in read_batches(item, columns)
+        row for item in Catalog.read(spec.reading).items for batch in read_batches(item, columns)
         for row in batch.rows.to_pylist()
     ]  # fmt: skip
     return sorted(rows, key=lambda row: row["id"])

@@ -21,8 +21,8 @@ QUERIES = make_queries(60, seed=7)
 
 def test_the_truth_is_that_of_all_queries(tmp_path: Path) -> None:
     spec = load_spec(QUERIES.write(tmp_path, files=2))
-    stratification = stratify_pool(spec)
-    known = KnownPool.read(spec, stratification, tmp_path / "truth.parquet")
+    stratification = stratify_pool(spec.reading)
+    known = KnownPool.read(stratification, tmp_path / "truth.parquet")
     assert known.count.tolist() == [1] * len(QUERIES)
     assert np.bincount(known.cell, minlength=len(known.table)).tolist() == (
         known.table.count.tolist()
@@ -33,7 +33,7 @@ def test_the_truth_is_that_of_all_queries(tmp_path: Path) -> None:
         f"difference(dcg@{CUT})": own["dcg"][0] - own["dcg"][1],
         f"difference(err@{CUT})": own["err"][0] - own["err"][1],
     }
-    for requested in build_measures(spec, stratification.ranges):
+    for requested in build_measures(spec.reading, stratification.ranges):
         measure = requested
         value = known.value(measure)[0]
         wanted = expected.get(measure.name, own["err"][measure.system])
@@ -66,4 +66,4 @@ def test_an_item_without_a_grade_is_named(tmp_path: Path) -> None:
     truth = pq.read_table(tmp_path / "truth.parquet").slice(1)
     pq.write_table(truth, tmp_path / "short.parquet")
     with pytest.raises(InputError, match=r"item 'q0/d[0-9]' has no grade"):
-        KnownPool.read(spec, stratify_pool(spec), tmp_path / "short.parquet")
+        KnownPool.read(stratify_pool(spec.reading), tmp_path / "short.parquet")

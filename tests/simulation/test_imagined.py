@@ -136,4 +136,4 @@ def test_what_is_believed(keys: dict[str, str], times: float, believed: bool) ->
     predicted = TABLE.count @ (TABLE.outputs.prediction[:, 0] == 1) / TABLE.rows
     rate = np.full(len(TABLE), min(times * predicted, 0.99))
     table = dataclasses.replace(TABLE, prior=np.stack([1 - rate, rate], axis=1))
-    assert is_believed(spec, table) == believed
+    assert is_believed(spec.reading, table) == believed

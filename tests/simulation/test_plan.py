@@ -40,8 +40,8 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, np.ndarray]:
 def read(pool: Path, **spec: object) -> tuple[EvaluationSpec, CellTable, tuple]:
     content = {"pool": {"path": str(pool)}, "strata": {"leaves": 32}, "seed": 3, **spec}
     checked = EvaluationSpec.from_mapping(content, pool.parent)
-    stratification = stratify_pool(checked)
-    return checked, read_table(checked, stratification), stratification.ranges
+    stratification = stratify_pool(checked.reading)
+    return checked, read_table(stratification), stratification.ranges
 
 
 def test_power_is_the_share_of_evaluations_whose_test_decides() -> None:
@@ -63,7 +63,7 @@ def test_labels_of_clusters_are_worth_fewer_of_single_rows(tmp_path: Path) -> No
     pq.write_table(whole.append_column("c", half), tmp_path / "pool.parquet")
     spec, table, ranges = read(tmp_path / "pool.parquet", measure="accuracy")
     spec = dataclasses.replace(spec, pool=dataclasses.replace(spec.pool, cluster="c"))
-    clusters = read_table_and_clusters(spec, stratify_pool(spec))[1]
+    clusters = read_table_and_clusters(stratify_pool(spec.reading))[1]
     assert clusters == SharedClusters(2000, pytest.approx(999 / 1999))
     keys = {"names": ["passive"], "repeats": 2}
     (told,) = plan(spec, table, ranges, budgets=(201,), clusters=clusters, **keys)
@@ -306,10 +306,10 @@ def test_scores_that_are_an_order_promise_nothing(tmp_path: Path) -> None:
         pq.write_table(scored, tmp_path / f"{name}.parquet")
         content = {"pool": {"path": f"{name}.parquet"}, "strata": {"leaves": 32}, "seed": 3}
         spec = EvaluationSpec.from_mapping({**content, "measure": "recall"}, tmp_path)
-        cut = stratify_pool(spec)
-        assert cut.kind == "order"
-        decided = cut.decided(spec)
-        rows = plan(decided, read_table(spec, cut), cut.ranges, ["passive"], (100,), repeats=6)
+        cut = stratify_pool(spec.reading)
+        assert cut.scores.kind == "order"
+        decided = spec.with_pool(cut.scores.stated(spec.pool))
+        rows = plan(decided, read_table(cut), cut.ranges, ["passive"], (100,), repeats=6)
         plans.append(rows[0])
     first, other = plans
     assert first["saving"] is None

@@ -72,8 +72,8 @@ def read(directory: Path, files: int, seed: int) -> tuple[KnownPool, EvaluationS
     }
     (directory / "spec.yaml").write_text(yaml.safe_dump(spec, sort_keys=False))
     loaded = EvaluationSpec.load(directory / "spec.yaml")
-    stratification = stratify_pool(loaded)
-    return KnownPool.read(loaded, stratification, directory / "truth.parquet"), loaded
+    stratification = stratify_pool(loaded.reading)
+    return KnownPool.read(stratification, directory / "truth.parquet"), loaded
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_labels_of_every_type(tmp_path: Path, kind: Any) -> None:
     else:
         label = label.cast(pa.string()).dictionary_encode() if kind == "codes" else label.cast(kind)
     pq.write_table(pa.table({"id": np.arange(ROWS), "label": label}), path)
-    again = KnownPool.read(spec, stratify_pool(spec), path)
+    again = KnownPool.read(stratify_pool(spec.reading), path)
     np.testing.assert_array_equal(again.labels, known.labels)
 
 
@@ -111,7 +111,7 @@ def test_true_values_are_those_of_the_rows(known: tuple[KnownPool, EvaluationSpe
     then right to the square of that."""
     pool, spec = known
     _, outputs, label = make_rows()
-    measures = build_measures(spec, stratify_pool(spec).ranges)
+    measures = build_measures(spec.reading, stratify_pool(spec.reading).ranges)
     assert len(measures) == 16
     for measure in measures:
         truth = measure.value(measure.loss(outputs, label).mean(axis=0))
@@ -128,7 +128,7 @@ def test_kinds_are_cells_of_rows_alike(known: tuple[KnownPool, EvaluationSpec]) 
     _, _, label = make_rows()
     assert pool.labels.sum(axis=0).tolist() == np.bincount(label).tolist()
     np.testing.assert_array_equal(pool.outputs.prediction, pool.table.outputs.prediction[pool.cell])
-    own = read_table(spec, stratify_pool(spec))
+    own = read_table(stratify_pool(spec.reading))
     np.testing.assert_array_equal(own.code, pool.table.code)
     np.testing.assert_array_equal(own.count, pool.table.count)
     np.testing.assert_array_equal(own.prior, pool.table.prior)
@@ -154,7 +154,7 @@ def test_simulation_sees_the_same_cells(job: Any) -> None:
     labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
     pq.write_table(pa.table(labels), truth)
     spec = EvaluationSpec.load(one.spec)
-    known = KnownPool.read(spec, stratify_pool(spec), truth)
+    known = KnownPool.read(stratify_pool(spec.reading), truth)
     expected = reference(one)
     assert_same_tables(known.table, expected.table)
     for index, count in enumerate(known.labels):
@@ -177,9 +177,9 @@ def test_equal_scores_reach_the_threshold_that_they_are_at(tmp_path: Path) -> No
         "budget": 100,
     }
     spec = EvaluationSpec.from_mapping(content, str(tmp_path))
-    stratification = stratify_pool(spec)
-    known = KnownPool.read(spec, stratification, tmp_path / "truth.parquet")
-    [curve] = build_measures(spec, stratification.ranges)
+    stratification = stratify_pool(spec.reading)
+    known = KnownPool.read(stratification, tmp_path / "truth.parquet")
+    [curve] = build_measures(spec.reading, stratification.ranges)
     reached = score >= thresholds[:, None]
     precision = [label[one].mean() for one in reached]
     recall = [label[one].sum() / label.sum() for one in reached]
@@ -194,4 +194,4 @@ def test_an_id_that_is_there_twice_is_named(tmp_path: Path) -> None:
     pool = {"path": str(tmp_path / "pool.parquet"), "prediction": {"threshold": 0.2}}
     spec = EvaluationSpec.from_mapping({"pool": pool, "budget": 2}, str(tmp_path))
     with pytest.raises(InputError, match="'id', row 3: duplicate id 'b', also in row 1"):
-        KnownPool.read(spec, stratify_pool(spec), tmp_path / "truth.parquet")
+        KnownPool.read(stratify_pool(spec.reading), tmp_path / "truth.parquet")

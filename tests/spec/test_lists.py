@@ -23,7 +23,7 @@ def test_defaults_are_filled_in_and_read_again() -> None:
     spec = load()
     assert spec.sampler.name == "ranking"
     assert spec.strata.by_features
-    assert spec.signature_shape == (1, 2)
+    assert spec.reading.signature_shape == (1, 2)
     again = EvaluationSpec.from_mapping(spec.to_mapping(), "/nowhere")
     assert again == spec
     assert spec.pool.payload == ("text",)

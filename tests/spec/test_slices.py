@@ -26,16 +26,16 @@ def test_all_that_is_named() -> None:
         strata={"slices": {"year": [2025, None]}},
     )
     named = {"year": ("2024", "2025", "null"), "country": ("DE", "FR"), "new": ("true",)}
-    assert spec.named_slices == named
-    assert spec.signature_shape == (2, 4, 3, 2)
+    assert spec.reading.named_slices == named
+    assert spec.reading.signature_shape == (2, 4, 3, 2)
     again = EvaluationSpec.from_mapping(spec.to_mapping(), Path())
     assert again.to_mapping() == spec.to_mapping()
-    assert again.named_slices == named
+    assert again.reading.named_slices == named
 
 
 def test_nothing_is_named_by_default() -> None:
     spec = spec_of(measure="recall")
-    assert (spec.named_slices, spec.signature_shape) == ({}, (2,))
+    assert (spec.reading.named_slices, spec.reading.signature_shape) == ({}, (2,))
     assert "slices" not in spec.to_mapping()["strata"]
     assert spec.to_mapping()["measure"] == [{"name": "recall"}]
 

@@ -50,40 +50,8 @@ def test_what_is_no_yaml_has_its_line_and_the_way_out(line: str, way_out: str) -
     assert "unicode string" not in str(caught.value)
 
 
-def test_aliases_that_stand_for_little_are_what_they_stand_for() -> None:
-    text = "a: &a {x: 1}\nb: [*a, *a]\nc: {<<: *a, y: 2}\n"
-    assert load_strictly(text) == yaml.safe_load(text)
-
-
-def test_aliases_may_stand_for_ten_thousand_values() -> None:
-    """A list of 99 is 100 values, itself included."""
-    text = f"a: &a [{', '.join('x' * 99)}]\nb: [{', '.join(['*a'] * 100)}]"
-    assert len(load_strictly(text)["b"]) == 100
-    with pytest.raises(InputError, match="more than 10,000 values"):
-        load_strictly(text.replace("b: [", "b: [*a, "))
-
-
-def bomb(width: int, depth: int, first: str = "[x]", wrap: str = "[{}]") -> str:
-    """Aliases of aliases: a kilobyte that stands for width^depth values."""
-    lines = [f"a0: &a0 {first}"]
-    for level in range(1, depth):
-        of = ", ".join([f"*a{level - 1}"] * width)
-        lines.append(f"a{level}: &a{level} {wrap.format(of)}")
-    return "\n".join(lines)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (bomb(9, 10), r"line \d+: aliases stand for more than 10,000 values: write them out"),
-        (
-            bomb(9, 10, "{x: 1}", "{{<<: [{}]}}"),
-            r"line \d+: aliases stand for more than 10,000 values: write them out",
-        ),
-        ("a: &a [*a]", "line 1: a value is a part of itself"),
-        ("a: &a {b: [{c: *a}]}", "line 1: a value is a part of itself"),
-    ],
-)
-def test_bombs_are_refused(text: str, words: str) -> None:
-    with pytest.raises(InputError, match=f"^{words}"):
-        load_strictly(text)
+@pytest.mark.parametrize("second", ["b: [*a, *a]", "b: &b [*b]", "b: {<<: *a}"])
+def test_aliases_are_refused(second: str) -> None:
+    """A kilobyte of aliases of aliases may stand for billions of values."""
+    with pytest.raises(InputError, match=r"^line 2: an alias \(\*\): write out what it stands for"):
+        load_strictly(f"a: &a {{x: 1}}\n{second}")

@@ -29,7 +29,7 @@ def test_the_coder_keeps_batches_and_tells_their_size(job: Callable[..., Job]) -
     one = job()
     rows = one.pool.table.combine_chunks().to_batches()[0]
     batch = PoolBatch(rows, "a", 3)
-    cells = assign_cells(batch, pool.spec, pool.stratification)
+    cells = assign_cells(batch, pool.stratification)
     for kind, value in ((PoolBatch, batch), (CellBatch, cells)):
         coder = coders.registry.get_coder(kind)
         assert isinstance(coder, BatchCoder)

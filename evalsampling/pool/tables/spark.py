@@ -12,7 +12,7 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.files import find_files
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.stored_rows import stored_pattern
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import ReadingPlan
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
@@ -79,16 +79,15 @@ def is_stored(pool: PoolSpec) -> bool:
     return pool.table is not None and pool.table.kind == KIND
 
 
-def stored_in(spec: EvaluationSpec, directory: str) -> EvaluationSpec:
-    """Return a spec whose pool, if it is such a table, is in files below a directory or URL."""
-    table = spec.pool.table
-    if table is None or not is_stored(spec.pool):
-        return spec
-    return spec.at_version({**table.pinned, FILES: directory})
+def stored_in(pool: PoolSpec, directory: str) -> PoolSpec:
+    """Return a pool that, if it is such a table, is in files below a directory or URL."""
+    if pool.table is None or not is_stored(pool):
+        return pool
+    return pool.at_version({**pool.table.pinned, FILES: directory})
 
 
-def columns_to_store(spec: EvaluationSpec) -> list[str] | None:
-    """Return the columns of a table that a spec names; None for all, which a scorer may want."""
-    if spec.pool.scorer is not None:
+def columns_to_store(plan: ReadingPlan) -> list[str] | None:
+    """Return the columns of a table that are read; None for all, which a scorer may want."""
+    if plan.pool.scorer is not None:
         return None
-    return list(dict.fromkeys([*required_columns(spec), *columns_of(spec.pool.condition)]))
+    return list(dict.fromkeys([*required_columns(plan), *columns_of(plan.pool.condition)]))

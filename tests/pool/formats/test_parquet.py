@@ -27,7 +27,9 @@ def catalog_of(table: pa.Table, path: Path, payload: list[str], **options: Any) 
     table = table.append_column("prediction", pa.array(np.zeros(len(table), np.int8)))
     pq.write_table(table, path, **options)
     pool = {"path": str(path), "payload": payload}
-    return Catalog.read(EvaluationSpec.from_mapping({"pool": pool, "budget": 1}, path.parent))
+    return Catalog.read(
+        EvaluationSpec.from_mapping({"pool": pool, "budget": 1}, path.parent).reading
+    )
 
 
 @pytest.mark.parametrize("name", ["text", "doc.text", "doc"])
@@ -147,7 +149,9 @@ def read_all(path: Path) -> int:
     """Read a pool as `prepare` does; return its rows."""
     content = {"pool": {"path": str(path), "payload": ["name", "nested"], "slices": ["city"]}}
     content["pool"]["prediction"] = "s0.prediction"
-    catalog = Catalog.read(EvaluationSpec.from_mapping({**content, "budget": 9}, str(path.parent)))
+    catalog = Catalog.read(
+        EvaluationSpec.from_mapping({**content, "budget": 9}, str(path.parent)).reading
+    )
     rows = 0
     for item in catalog.items:
         for batch in read_batches(item, RICH_COLUMNS):

@@ -29,12 +29,13 @@ def spec_of(folder: Path, where: str | None = None, **pool: Any) -> EvaluationSp
     version = pool.pop("version", None)
     table = {"delta": str(folder)} | ({} if version is None else {"version": version})
     content = {"table": table, **pool} | ({} if where is None else {"where": where})
-    return pinned(EvaluationSpec.from_mapping({"pool": content, "budget": 10}, "/"))
+    spec = EvaluationSpec.from_mapping({"pool": content, "budget": 10}, "/")
+    return spec.with_pool(pinned(spec.pool))
 
 
 def read(spec: EvaluationSpec, columns: list[str] | None) -> list[dict[str, Any]]:
     return [
-        row for item in Catalog.read(spec).items for batch in read_batches(item, columns)
+        row for item in Catalog.read(spec.reading).items for batch in read_batches(item, columns)
         for row in batch.rows.to_pylist()
     ]  # fmt: skip
 
@@ -125,7 +126,7 @@ def test_types_that_were_widened(tmp_path: Path) -> None:
             action["metaData"]["schemaString"] = json.dumps(schema)
     _rewrite(tmp_path / "t", 0, changed)
     spec = spec_of(tmp_path / "t", "k > 1", payload=["k"])
-    assert Catalog.read(spec).schema.field("k").type == pa.int64()
+    assert Catalog.read(spec.reading).schema.field("k").type == pa.int64()
     assert [row["k"] for row in read(spec, ["k"])] == [2, 3]
 
 
@@ -139,7 +140,7 @@ def test_files_without_a_wanted_row_are_not_read(tmp_path: Path) -> None:
         ("id < 10", 1), ("id >= 15", 2), ("score > 0.195", 1), ("name IS NULL", 1),
         ("name > 'c'", 1), ("NOT id < 25", 1), ("NOT score < 0.25", 3), ("id > 3 OR name = 'b'", 3),
     ):  # fmt: skip
-        items = list(Catalog.read(spec_of(tmp_path / "t", where)).items)
+        items = list(Catalog.read(spec_of(tmp_path / "t", where).reading).items)
         assert len(items) == files, where
     assert ids(spec_of(tmp_path / "t", "score >= 0.05")) == list(range(5, 30))
     assert ids(spec_of(tmp_path / "t", f"name > '{'y' * 40}'")) == list(range(10))
@@ -192,7 +193,7 @@ def test_dates_beyond_those_of_python(tmp_path: Path, partitions: list[str] | No
     table = pa.table({"id": [1, 2, 3], "score": [0.5] * 3, "prediction": [1] * 3, "day": days})
     write_deltalake(tmp_path, table, partition_by=partitions)
     spec = spec_of(tmp_path, "day > DATE '9999-12-31' OR id = 3")
-    batches = [b for item in Catalog.read(spec).items for b in read_batches(item, ["id"])]
+    batches = [b for item in Catalog.read(spec.reading).items for b in read_batches(item, ["id"])]
     assert {id for batch in batches for id in batch.rows["id"].to_pylist()} == {1, 3}
 
 

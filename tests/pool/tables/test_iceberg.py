@@ -47,12 +47,13 @@ def spec_of(folder: Path, where: str | None = None, **pool: Any) -> EvaluationSp
     if "snapshot" in pool:
         table["snapshot"] = pool.pop("snapshot")
     content = {"table": table, **pool} | ({} if where is None else {"where": where})
-    return pinned(EvaluationSpec.from_mapping({"pool": content, "budget": 10}, "/"))
+    spec = EvaluationSpec.from_mapping({"pool": content, "budget": 10}, "/")
+    return spec.with_pool(pinned(spec.pool))
 
 
 def read(spec: EvaluationSpec, columns: list[str] | None) -> list[dict[str, Any]]:
     return [
-        row for item in Catalog.read(spec).items for batch in read_batches(item, columns)
+        row for item in Catalog.read(spec.reading).items for batch in read_batches(item, columns)
         for row in batch.rows.to_pylist()
     ]  # fmt: skip
 
@@ -108,7 +109,7 @@ def test_columns_are_those_of_the_schema_by_their_numbers(
     )  # fmt: skip
     table.append(later)
     spec = spec_of(tmp_path, **keys)
-    assert Catalog.read(spec).schema.field("k").type == pa.int64()
+    assert Catalog.read(spec.reading).schema.field("k").type == pa.int64()
     assert (
         sorted(read(spec, names), key=lambda row: row["id"])[3]
         == later.select(names).to_pylist()[0]
@@ -270,11 +271,11 @@ def test_the_rows_of_a_snapshot_are_imported_once(
     made = catalog.create_table("db.t", schema=rows(0, 1).schema)
     made.append(rows(0, 5))
     spec, kept = spec_of(tmp_path), str(tmp_path / "kept")
-    first = Catalog.read(spec, kept)
+    first = Catalog.read(spec.reading, kept)
     made.append(rows(5, 9))
     monkeypatch.setattr(ArrowScan, "to_record_batches", None)
     monkeypatch.setattr(iceberg, "_LARGE_BYTES", 100)
-    again = Catalog.read(spec, kept)
+    again = Catalog.read(spec.reading, kept)
     assert (again.rows, again.fingerprint) == (5, first.fingerprint)
     assert [file.path for file in again.files] == [file.path for file in first.files]
     assert first.warnings == []
@@ -296,7 +297,7 @@ def test_a_file_that_does_not_number_its_columns(catalog: IcebergCatalog, tmp_pa
     made.append(rows(0, 5))
     pq.write_table(rows(0, 5), next((tmp_path / "lake").rglob("*.parquet")))
     with pytest.raises(InputError, match=r"\.parquet: cannot be read: .*field-ids") as error:
-        Catalog.read(spec_of(tmp_path))
+        Catalog.read(spec_of(tmp_path).reading)
     assert "\n" not in str(error.value)
 
 
@@ -308,7 +309,7 @@ def test_what_a_catalog_does_not_have(catalog: IcebergCatalog, tmp_path: Path) -
         spec_of(tmp_path)
     content = {"table": {"iceberg": "db.t", "catalog": "nowhere"}}
     with pytest.raises(InputError, match=r"^db\.t: the catalog nowhere cannot be asked: ") as error:
-        pinned(EvaluationSpec.from_mapping({"pool": content}, "/"))
+        pinned(EvaluationSpec.from_mapping({"pool": content}, "/").pool)
     assert "\n" not in str(error.value)
 
 

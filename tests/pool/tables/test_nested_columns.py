@@ -29,12 +29,11 @@ def nested(table: pa.Table) -> pa.Table:
 def test_fields_are_columns(tmp_path: Path, kind: str, where: str) -> None:
     table = make_table(400)
     keys: dict[str, Any] = {**KINDS[kind](tmp_path / kind, nested(table)), **NAMES, "where": where}
-    spec = pinned(
-        EvaluationSpec.from_mapping({"pool": keys, "budget": 10, "workspace": "w"}, tmp_path)
-    )
+    spec = EvaluationSpec.from_mapping({"pool": keys, "budget": 10, "workspace": "w"}, tmp_path)
+    spec = spec.with_pool(pinned(spec.pool))
     rows = {
         (id, score)
-        for item in Catalog.read(spec).items
+        for item in Catalog.read(spec.reading).items
         for batch in read_batches(item, ["id", "result.score", "result.day"])
         for id, score in zip(
             batch.ids(spec.pool.id).to_pylist(), batch.numbers("result.score"), strict=True

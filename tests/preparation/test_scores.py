@@ -9,17 +9,17 @@ import pyarrow as pa
 
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_scores
-from evalsampling.preparation.kinds import ScoreRemarks
+from evalsampling.preparation.scores import ScoreRemarks
 from evalsampling.spec import EvaluationSpec
 
-SPEC = EvaluationSpec.from_mapping(
+PLAN = EvaluationSpec.from_mapping(
     {"pool": {"path": "x", "prediction": {"threshold": 0.7}}, "budget": 5}, Path()
-)
+).reading
 
 
 def remarks(scores: pa.Array) -> ScoreRemarks:
     batch = PoolBatch(pa.record_batch({"score": scores}))
-    return ScoreRemarks.of(batch, SPEC, {"score": read_scores(batch, SPEC, "score")})
+    return ScoreRemarks.of(batch, PLAN, {"score": read_scores(batch, PLAN, "score")})
 
 
 def test_counts_add_up() -> None:

@@ -1,0 +1,294 @@
+"""What the scores of a pool are, and where the probabilities of each system come from."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY, RANKS, SCORE
+from evalsampling.measures.build import OrderedScoreError, Range, build_measures
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.numbers import near
+from evalsampling.spec import PoolSpec, ReadingPlan
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.rank_prior import RankPrior
+from evalsampling.stats.score_counts import ScoreCounts
+from evalsampling.stats.score_kinds import (
+    BEYOND,
+    ORDER,
+    PROBABILITY,
+    ScoreSums,
+    chance_of_order,
+    contradicts,
+    count_text,
+)
+from evalsampling.stats.score_kinds import LOG_ODDS as ODDS
+from evalsampling.stats.score_summary import ScoreSummary
+
+_MATCH_WEIGHT = "match_weight"
+"""In the name of a column of scores that Splink made: log2 odds."""
+
+_TURNED = 0.25
+"""Chance that a predicted positive scores above a predicted negative, below which scores are turned
+round."""
+
+_MOST_THRESHOLDS = 16
+"""Thresholds listed by a spec beyond which only those of predictions are looked at."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ScoreRemarks:
+    """Counts of rows of which something is to be said: a mergeable state."""
+
+    # by column and threshold how many are within one rounding of it: below it, and reaching it.
+    # Rows with an infinite score are at a threshold of -inf or inf.
+    rows: Mapping[tuple[str, float], tuple[int, int]] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        batch: PoolBatch,
+        plan: ReadingPlan,
+        scores: Mapping[str, npt.NDArray[np.floating]],
+    ) -> "ScoreRemarks":
+        """Return the counts of a batch."""
+        own = {(str(s.score), s.threshold) for s in plan.pool.systems if s.threshold is not None}
+        if len(plan.thresholds) <= _MOST_THRESHOLDS:
+            own |= {(name, threshold) for name in scores for threshold in plan.thresholds}
+        rows = {}
+        for name, values in scores.items():
+            kind = batch.any_column(name).type
+            for sign in (-1, 1) if values.dtype == np.float64 else ():  # Others have none.
+                rows[name, sign * math.inf] = 0, int((values == sign * BEYOND).sum())
+            for threshold in (t for column, t in own if column == name):
+                rows[name, threshold] = near(values, kind, threshold)
+        return cls({place: both for place, both in rows.items() if any(both)})
+
+    def __add__(self, other: "ScoreRemarks") -> "ScoreRemarks":
+        """Return the counts of both parts of the pool together."""
+        total = dict(self.rows)
+        for place, (below, reaching) in other.rows.items():
+            first = total.get(place, (0, 0))
+            total[place] = first[0] + below, first[1] + reaching
+        return ScoreRemarks(total)
+
+    @property
+    def infinite(self) -> bool:
+        """Whether a score is infinite."""
+        return any(math.isinf(threshold) for _, threshold in self.rows)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """A sentence for each column and threshold of which something is to be said."""
+        return tuple(
+            _words(name, threshold, *self.rows[name, threshold])
+            for name, threshold in sorted(self.rows)
+        )
+
+
+def _words(name: str, threshold: float, below: int, reaching: int) -> str:
+    rows = below + reaching
+    some = f"{name}: 1 row" if rows == 1 else f"{name}: {rows:,} rows"
+    if math.isinf(threshold):
+        place = "lowest" if threshold < 0 else "highest"
+        return f"{some} with {threshold:g}, taken as the {place} score of all"
+    return (
+        f"{some} within one rounding of {threshold:.15g}: {reaching:,} counted as reaching it, "
+        f"{below:,} as below"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolScores:
+    """What the scores of a pool are, decided from sums over all of it."""
+
+    # ends and sums of the scores of each system, then of the one that drives the strata
+    sums: tuple[ScoreSums, ...]
+    rules: tuple[str, ...]  # where the probabilities of each system come from: `prior`, or "none"
+    # where prior probabilities come from: "column", "score", "expit(score)", "ranks(score)", "even"
+    # or "normal"
+    prior: str
+    ranks: RankPrior | None = None  # the prior of scores that are an order, None for all others
+    remarks: tuple[str, ...] = ()  # sentences of `ScoreRemarks`
+    infinite: bool = False  # whether some scores are infinite, so that `ranges` are of the others
+
+    @classmethod
+    def of(
+        cls,
+        plan: ReadingPlan,
+        sums: tuple[ScoreSums, ...],
+        histogram: ScoreCounts | None,
+        remarks: ScoreRemarks,
+    ) -> "PoolScores":
+        """Return what the scores are, given their sums and the histogram of the one that drives.
+
+        Raises:
+            InputError: if a measure needs probabilities of a score that is an order.
+        """
+        rule = plan.labels.space.prior_rule
+        *rules, prior = (
+            rule(part.probability, kind)
+            for part, kind in zip(plan.pool.scored, _kinds(plan.pool, sums), strict=True)
+        )
+        # A score that is an order gives no probabilities, but where it is what the prior comes
+        # from, this stands for them, so that a row has no second set.
+        driving = RANKS, plan.pool.score
+        own = tuple(
+            NO_PROBABILITY if one == RANKS and (prior, part.score) != driving else one
+            for one, part in zip(rules, plan.pool.systems, strict=True)
+        )
+        ranks = None
+        if prior == RANKS:
+            assert histogram is not None
+            ranks = RankPrior.of(histogram.bins(), sums[-1].predicted)
+        prior = EVEN if prior == NO_PROBABILITY else prior
+        scores = cls(sums, own, prior, ranks, remarks.words, remarks.infinite)
+        scores._check_measures(plan)
+        return scores
+
+    def _check_measures(self, plan: ReadingPlan) -> None:
+        """Check that measures need no probabilities of scores that are an order."""
+        try:
+            build_measures(dataclasses.replace(plan, pool=self.stated(plan.pool)), self.ranges)
+        except OrderedScoreError as error:
+            why = self.sums[error.system].why_order
+            raise InputError(
+                f"{error}: {why}. Name a column of probabilities, or say by score_is what it is"
+            ) from error
+
+    @property
+    def ranges(self) -> tuple[Range | None, ...]:
+        """Least and greatest score of each system, None where it was not looked for."""
+        return tuple(sums.ends for sums in self.sums[:-1])
+
+    @property
+    def kind(self) -> str | None:
+        """What the score is that the prior comes from; None if a column of probabilities is it."""
+        return {SCORE: PROBABILITY, LOG_ODDS: ODDS, RANKS: ORDER}.get(self.prior)
+
+    def stated(self, pool: PoolSpec) -> PoolSpec:
+        """Return the pool, in which each system says what its score is."""
+        *kinds, driving = _kinds(pool, self.sums)
+        systems = tuple(
+            dataclasses.replace(system, score_is=kind)
+            for system, kind in zip(pool.systems, kinds, strict=True)
+        )
+        return dataclasses.replace(pool, systems=systems, score_is=driving)
+
+    def summary(self, plan: ReadingPlan, table: CellTable) -> ScoreSummary | None:
+        """Return what was made of the scores; None where labels are not of classes."""
+        if not plan.has_classes:
+            return None
+        read, pool = dict[str, str](), plan.pool
+        for part, sums, kind in zip(pool.scored, self.sums, _kinds(pool, self.sums), strict=True):
+            if kind and part.probability is None and not plan.labels.space.needs_columns:
+                stated = part.score_is is not None
+                read.setdefault(str(part.score), sums.words(str(part.score), kind, stated))
+        return dataclasses.replace(
+            ScoreSummary.of_class(table, plan.labels.positive),
+            kind=self.kind,
+            read_as=tuple(read.values()),
+            remarks=self.remarks,
+        )
+
+    def warnings(self, plan: ReadingPlan, table: CellTable) -> list[str]:
+        """Return warnings of match weights, and of scores that predictions contradict."""
+        space = plan.labels.space
+        if not (space.has_classes and space.is_binary) or plan.pool.lists is not None:
+            return []
+        read_as = {
+            LOG_ODDS: "natural log-odds, which makes probabilities too extreme",
+            RANKS: "an order, which leaves their probabilities out",
+        }.get(self.prior)
+        of_systems = self._about_systems(plan, table)
+        name, is_stated = str(plan.pool.score), plan.pool.score_is == ORDER
+        if read_as is None or is_stated or _MATCH_WEIGHT not in name:
+            return of_systems
+        return [
+            f"pool.score: {name!r} is a match weight of Splink by its name: log2 odds, read here "
+            f"as {read_as}. Name Splink's column of probabilities, pool.probability: "
+            "match_probability, or multiply the weights by ln 2 = 0.6931",
+            *of_systems,
+        ]
+
+    def _about_systems(self, plan: ReadingPlan, table: CellTable) -> list[str]:
+        """Return warnings of systems whose scores expect far other positives than are predicted.
+
+        Then warnings of those that predict positives where their score is low.
+        """
+        positive, outputs = plan.labels.positive, table.outputs
+        contradictions, turned = [], []
+        for place, (system, rule) in enumerate(zip(plan.pool.systems, self.rules, strict=True)):
+            predicted = table.mean_by_cell((outputs.prediction[:, place] == positive) * 1.0)
+            own = table.mean_by_cell(np.nan_to_num(outputs.probability[:, place, positive]))
+            sums = float(table.count @ own), float(table.count @ predicted)
+            columns = {"score": system.score, "probability": system.probability}
+            whose = "pool" if system.name is None else f"pool.systems.{system.name}"
+            if rule not in (NO_PROBABILITY, RANKS) and contradicts(*sums):
+                key = "score" if system.probability is None else "probability"
+                way_out = {
+                    "score": f"say {whose}.score_is: order if it is but an order",
+                    "probability": "leave it out if it is none",
+                }[key]
+                contradictions.append(
+                    f"{whose}.{key}: {columns[key]!r} expects {count_text(sums[0])} positives "
+                    f"where {sums[1]:,.0f} are predicted, ten times apart or more: calibrate it, "
+                    f"or {way_out}"
+                )
+            key = "probability" if system.score is None else "score"
+            score = table.mean_by_cell(outputs.score[:, place])
+            if columns[key] and chance_of_order(score, table.count, predicted) < _TURNED:
+                turned.append(
+                    f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "
+                    "score is to rise with the chance of a positive: is it that of the other "
+                    "class? Then turn it round"
+                )
+        return contradictions + turned
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return what `from_mapping` takes, for JSON."""
+        own: dict[str, Any] = {}  # Pools that do without lack the keys.
+        if self.ranks is not None:
+            own["ranks"] = self.ranks.to_mapping()
+        if any(sums.rows for sums in self.sums):
+            own["counted"] = [sums.to_mapping() for sums in self.sums]
+            own["driving"] = list(self.sums[-1].ends or ())
+        if self.remarks:
+            own["remarks"] = list(self.remarks)
+        if self.infinite:
+            own["infinite"] = True
+        return own | {
+            "prior": self.prior,
+            "rules": list(self.rules),
+            "ranges": [None if ends is None else list(ends) for ends in self.ranges],
+        }
+
+    @classmethod
+    def from_mapping(cls, content: Mapping[str, Any]) -> "PoolScores":
+        """Return the scores that `to_mapping` described."""
+        ends = [*content["ranges"], content.get("driving")]
+        counts = content.get("counted", [{}] * len(ends))
+        return cls(
+            sums=tuple(map(ScoreSums.from_mapping, ends, counts)),
+            rules=tuple(content["rules"]),
+            prior=content["prior"],
+            ranks=RankPrior.from_mapping(content["ranks"]) if "ranks" in content else None,
+            remarks=tuple(content.get("remarks", ())),
+            infinite=content.get("infinite", False),
+        )
+
+
+def _kinds(pool: PoolSpec, sums: Sequence[ScoreSums]) -> list[str | None]:
+    """Return what the scores of each system are, then the one that drives the strata.
+
+    Returns:
+        Kinds of `stats.score_kinds`; None where there is no score, or it need not be told.
+    """
+    return [
+        None if part.score is None else part.score_is or own.kind
+        for part, own in zip(pool.scored, sums, strict=True)
+    ]

@@ -1,0 +1,76 @@
+"""What passes over a pool know of a spec."""
+
+import dataclasses
+import functools
+
+from evalsampling.spec.labels import LabelsSpec
+from evalsampling.spec.measures import MeasureSpec
+from evalsampling.spec.pool import PoolSpec
+from evalsampling.spec.slices import Where, all_named
+from evalsampling.spec.strata import StrataSpec
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadingPlan:
+    """What is read of a pool, and what tells its cells apart; nothing of rounds or estimates.
+
+    Attributes:
+        pool: files, columns and systems.
+        labels: what labels there are.
+        strata: how leaves are cut.
+        measures: their thresholds and slices are edges of cells; the first drives the sampling.
+        seed: of the hashes of ids, in [0, 2^64).
+        most_drawn: most rows of one cell that rounds may draw, by the budget.
+        by_cluster: whether rows of one cluster follow each other in the order of draws.
+        of_differences: whether rounds are drawn for differences of systems; None if they are where
+            the first measure is one.
+    """
+
+    pool: PoolSpec
+    labels: LabelsSpec
+    strata: StrataSpec
+    measures: tuple[MeasureSpec, ...]
+    seed: int
+    most_drawn: int
+    by_cluster: bool = False
+    of_differences: bool | None = None
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether a row has one of several classes: not a number, nor items with grades."""
+        return self.labels.space.has_classes
+
+    @property
+    def signature_shape(self) -> tuple[int, ...]:
+        """How many predictions of each system, then codes of each slice column, cells tell apart.
+
+        See `LabelSpace.signatures`.
+        """
+        of_systems = self.labels.space.signatures(len(self.pool.systems))
+        return of_systems + tuple(len(values) + 1 for values in self.named_slices.values())
+
+    @property
+    def signature_order(self) -> tuple[int, ...]:
+        """In which systems and columns of slices make a signature; empty for theirs.
+
+        Systems of classes are sorted by name, so cells do not depend on the order they are named
+        in.
+        """
+        systems = self.pool.systems
+        if not self.has_classes or len(systems) == 1:
+            return ()
+        by_name = sorted(range(len(systems)), key=lambda place: str(systems[place].name))
+        return (*by_name, *range(len(systems), len(self.signature_shape)))
+
+    @functools.cached_property
+    def thresholds(self) -> tuple[float, ...]:
+        """The numbers that scores are compared with, ascending, each once."""
+        of_systems = (system.threshold for system in self.pool.systems)
+        listed = (number for measure in self.measures for number in measure.thresholds)
+        return tuple(sorted({float(t) for t in (*of_systems, *listed) if t is not None}))
+
+    @functools.cached_property
+    def named_slices(self) -> Where:
+        """Values of columns that measures and strata name: cells tell their rows apart."""
+        of_measures = (where for measure in self.measures for where in measure.slices)
+        return all_named([self.strata.slices, *of_measures])
