@@ -113,9 +113,6 @@ class Numbers(LabelSpace):
     def outcomes(self) -> tuple[int | str, ...]:
         return EXPECTED
 
-    def measure_fields(self) -> dict[str, Any]:
-        return super().measure_fields() | {"numbers": self}
-
     def score(self, pool: Keys, without: bool) -> str | None:
         """Return the column of predictive variances, which takes the place of a score.
 
@@ -200,11 +197,6 @@ class Numbers(LabelSpace):
         form = "from {} to {}, with a point before decimals".format(*self.ends)
         return Field("a number", form=form, ends=self.ends)
 
-    @property
-    def rates(self) -> Mapping[str, Any]:
-        """No rates: no number is of a class."""
-        return {}
-
     # --- columns of a pool
 
     def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
@@ -221,9 +213,6 @@ class Numbers(LabelSpace):
     def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return zeros: cells know nothing of the numbers predicted."""
         return np.zeros_like(predictions)
-
-    def number_columns(self, system: System) -> list[str]:
-        return [] if system.prediction is None else [system.prediction]
 
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
         """Return the chances of the errors that a model expects, the same for all rows."""

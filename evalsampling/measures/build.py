@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import LabelSpace
+from evalsampling.label_spaces.numbers import Numbers
+from evalsampling.label_spaces.sets import Sets
 from evalsampling.measures import BY_NAME, Joint, gains
 from evalsampling.measures.averages import ALPHA, Averaged, averaged
 from evalsampling.measures.base import Measure, set_own
@@ -76,7 +79,7 @@ def build_reported(
 
 
 GIVEN = (
-    "positive", "rest", "numbers", "classes", "system", "sets", "titles", "tags", "label_space"
+    "positive", "rest", "numbers", "classes", "system", "sets", "titles", "label_space"
 )  # fmt: skip
 """Fields of measures that are filled in from the spec."""
 
@@ -309,7 +312,7 @@ class _Builder:
         if space.in_spec.refusal and space.kind not in maker.label_kinds and not is_own:
             raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
         of_class = parameters.pop("positive", None) if "positive" in names else None
-        given = {**space.measure_fields(), "system": self.system, **fixed}
+        given = {**_fields_of(space), "system": self.system, **fixed}
         if of_class is not None:
             given["positive"] = self._code(of_class)
         if "thresholds" in names:
@@ -337,7 +340,7 @@ class _Builder:
         if space.tagged and space.kind not in measure.label_kinds:
             raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
         system = self.spec.pool.systems[self.system]
-        available = {*space.outputs}
+        available = {"grades"} if space.has_items else {"prediction"}
         if system.score is not None:
             available.add("score")
         of_score = system.score is not None and not space.needs_columns
@@ -382,6 +385,19 @@ class _Builder:
             if str(value) not in codes:
                 raise InputError(f"measure.over: {value!r} is none of {list(codes)}")
         return tuple(codes[str(value)] for value in over)
+
+
+def _fields_of(space: LabelSpace) -> dict[str, Any]:
+    """Return the fields of a measure that follow from the labels."""
+    return {
+        "positive": space.positive,
+        "rest": 0 if space.positive else len(space.names) - 1,
+        "numbers": space if isinstance(space, Numbers) else None,
+        "sets": space if isinstance(space, Sets) else None,
+        "classes": len(space.names),
+        "titles": space.field.choices,
+        "label_space": space,
+    }
 
 
 def _representable(thresholds: FloatArray) -> FloatArray:

@@ -246,7 +246,7 @@ def number_columns(spec: EvaluationSpec) -> frozenset[str]:
     named = [pool.score, *_columns(pool.probability), *pool.features, *pool.magnitudes.values()]
     for system in pool.systems:
         named += [system.score, *_columns(system.probability)]
-        named += spec.labels.space.number_columns(system)
+        named += [] if spec.labels.space.field.ends is None else [system.prediction]
     return frozenset(name for name in named if name is not None)
 
 
