@@ -21,8 +21,7 @@ from evalsampling.measures.extremes import BY_KIND as EXTREME_OF
 from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.joint import OfParts, parts_of
 from evalsampling.measures.other_names import meant_by
-from evalsampling.measures.sliced import Sliced
-from evalsampling.measures.weighted import Weighted
+from evalsampling.measures.reweighted import Sliced, Weighted
 from evalsampling.parts.references import load_object
 from evalsampling.spec import MAX_CELLS, EvaluationSpec, MeasureSpec, PoolSpec, SystemSpec
 from evalsampling.spec.measures import CERTIFY, COMPARISONS, EXTREMES, JOINT
