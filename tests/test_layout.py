@@ -56,7 +56,6 @@ ELSEWHERE = {
     "report/charts.py": "report/test_pictures.py",
     "report/facts.py": "report/test_page.py",
     "report/sections.py": "report/test_page.py",
-    "samplers/equal_count.py": "samplers/published/test_strat.py",
     "samplers/wave.py": "samplers/test_adastrat.py",
     "preparation/held_rows.py": "commands/test_top_up.py",
     "preparation/reserve_builder.py": "preparation/test_reserve.py",

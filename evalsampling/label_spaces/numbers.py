@@ -187,7 +187,6 @@ class Numbers(LabelSpace):
         return "label {!r} is no number from {} to {}".format(text, *self.ends)
 
     def goes_on(self, text: str) -> bool:
-        """Tell that any number may go on with more digits."""
         return True
 
     # --- annotators
@@ -211,11 +210,9 @@ class Numbers(LabelSpace):
         return self.encode(predicted)
 
     def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return zeros: cells know nothing of the numbers predicted."""
         return np.zeros_like(predictions)
 
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
-        """Return the chances of the errors that a model expects, the same for all rows."""
         return np.tile(CHANCES, (len(rows), 1))
 
     def prior_rule(self, named: Any, kind: str | None) -> str:
@@ -268,7 +265,6 @@ class ComparedNumbers(Numbers):
         return ranks
 
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
-        """Return the chances of the errors under the mixture, the same for all rows."""
         return np.tile(CHANCES / self.systems, (len(rows), self.systems))
 
     def own_probabilities(self) -> FloatArray:

@@ -225,11 +225,9 @@ class Tags(Sets):
         return self.labels
 
     def signatures(self, systems: int) -> tuple[int, ...]:
-        """Return 1 for each system: nearly every row has a set of its own."""
         return (1,) * systems
 
     def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return zeros: cells know nothing of the sets predicted."""
         return np.zeros_like(predictions)
 
     # --- codes and texts

@@ -103,7 +103,7 @@ class Averaged(Measure):
         return np.asarray(self._holds(label).any(axis=1))
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
-        """Return sum_i weight_i l_i, shape (d,); of many labels some rows at a time."""
+        """Return sum_i weight_i l_i, of many labels some rows at a time."""
         if not self._is_tagged or len(label) <= _ROWS_AT_A_TIME:
             return super().mean_loss(outputs, label, weight)
         starts = range(0, len(label), _ROWS_AT_A_TIME)

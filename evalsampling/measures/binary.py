@@ -14,7 +14,6 @@ from evalsampling.measures.base import (
     Measure,
     Ratio,
     Share,
-    by_complex_steps,
     divide,
     set_own,
     takes_columns,
@@ -56,9 +55,6 @@ class Accuracy(Measure):
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
         return 1 - risk
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        return -np.ones((1, 1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -250,12 +246,6 @@ class Margins(Binary):
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         f, y = self._flags(outputs, label)
         return np.stack([y * f, y, f], axis=1)
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        return self.jacobians(risk[None])[0]
-
-    def jacobians(self, risks: FloatArray) -> FloatArray:
-        return by_complex_steps(self, risks)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -50,11 +50,7 @@ class OrderedScoreError(InputError):
 
 
 def build_measures(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[Measure]:
-    """Return the measures to report, each for every system it is about.
-
-    For an entry about several systems, the differences between the first system and each other
-    one are added.
-    """
+    """Return the measures to report, for every system; with differences from the first system."""
     reported = [item for entry in spec.measures for item in build_reported(entry, spec, ranges)]
     # Duplicates, such as a difference that is listed and also added here, keep their first place.
     return list({(item.name, item.systems): item for item in reported}.values())
@@ -260,11 +256,7 @@ def _build_comparison(
 
 @dataclasses.dataclass(frozen=True)
 class _Builder:
-    """What `build` makes a measure of: an entry of the spec and one system that it is about.
-
-    Attributes:
-        entry: names a measure that is not joint.
-    """
+    """What a measure is made of: an entry of a spec that is not joint, and one system."""
 
     entry: MeasureSpec
     spec: EvaluationSpec

@@ -103,7 +103,7 @@ class Thresholded(Measure):
         return self.adds(high, label)
 
     def squared_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return ||Dg(risk) l||^2 of each row, shape (n,), in O(n log L)."""
+        """Return ||Dg(risk) l||^2 of each row in O(n log L)."""
         bins, y = self._bins(outputs, label)
         return self._squares(risk)[y, bins]
 

@@ -221,22 +221,17 @@ class GeneralizedRisk(_OfTable, Ratio):
 
 def _square(key: str, given: Any, classes: int) -> FloatArray:
     """Return a table of the spec as an array, shape (classes, classes)."""
-    rows = given if isinstance(given, list | tuple) else ()
-    numbers = [
-        cell
-        for row in rows
-        for cell in (row if isinstance(row, list | tuple) else ())
-        if isinstance(cell, int | float) and not isinstance(cell, bool) and np.isfinite(cell)
-    ]
-    is_table = len(rows) == classes and all(
-        isinstance(row, list | tuple) and len(row) == classes for row in rows
+    cells = np.array(given, dtype=object)
+    are_numbers = all(
+        isinstance(cell, int | float) and not isinstance(cell, bool) and np.isfinite(cell)
+        for cell in cells.flat
     )
-    if not is_table or len(numbers) != classes**2:
+    if cells.shape != (classes, classes) or not are_numbers:
         raise ValueError(
             f"{key} must have a row for each of the {classes} predicted classes, and in each a "
             f"finite number for each label, got {given!r}"
         )
-    return np.array(numbers, dtype=np.float64).reshape(classes, classes)
+    return cells.astype(np.float64)
 
 
 def _frozen(table: str | Table) -> str | Table:

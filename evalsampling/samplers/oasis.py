@@ -58,7 +58,6 @@ class Oasis(ReplacementSampler):
         return float(isinstance(self.measure, Precision))
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the proposal of the next draws, the instrumental distribution of [OASIS]."""
         measure = self.measure
         assert isinstance(measure, FBeta | Precision | Recall)
         hit = table.outputs.prediction[:, measure.system] == measure.positive

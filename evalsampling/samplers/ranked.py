@@ -1,8 +1,10 @@
-"""What samplers that query the precision of a ranked list share: waves of queries, the curve.
+"""Samplers that query the precision of a ranked list: waves of queries, and the curve.
 
 References:
     [SX] A. Sabharwal and Y. Xue, *Adaptive Stratified Sampling for Precision-Recall Estimation*,
     UAI 2018: algorithm 1, section 4.3, theorem 8.
+    A. Sabharwal and H. Sedghi, *How good are my predictions? Efficiently approximating
+    precision-recall curves for massive datasets*, UAI 2017; as stated in [SX] theorem 1.
 """
 
 import abc
@@ -21,7 +23,7 @@ from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.measures.curves import Thresholded
-from evalsampling.samplers.base import Sampler, no_rounds
+from evalsampling.samplers.base import Rng, Sampler, no_rounds
 from evalsampling.samplers.wave import LEAST_PRECISION_UNDER_NOISE, Terms, Wave
 from evalsampling.spec.parameters import check_count, number
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -29,7 +31,14 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.envelope import Envelope
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen
-from evalsampling.stats.precision_queries import QueryBound, anytime_deviation, votes_of_head
+from evalsampling.stats.precision_queries import (
+    QueryBound,
+    anytime_deviation,
+    head_rank,
+    logarithmic_ranks,
+    most_m,
+    votes_of_head,
+)
 from evalsampling.stats.rank_strata import RankStrata
 from evalsampling.stats.ranked_list import RankedList
 
@@ -60,7 +69,8 @@ class RankedSampler(Sampler):
         first: r~, from which rank on it is weakly monotone.
     """
 
-    queries_ranks = True
+    needs = frozenset({"score"})
+    keeps_order = True
     by_row = False
     epsilon: float = 0.03
     delta: float = 0.05
@@ -115,14 +125,8 @@ class RankedSampler(Sampler):
     # --- rounds
 
     def design(
-        self,
-        table: CellTable,
-        history: History,
-        new_rows: int,
-        rng: np.random.Generator,
-        budget: int | None = None,
+        self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
-        """Draw the next wave: see `Sampler.design`."""
         *_, wave = self._waves(table, history)
         strata, most = wave.strata, self._most_answers(wave)
         extra, left = self._affordable(wave, budget), strata.rows * most - strata.questions
@@ -314,7 +318,6 @@ class RankedSampler(Sampler):
     def value(
         self, table: CellTable, history: History, measure: Measure, confidence: float
     ) -> FloatArray:
-        """Return the curve's value of a measure, where it has one: see `Sampler.value`."""
         curve = self.curve(table, history)
         if curve is None or places_on(curve.ranked, measure) is None:
             return super().value(table, history, measure, confidence)
@@ -330,7 +333,6 @@ class RankedSampler(Sampler):
         scope: ReportedDomains = WHOLE_POOL,
         model: LabelModel | None = None,
     ) -> list[Estimate]:
-        """Return estimates; those of measures of ranks on the whole pool are the curve's."""
         curve = self.curve(table, history)
         slices = tuple(domain for domain in scope.domains if domain.count is not None)
         estimates: list[Estimate] = []
@@ -345,3 +347,89 @@ class RankedSampler(Sampler):
                     weighted = with_envelope(weighted, measure, curve, table)
                 estimates += weighted
         return estimates
+
+
+@dataclasses.dataclass(frozen=True)
+class AdaStrat(RankedSampler):
+    """Queries the last rank, then bisects wherever the envelope is higher than (1 + epsilon)^2.
+
+    An interval (l, r) of queried ranks is left alone if the envelope is so low within it, or if
+    r / l is at most (1 + epsilon)^2, or if no rank lies between; else the rank nearest to sqrt(l r)
+    is queried. A wave has one query in each interval that is not left alone, where the paper has
+    one at all: no query of a wave bears on another but for those right beside it.
+
+    Attributes:
+        levels: number of bisections in one wave, at least 1. With 2 a wave also queries the
+            quarters, needed or not: half as many rounds, and more queries.
+    """
+
+    name = "adastrat"
+    levels: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        check_count("levels", self.levels)
+
+    def head_and_queries(self, ranked: RankedList) -> tuple[int, IntArray]:
+        # The head is up to l~ (section 4).
+        head = ranked.at_rank(head_rank(self.epsilon, self.m, self.first))
+        last = len(ranked) - 1
+        return head, np.array([last][: last - head], dtype=np.int64)
+
+    def next_queries(self, wave: Wave, envelope: Envelope) -> IntArray:
+        ranked, squared = wave.ranked, (1 + self.epsilon) ** 2
+        ends = np.append(wave.head, wave.queried)
+        middles: list[int] = []
+        for start, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            low = max(start, wave.strata.known - 1)
+            inside = ranked.rank[low + 1 : high]
+            if len(inside) and envelope.height(inside).max() > squared * (1 + 1e-12):
+                middles += self._middles(ranked, low, high, self.levels)
+        return np.array(sorted(middles), dtype=np.int64)
+
+    def _middles(self, ranked: RankedList, low: int, high: int, levels: int) -> list[int]:
+        """Return the groups that bisect an interval, and its parts, down to some level."""
+        lowest, highest = int(ranked.rank[low]), int(ranked.rank[high])
+        if not levels or high - low < 2 or highest <= lowest * (1 + self.epsilon) ** 2:
+            return []
+        middle = ranked.nearest(round((lowest * highest) ** 0.5), low, high)
+        return [
+            middle,
+            *self._middles(ranked, low, middle, levels - 1),
+            *self._middles(ranked, middle, high, levels - 1),
+        ]
+
+
+@dataclasses.dataclass(frozen=True)
+class LogStrat(RankedSampler):
+    """Queries the precision at the ranks (1 + epsilon)^i, all in one wave.
+
+    Between those ranks the curve is the middle of the envelope, which is no worse than the steps of
+    the paper.
+    """
+
+    name = "logstrat"
+    first: int = 3500
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        allowed = most_m(self.first, self.epsilon)
+        if self.m > allowed:
+            raise ValueError(
+                f"m is {self.m}, and theorem 1 allows at most floor(e (1+e)^l - 1) = {allowed} for "
+                f"e = {self.epsilon:g} and first = {self.first}: raise first, or lower m"
+            )
+
+    def head_and_queries(self, ranked: RankedList) -> tuple[int, IntArray]:
+        rows = int(ranked.rank[-1])
+        exact, wanted = logarithmic_ranks(rows, min(self.first, rows), self.epsilon)
+        head = ranked.at_rank(exact)
+        ends = len(ranked)
+        between = [rank for rank in wanted if rank > ranked.rank[head]]
+        near = {ranked.nearest(rank, head, ends) for rank in between if head + 1 < ends}
+        return head, np.array(sorted(near), dtype=np.int64)
+
+    def next_queries(self, wave: Wave, envelope: Envelope) -> IntArray:
+        return np.zeros(0, dtype=np.int64)

@@ -24,11 +24,8 @@ _ROUNDING = 1e-9
 class Wave:
     """Queries of the precision at some ranks, with their labels and the answers still wanted.
 
-    Attributes:
-        strata: strata of the list, cut behind the head and the queries.
-        queried: groups whose ranks are queried, ascending.
-        extra: shape (strata,): number of answers still wanted.
-        p_min: least precision assumed, 0 if it is unknown.
+    Strata are cut behind the head and the queried groups, which are ascending; ``extra``, shape
+    (strata,), are the answers wanted; the least precision assumed is 0 if it is unknown.
     """
 
     strata: RankStrata
@@ -63,12 +60,7 @@ class Wave:
         return self.strata.known > self.head
 
     def envelope(self, m: int, first: int) -> Envelope:
-        """Return the envelope through the queries and the last ranks whose precision is known.
-
-        Args:
-            m: parameter of the weak monotonicity.
-            first: rank r~ from which it holds; a list that ends before it is all head.
-        """
+        """Return the envelope through the queries and the last ranks whose precision is known."""
         strata, rank = self.strata, self.ranked.rank
         end = max(strata.known - 1, self.head)
         near = np.flatnonzero((rank > rank[end] - m) & (rank >= min(first, rank[end])))
@@ -85,11 +77,7 @@ class Wave:
 
 @dataclasses.dataclass(frozen=True)
 class Terms:
-    """The accuracy requested; see also the attributes of `samplers.ranked.RankedSampler`.
-
-    Attributes:
-        bound: bound of the errors of queries, with their share of delta.
-    """
+    """The accuracy requested: see the attributes of `samplers.ranked.RankedSampler`."""
 
     name: str
     bound: QueryBound
