@@ -99,19 +99,6 @@ def test_harmonic_mean_of_macro_averages_of_sets_is_that_of_the_paper() -> None:
     assert found == pytest.approx([wanted])
 
 
-@pytest.mark.parametrize("kind", [MicroF, MacroF, F1OfMacroAverages])
-def test_jacobian_of_sets_is_the_change_of_the_value(kind: type) -> None:
-    outputs, code, _, _ = sets_pool(2)
-    measure = kind(LABELS, sets=SETS)
-    risk = measure.mean_loss(outputs, code, np.full(len(code), 1 / len(code)))
-    found = measure.jacobian(risk)
-    for place in range(len(risk)):
-        step = np.zeros(len(risk))
-        step[place] = 1e-7
-        change = (measure.value(risk + step) - measure.value(risk - step)) / 2e-7
-        assert found[:, place] == pytest.approx(change, rel=1e-5, abs=1e-7)
-
-
 def test_deviation_of_micro_f1_is_that_of_the_paper() -> None:
     """[Y] eq. 95 to 97: labels being independent, over all sets as over each label by itself."""
     outputs, _, f, _ = sets_pool(4)

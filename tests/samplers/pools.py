@@ -220,6 +220,8 @@ class Pool:
         """Draw some rounds and label their rows."""
         history, order = self.start(), self.order(seed)
         for number in range(rounds):
+            if sampler.exhausted(self.table, history):
+                break
             rng = np.random.default_rng([seed, number])
             history = self.answer(sampler.design(self.table, history, new_rows, rng), order)
         return history, order

@@ -147,11 +147,6 @@ def test_exhausted_pool_is_drawn_by_its_atoms() -> None:
     np.testing.assert_allclose(q, wrong / wrong.sum(), rtol=1e-12)
 
 
-def test_accelerate_is_a_truth_value() -> None:
-    with pytest.raises(ValueError, match="accelerate must be true or false, got 1"):
-        AdaptiveImportance(FBeta(), accelerate=1)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("p1", [[0.0, 0.7, 1.0], [0.0, 0.0, 0.0]], ids=str)
 def test_rows_of_a_certain_prior_keep_a_chance(p1: list[float]) -> None:
     """Supported means drawn: a hidden positive in a cell predicted negative must be findable."""
@@ -255,24 +250,6 @@ def test_pooled_signatures_make_a_distribution_too() -> None:
     positive = np.any(pool.outputs.prediction[rows] == 1, axis=1) | (pool.label[rows] == 1)
     np.testing.assert_array_equal(proposal.atom_probability > 0, positive)
     assert 0 < positive.sum() < len(positive)
-
-
-@pytest.mark.parametrize("delta", [0.1, 1.0])
-def test_pool_may_be_mixed_in(delta: float) -> None:
-    """(1 - delta) q + delta p of every row, labelled ones that add nothing included."""
-    pool = make_pool(120, 4, seed=8, positive=0.3)
-    history, order = pool.run(AdaptiveImportance(FBeta()), 1, 60, seed=2)
-    plain, mixed = (
-        pool.row_probability(
-            AdaptiveImportance(FBeta(), delta=d).proposal(pool.table, history), history, order
-        )
-        for d in (0.0, delta)
-    )
-    assert plain.min() == 0
-    np.testing.assert_allclose(mixed, (1 - delta) * plain + delta / 120, rtol=1e-12)
-    sampler = AdaptiveImportance(Precision(), delta=delta)
-    assert sampler.can_estimate(pool.table, Accuracy())
-    assert np.all(sampler.support(pool.table))
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=IDS)
@@ -397,6 +374,7 @@ def test_leaves_with_a_hierarchy_of_their_own_make_the_tree() -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
+        ({"accelerate": 1}, "accelerate must be true or false, got 1"),
         ({"epsilon": 0}, "epsilon must be above 0, got 0"),
         ({"epsilon": float("nan")}, "epsilon must be a number, got nan"),
         ({"beta": -1}, "beta must be above 0, got -1"),

@@ -63,31 +63,6 @@ def test_same_history_and_seed_take_the_same_step() -> None:
     assert np.array_equal(chances[0], chances[1])
 
 
-def test_rounds_are_as_large_as_wanted_and_no_row_comes_twice() -> None:
-    history, order = POOL.start(), POOL.order(1)
-    sampler = CalibratedDesign(FBeta())
-    for number, (wanted, budget, asked) in enumerate([(40, None, 40), (50, 7, 7), (30, 60, 30)]):
-        rng = np.random.default_rng(number)
-        after = sampler.design(POOL.table, history, wanted, rng, budget)
-        assert len(after) - len(history) == asked
-        history = POOL.answer(after, order)
-    rows = POOL.rows(history, order)
-    assert len(set(rows.tolist())) == len(rows)
-
-
-def test_pool_drawn_to_the_end_gives_the_exact_value() -> None:
-    sampler = CalibratedDesign(FBeta())
-    history, order = SMALL.run(sampler, 8, 9, seed=2)
-    assert sorted(SMALL.rows(history, order)) == [*range(60)]
-    assert sampler.exhausted(SMALL.table, history)
-    again = sampler.design(SMALL.table, history, 10, np.random.default_rng(1))
-    assert len(again) == 60
-    model = LabelModel.fit(SMALL.table, history, (1,))
-    (found,) = sampler.estimate(SMALL.table, history, [FBeta()], 0.95, model=model)
-    assert found.value == pytest.approx(SMALL.value(FBeta()))
-    assert found.intervals[0].method == "census"
-
-
 def test_weight_is_one_over_the_chance_of_any_round() -> None:
     """Half of the rows of the second round have no label: its chances count half."""
     sampler = CalibratedDesign(FBeta())

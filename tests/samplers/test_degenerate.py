@@ -50,7 +50,7 @@ every_oracle = pytest.mark.parametrize(
 def run(
     pool: Pool, sampler: Sampler, rounds: int, size: int, seed: int = 1
 ) -> tuple[History, list[np.ndarray]]:
-    """The oracle always says the true label, asked again or not."""
+    """Rounds until nothing is left; the oracle always says the true label, asked again or not."""
     if sampler.stochastic:
         return pool.run_stochastic(sampler, np.eye(pool.classes)[pool.label], rounds, size, seed)
     return pool.run(sampler, rounds, size, seed)
@@ -95,12 +95,7 @@ def test_leaves_without_rows_change_nothing(kind: type[Sampler], oracle: str) ->
 def test_budget_larger_than_the_pool_ends_with_a_census(kind: type[Sampler]) -> None:
     """Of what the sampler can reach, here everything."""
     sampler = build_sampler(kind, Accuracy()) if kind is not samplers.Oasis else build_sampler(kind)
-    history, order = POOL.start(), POOL.order(1)
-    for number in range(40):
-        if sampler.exhausted(POOL.table, history):
-            break
-        rng = np.random.default_rng(number)
-        history = POOL.answer(sampler.design(POOL.table, history, 50, rng), order)
+    history, order = run(POOL, sampler, 300, 50)
     assert sampler.exhausted(POOL.table, history)
     assert sorted(POOL.rows(history, order)) == [*range(60)]
     measures = [FBeta(), Precision(), Recall(), Accuracy()]
@@ -133,12 +128,7 @@ def test_whole_pool_of_one_label(kind: type[Sampler], label: int, prediction: in
     """Labelled to the last row, each measure is exact, or undefined for what the pool lacks."""
     pool = with_labels(POOL, label, prediction)
     sampler = build_sampler(kind)
-    history, order = pool.start(), pool.order(1)
-    for number in range(60):
-        if sampler.exhausted(pool.table, history):
-            break
-        rng = np.random.default_rng(number)
-        history = pool.answer(sampler.design(pool.table, history, 50, rng), order)
+    history, _ = run(pool, sampler, 300, 50)
     assert sampler.exhausted(pool.table, history)
     for measure in (FBeta(), Recall(), Accuracy()):
         truth = pool.value(measure)
@@ -295,18 +285,6 @@ def test_one_label_makes_no_claim(kind: type[Sampler], oracle: str) -> None:
             if found.measure == "accuracy" and not sampler.can_estimate(POOL.table, Accuracy()):
                 assert "cannot be estimated" in str(found.reason)
             assert (found.intervals[0].low, found.intervals[0].high) == (0, 1)
-
-
-@pytest.mark.parametrize("kind", WITH_REPLACEMENT)
-@pytest.mark.parametrize("measure", [FBeta(), Precision()], ids=["f1", "precision"])
-def test_stochastic_oracle_is_never_exhausted(kind: type[Sampler], measure: Measure) -> None:
-    sampler = build_sampler(kind, measure, oracle="stochastic")
-    pool = make_pool(8, 2, seed=1, positive=0.4)
-    history, _ = run(pool, sampler, 4, 60)
-    assert len(history) == 240
-    assert not sampler.exhausted(pool.table, history)
-    (found,) = sampler.estimate(pool.table, history, [measure], 0.95)
-    assert "census" not in [i.method for i in found.intervals]
 
 
 def _endings(words: str) -> tuple[str, str]:

@@ -53,23 +53,6 @@ def test_one_proposal_for_several_systems(oracle: str) -> None:
     assert q.sum() == pytest.approx(1, abs=1e-12)
 
 
-def test_pool_may_be_mixed_in() -> None:
-    pool = make_pool(300, 8, seed=4)
-    plain, mixed = (
-        Importance(Precision(), delta=delta).proposal(pool.table, pool.start()).cell_probability
-        for delta in (0.0, 0.2)
-    )
-    np.testing.assert_allclose(mixed, 0.8 * plain + 0.2 / 300, rtol=1e-12)
-    assert pool.table.count @ mixed == pytest.approx(1, abs=1e-12)
-    sampler = Importance(Precision(), delta=0.2)
-    assert np.all(sampler.support(pool.table))
-    assert sampler.can_estimate(pool.table, Recall())
-    assert not Importance(Precision()).can_estimate(pool.table, Recall())
-    assert np.array_equal(
-        Importance(Precision()).support(pool.table), pool.table.outputs.prediction[:, 0] == 1
-    )
-
-
 def test_loss_that_hardly_matters_weighs_the_floor() -> None:
     pool = make_pool(300, 8, seed=4)
     q = Importance(Lopsided()).proposal(pool.table, pool.start()).cell_probability
@@ -193,11 +176,6 @@ def test_estimates_are_the_proportions_of_the_draws() -> None:
     assert found[3].standard_error == pytest.approx(error, rel=1e-12)
 
 
-def test_every_measure_is_supported() -> None:
-    pool = make_pool(50, 4, seed=1)
-    assert all(Passive(Precision()).can_estimate(pool.table, measure) for measure in PLAIN)
-
-
 POOL = make_pool(90, 5, seed=1, positive=0.3)
 
 
@@ -220,15 +198,6 @@ def test_rows_are_drawn_in_proportion_to_the_weights(weights: object) -> None:
     np.testing.assert_allclose(q, of_row / of_row.sum(), rtol=1e-12)
 
 
-def test_pool_may_be_mixed_into_given_weights() -> None:
-    sampler = Given(FBeta(), weights=predicted_only, delta=0.1)
-    q = sampler.proposal(POOL.table, POOL.start()).cell_probability[POOL.cell]
-    inside = POOL.prediction == 1
-    np.testing.assert_allclose(q, 0.9 * inside / inside.sum() + 0.1 / 90, rtol=1e-12)
-    assert sampler.covers_pool(POOL.table)
-    assert np.all(sampler.support(POOL.table))
-
-
 def test_support_is_what_the_weights_reach() -> None:
     some = Given(FBeta(), weights=predicted_only)
     np.testing.assert_array_equal(
@@ -244,17 +213,6 @@ def test_support_is_what_the_weights_reach() -> None:
     precision, recall = some.estimate(POOL.table, history, [Precision(), Recall()], 0.95)
     assert precision.value is not None
     assert "no chance of being drawn" in str(recall.reason)
-
-
-def test_ends_when_all_that_is_reached_is_drawn() -> None:
-    sampler = Given(Precision(), weights=predicted_only)
-    inside = int(np.sum(POOL.prediction == 1))
-    history, _ = POOL.run(sampler, 20, 200, seed=1)
-    assert len(history) == inside
-    assert sampler.exhausted(POOL.table, history)
-    (found,) = sampler.estimate(POOL.table, history, [Precision()], 0.95)
-    assert found.value == pytest.approx(POOL.value(Precision()), abs=1e-12)
-    assert found.intervals[0].method == "census"
 
 
 @pytest.mark.parametrize("weights", [None, 3.0, "uniform", np.ones(4)])

@@ -171,16 +171,6 @@ def test_row_asked_about_again_is_the_same_row() -> None:
         assert np.bincount(rest.label[[1, 2, 7]], minlength=2).tolist() == [2, 1]
 
 
-def test_pool_can_be_labelled_as_a_whole() -> None:
-    """Budgets beyond what there is end with the last row; passive estimates come near the truth."""
-    pool = make_pool(40, 4, seed=1, positive=0.3)
-    plan = Plan((40, 1000), RoundSize(10), 4, seed=1, confidence=0.95)
-    result = simulate(pool.known, [Passive(Accuracy())], [Accuracy()], plan, workers=1)
-    first, second = result["results"]
-    assert first["rmse"] == second["rmse"] < 0.15
-    assert first["draws"] == second["draws"] > 40
-
-
 @pytest.mark.parametrize("kind", [Stratified, Importance, AdaptiveImportance, Oasis, Given])
 def test_census_has_no_error(kind: type[Sampler]) -> None:
     """Every sampler ends with the exact value of what drives it; all intervals hold it."""

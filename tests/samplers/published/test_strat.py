@@ -23,12 +23,6 @@ def test_strata_are_of_equal_counts_from_the_least_confident_up() -> None:
     assert all(top >= error[stratum == one + 1].max() for one, top in enumerate(tops))
 
 
-@pytest.mark.parametrize("kind", [OnlineStratified, ModelStratified])
-def test_each_row_is_asked_about_once(kind: type[OnlineStratified | ModelStratified]) -> None:
-    with pytest.raises(ValueError, match="takes a deterministic oracle"):
-        kind(Accuracy(), oracle="stochastic")
-
-
 @pytest.mark.parametrize("pool", [POOL, COSTLY], ids=["even", "costs"])
 def test_allocation_is_neymans_for_the_labels_so_far(pool: object) -> None:
     """Second round: n_k in proportion to M_k s_k / sqrt(c_k) (Cochran, theorem 5.6), within one."""
