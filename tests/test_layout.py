@@ -46,6 +46,7 @@ ELSEWHERE = {
     "labels/vendor.py": "labels/test_sinks.py",
     "measures/base.py": "measures/test_all.py",
     "measures/joint.py": "measures/test_stacked.py",
+    "measures/other_names.py": "measures/test_build.py",
     "notebook/saving.py": "notebook/test_evaluation.py",
     "pool/tables/spark.py": "pipelines/test_spark_dataframe.py",
     "pool/formats/registry.py": "pipelines/test_prepare_formats.py",

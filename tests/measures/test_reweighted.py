@@ -171,7 +171,6 @@ def test_value_is_that_of_rows_that_stand_as_often_as_they_count(
     measure: Measure, scale: float
 ) -> None:
     outputs, label, _ = pool_with_slices()
-    assert outputs.weight is not None
     copies = np.repeat(np.arange(len(label)), outputs.weight.astype(int))
     expected = value_of(measure, outputs.take(copies), label[copies])
     scaled = dataclasses.replace(outputs, magnitudes={"weight": scale * outputs.weight})

@@ -22,6 +22,15 @@ from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
 from evalsampling.stats.slices import SliceCodes
 
+ALL = [
+    kind
+    for kind in samplers.BY_NAME.values()
+    if not issubclass(kind, samplers.RankedSampler | samplers.Compare | samplers.Ranking)
+]
+"""But for those whose rounds are as large as their queries need (tests/samplers/test_ranked.py),
+`Compare`, which takes two systems, and `Ranking`, which takes queries."""
+WITH_REPLACEMENT = [kind for kind in ALL if issubclass(kind, samplers.ReplacementSampler)]
+
 NAMED = {"part": ("rare",)}
 """The slice that cells of a pool with a `Pool.rare` tell apart."""
 
@@ -287,6 +296,18 @@ def with_second_system(pool: Pool, seed: int, slots: int | None = None) -> Pool:
     )
     prediction = np.stack([pool.prediction, other], axis=1)
     return dataclasses.replace(pool, prediction=prediction, slots=slots)
+
+
+class Uniforms:
+    """A generator of given numbers, then of halves."""
+
+    def __init__(self, numbers: list[tuple[float, float]]) -> None:
+        self._numbers = numbers
+
+    def random(self, shape: tuple[int, int]) -> np.ndarray:
+        filled = np.full(shape, 0.5)
+        filled[: len(self._numbers)] = self._numbers
+        return filled
 
 
 def build_sampler(kind: type[Sampler], measure: Measure | None = None, **keys: Any) -> Sampler:

@@ -170,9 +170,7 @@ def test_curve_of_a_sample_is_within_its_guarantee(seed: int) -> None:
     sampler = AdaStrat(CURVE, epsilon=0.05, beta=1.1, p_min=0.28, m=20)
     history = finish(sampler, one.known, seed)
     curve = sampler.curve(one.known.table, history)
-    assert curve is not None
     factor = curve.guarantee.factor
-    assert factor is not None
     assert factor <= 1.1 * 1.05
     ratio = curve.precision.value / one.precision
     assert 1 / factor <= ratio.min() <= ratio.max() <= factor
@@ -192,7 +190,6 @@ def test_the_guarantee_fails_as_seldom_as_it_says() -> None:
     for seed in range(200):
         history = finish(sampler, one.known, seed)
         curve = sampler.curve(one.known.table, history)
-        assert curve is not None
         factor = curve.guarantee.factor or math.inf
         ratio = curve.precision.value / one.precision
         outside += not (1 / factor <= ratio.min() and ratio.max() <= factor)

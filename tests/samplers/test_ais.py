@@ -77,7 +77,6 @@ def test_proposals_follow_the_formulas(
         proposal = sampler.proposal(pool.table, history)
         known = labels_known(pool, history, order)
         posterior, expected = slow_proposal(pool, sampler, known, start)
-        assert proposal.posterior is not None
         # Prior probabilities in the table are rounded to 2^-33.
         np.testing.assert_allclose(proposal.posterior, posterior, rtol=1e-6)
         q = pool.row_probability(proposal, history, order)
@@ -191,7 +190,6 @@ def test_floor_of_a_stochastic_oracle_bounds_the_square() -> None:
     sampler = AdaptiveImportance(Lopsided(), "stochastic")
     history, _ = pool.run_stochastic(sampler, pool.probability, 3, 20, seed=2)
     proposal = sampler.proposal(pool.table, history)
-    assert proposal.posterior is not None
     response = proposal.posterior[pool.table.leaf]
     f = pool.table.outputs.prediction[:, 0]
     expected = np.sqrt(np.where(f == 1, response[:, 0], 1e-9 / 4 * response[:, 1]))
@@ -289,7 +287,6 @@ def test_an_own_model_takes_the_place_of_the_tree_and_labelled_rows_stay_atoms(
     proposal = sampler.proposal(pool.table, history)
     np.testing.assert_allclose(pool.row_probability(proposal, history, order), q, rtol=1e-7)
     leaf = np.array([of_cell[pool.cell[pool.leaf == k]].mean(axis=0) for k in range(6)])
-    assert proposal.posterior is not None
     np.testing.assert_allclose(proposal.posterior, leaf, rtol=1e-6)
 
 
@@ -347,10 +344,8 @@ def test_constants_of_the_tree_are_those_of_the_fit(oracle: str) -> None:
             concentration=concentration,
         ).posterior  # fmt: skip
     posterior = sampler.proposal(pool.table, history).posterior
-    assert posterior is not None
     np.testing.assert_allclose(posterior, expected, rtol=1e-6)
     plain = AdaptiveImportance(Accuracy(), oracle).proposal(pool.table, history).posterior
-    assert plain is not None
     assert np.abs(posterior - plain).max() > 0.01
 
 
@@ -367,7 +362,6 @@ def test_leaves_with_a_hierarchy_of_their_own_make_the_tree() -> None:
     for branching in (2, 9):
         sampler = AdaptiveImportance(FBeta(), branching=branching)
         posterior = sampler.variance_minimising(table, history).posterior
-        assert posterior is not None
         np.testing.assert_allclose(posterior, fit.posterior, rtol=1e-6)
 
 

@@ -22,18 +22,10 @@ from evalsampling.samplers import (
 from evalsampling.samplers.base import weights_under
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL
-from tests.samplers.pools import build_sampler, make_pool
+from tests.samplers.pools import ALL, WITH_REPLACEMENT, build_sampler, make_pool
 from tests.slow import slowly
 
-ALL = [
-    kind
-    for kind in samplers.BY_NAME.values()
-    if not issubclass(kind, samplers.RankedSampler | samplers.Compare | samplers.Ranking)
-]
-"""But for those whose rounds are as large as their queries need (tests/samplers/test_ranked.py),
-and `Compare`, which takes two systems."""
 OF_GIVEN_SIZE = [kind for kind in ALL if kind is not Poisson]
-WITH_REPLACEMENT = [kind for kind in ALL if issubclass(kind, ReplacementSampler)]
 
 
 @pytest.mark.parametrize("kind", ALL)

@@ -50,7 +50,6 @@ def test_posterior_is_that_of_the_latest_round() -> None:
     pool = make_pool(200, 4, seed=1, classes=3, positive=0.4)
     history, _ = pool.run(AdaptiveImportance(FBeta()), 2, 20, seed=1)
     posterior = history.rounds[-1].posterior
-    assert posterior is not None
     found = diagnose(pool.table, history)
     assert [d.posterior for d in found] == [tuple(row) for row in posterior.tolist()]
     assert sum(d.labelled for d in found) == 40

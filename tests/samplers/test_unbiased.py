@@ -36,7 +36,7 @@ from evalsampling.samplers import (
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
-from tests.samplers.pools import Pool, build_sampler
+from tests.samplers.pools import Pool, Uniforms, build_sampler
 from tests.slow import fast
 
 MEASURES = {m.name: m for m in (FBeta(), Precision(), Recall(), Accuracy())}
@@ -60,18 +60,6 @@ SLICED = dataclasses.replace(POOL, rare=np.array([1, 1, 0, 1, 1]))
 """The same with a slice of four rows."""
 CHANCE = np.array([[0.9, 0.1], [0.4, 0.6], [0.75, 0.25], [0.0, 1.0], [0.5, 0.5]])
 """p(y|x) of a stochastic oracle: nothing like the prior."""
-
-
-class Uniforms:
-    """A generator of given numbers, then of halves."""
-
-    def __init__(self, numbers: list[tuple[float, float]]) -> None:
-        self._numbers = numbers
-
-    def random(self, shape: tuple[int, int]) -> np.ndarray:
-        filled = np.full(shape, 0.5)
-        filled[: len(self._numbers)] = self._numbers
-        return filled
 
 
 def orders() -> Iterator[list[np.ndarray]]:
@@ -134,7 +122,7 @@ def drawn_next(sampler: ReplacementSampler, draws: int, history: History) -> See
     fixed = dataclasses.replace(sampler, draws=draws)
     for sequence in itertools.product(outcomes_of(fixed, history), repeat=draws):
         uniforms, chances = zip(*sequence, strict=True)
-        after = fixed.design(POOL.table, history, 99, Uniforms([*uniforms]))  # type: ignore[arg-type]
+        after = fixed.design(POOL.table, history, 99, Uniforms([*uniforms]))
         assert len(after.rounds[-1].question) == draws
         _, of = drawn.setdefault(fingerprint(after), (after, {0: 0.0}))
         of[0] += float(np.prod(chances))
@@ -368,7 +356,7 @@ def unordered_histories(
     uniforms = [pair for pair, _ in outcomes_of(fixed, history)]
     drawn: dict[bytes, History] = {}
     for sequence in itertools.combinations_with_replacement(uniforms, draws):
-        after = fixed.design(POOL.table, history, 99, Uniforms([*sequence]))  # type: ignore[arg-type]
+        after = fixed.design(POOL.table, history, 99, Uniforms([*sequence]))
         drawn.setdefault(fingerprint(after), after)
     for after in drawn.values():
         answered = POOL.answer(after, order)
