@@ -173,8 +173,7 @@ def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[KnownRows, list
 
     Args:
         p: shape (n, labels): probability of each label.
-        f: shape (n, labels): whether it is predicted.
-        y: shape (n, labels): whether a row has it.
+        f, y: shape (n, labels): whether each label is predicted, and whether a row has it.
     """
     names = [f"tag {number}" for number in range(p.shape[1])]
     evaluation = Evaluation.from_arrays(
@@ -235,8 +234,8 @@ def shares(options: argparse.Namespace) -> Iterator[tables.Row]:
 
 def six_labels(options: argparse.Namespace) -> Iterator[tables.Row]:
     """Yield micro and macro F1 of six labels with rare positives."""
-    sets = Sets(tuple("abcdef"))
-    pool, measures = like_comments(), [MicroF(6, sets=sets), MacroF(6, sets=sets)]
+    pool = like_comments()
+    measures = [kind(6, sets=Sets(tuple("abcdef"))) for kind in (MicroF, MacroF)]
     for labels in (60, 150, 300, 450):
         for place, driver in enumerate(measures):
             found = (
