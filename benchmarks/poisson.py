@@ -171,9 +171,7 @@ def abt_buy(folder: Path) -> KnownRows | None:
 def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[KnownRows, list[Measure]]:
     """Return a pool of rows with labels, and the measures of all labels.
 
-    Args:
-        p: shape (n, labels): probability of each label.
-        f, y: shape (n, labels): whether each label is predicted, and whether a row has it.
+    Of shape (n, labels): the probability of each label, which are predicted, and which a row has.
     """
     names = [f"tag {number}" for number in range(p.shape[1])]
     evaluation = Evaluation.from_arrays(

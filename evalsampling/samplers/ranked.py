@@ -17,18 +17,19 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.inference.curve_estimates import curve_estimates, places_on, with_envelope
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
-from evalsampling.inference.precision_curve import PrecisionCurve
+from evalsampling.inference.precision_curve import Bounded, Guarantee, PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.measures.curves import Thresholded
 from evalsampling.samplers.base import Rng, Sampler, no_rounds
-from evalsampling.samplers.wave import LEAST_PRECISION_UNDER_NOISE, Terms, Wave
+from evalsampling.samplers.wave import Wave
 from evalsampling.spec.parameters import check_count, number
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.envelope import Envelope
+from evalsampling.stats.finite import finite
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen
 from evalsampling.stats.precision_queries import (
@@ -41,6 +42,12 @@ from evalsampling.stats.precision_queries import (
 )
 from evalsampling.stats.rank_strata import RankStrata
 from evalsampling.stats.ranked_list import RankedList
+
+LEAST_PRECISION_UNDER_NOISE = 1 / 3
+"""Where eta is above 0 the paper takes the precision to be at least this."""
+
+_ROUNDING = 1e-9
+"""Rounding error allowed in a ratio of precisions."""
 
 _MARGIN = {False: 1.0, True: 1.03}
 """Factor of the answers asked for in an incomplete wave, by whether p_min is unknown."""
@@ -277,16 +284,92 @@ class RankedSampler(Sampler):
         if not settled:
             waves += self._waves(table, history, anew=True)
         labelled = [wave for wave in waves if not np.isnan(wave.strata.hits).any()]
-        terms = Terms(
-            self.name, self._bound, self.epsilon, self.delta, self.p_min, self.m, self.first
-        )
         labelled = labelled[-1:] if settled else labelled
         # A contradiction among some queries stands, even if other queries do not show it.
-        labelled = [wave for wave in labelled if terms.is_contradicted(wave)] or labelled
-        curves = [terms.curve(wave, settled) for wave in labelled]
+        labelled = [wave for wave in labelled if self._is_contradicted(wave)] or labelled
+        curves = [self._curve_of(wave, settled) for wave in labelled]
         guarantees = [curve.guarantee for curve in curves]
         order = [(each.factor or math.inf, each.beta or math.inf) for each in guarantees]
         return curves[order.index(min(order))] if curves else None
+
+    def _curve_of(self, wave: Wave, settled: bool) -> PrecisionCurve:
+        """Return the precision at every rank that follows from the queries of a wave."""
+        strata, ranked, envelope = wave.strata, wave.ranked, wave.envelope(self.m, self.first)
+        at = ranked.rank[strata.known :]
+        factor = self._factor(wave)
+        height = float(np.max(envelope.height(at), initial=1.0))
+        value, low, high = envelope.middle(at), np.zeros(len(at)), np.ones(len(at))
+        if self._is_contradicted(wave):
+            value, low, high = envelope.points_alone(at, factor)
+        elif math.isfinite(factor):
+            low, high = envelope.bounds(at, factor)
+        searched = strata.hits[: strata.known] / ranked.rank[: strata.known]
+        curve = Bounded(*(np.append(searched, end) for end in (value, low, high)))
+        return PrecisionCurve(ranked, curve, self._guarantee(wave, factor, height, settled))
+
+    def _is_contradicted(self, wave: Wave) -> bool:
+        """Return whether the precision rises by more than the errors of two queries."""
+        return self._rises_by(wave, self._factor(wave) ** 2)
+
+    def _factor(self, wave: Wave) -> float:
+        """Return the greatest factor by which a query is off, infinite if there is no bound."""
+        if wave.strata.known == len(wave.ranked):
+            return 1.0
+        return self._bound.supported(wave.draws, wave.p_min, max(len(wave.queried), 1))
+
+    def _rises_by(self, wave: Wave, factor: float) -> bool:
+        """Whether the precision rises by more than a factor from one point to a later one."""
+        if wave.strata.known == len(wave.ranked) or not math.isfinite(factor):
+            return False
+        _, before, after = wave.envelope(self.m, self.first).rise()
+        return after > before * factor * (1 + _ROUNDING)
+
+    def _guarantee(self, wave: Wave, factor: float, height: float, settled: bool) -> Guarantee:
+        rank, wanted = wave.ranked.rank, self._bound.beta * (1 + self.epsilon)
+        total = factor * math.sqrt(height) if wave.head_known else math.inf
+        least = float(wave.strata.hits[-1] / rank[-1])
+        warnings = []
+        if not wave.head_known:
+            warnings.append("rows of the head have no label: nothing is guaranteed")
+        elif total > wanted * (1 + 1e-9):
+            attained = f"within a factor of {total:.4g}" if math.isfinite(total) else "not bounded"
+            warnings.append(f"the precision is {attained}, {wanted:.4g} was asked for")
+        if self._rises_by(wave, factor):
+            warnings.append(self._words_of_rise(wave))
+            total = math.inf if self._is_contradicted(wave) else total
+        if self.p_min is not None and least * factor < self.p_min:
+            warnings.append(
+                f"p_min is {self.p_min:g}, but the labels say that the precision falls to "
+                f"{least:.3g}: nothing is guaranteed"
+            )
+            total = math.inf
+        if self._bound.eta and least < LEAST_PRECISION_UNDER_NOISE:
+            warnings.append("the precision falls below 1/3, where wrong answers bias it by more")
+        return Guarantee(
+            factor=finite(total),
+            confidence=1 - self.delta,
+            wanted=wanted,
+            beta=finite(factor),
+            height=finite(height),
+            queries=len(wave.queried),
+            ranks=tuple(rank[wave.queried].tolist()),
+            draws=int(wave.draws) if math.isfinite(wave.draws) else None,
+            p_min=wave.p_min or None,
+            head=int(rank[wave.head]),
+            settled=settled,
+            warnings=tuple(f"{self.name}: {warning}" for warning in warnings),
+        )
+
+    def _words_of_rise(self, wave: Wave) -> str:
+        """Return the warning of a rise of the precision that contradicts its monotonicity."""
+        rank, before, after = wave.envelope(self.m, self.first).rise()
+        conclusion = "which is more than a query is off: it may not be weakly monotone"
+        if self._is_contradicted(wave):
+            conclusion = "so it is not weakly monotone: nothing is guaranteed"
+        return (
+            f"the precision rises from {before:.3g} to {after:.3g} behind rank {rank:,}, "
+            f"{conclusion}; raise sampler.first or sampler.m"
+        )
 
     # --- estimates
 

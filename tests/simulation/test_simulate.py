@@ -1,7 +1,6 @@
 """Simulations of a pool whose truth is known."""
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,7 @@ from scipy import stats
 from threadpoolctl import threadpool_info
 
 from evalsampling.errors import InputError
-from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
 from evalsampling.inference.intervals import Interval
-from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import Accuracy, FBeta, Joint, Measure, PRCurve, Precision, Recall
@@ -26,6 +23,7 @@ from evalsampling.samplers import (
     Sampler,
     Stratified,
 )
+from evalsampling.samplers.base import Rng
 from evalsampling.simulation.simulate import Plan, repeat_all, run_repeat, simulate
 from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.spec import RoundSize
@@ -343,15 +341,9 @@ class Scripted(Sampler):
         return False
 
     def design(
-        self,
-        table: CellTable,
-        history: History,
-        new_rows: int,
-        rng: np.random.Generator,
-        budget: int | None = None,
+        self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
-        new_rows = min(new_rows, budget or new_rows)
-        return ask(history, np.zeros(new_rows, np.int64))
+        return ask(history, np.zeros(min(new_rows, budget or new_rows), np.int64))
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         raise NotImplementedError
@@ -360,13 +352,7 @@ class Scripted(Sampler):
         return True
 
     def estimate(
-        self,
-        table: CellTable,
-        history: History,
-        measures: Sequence[Measure],
-        confidence: float,
-        scope: ReportedDomains = WHOLE_POOL,
-        model: LabelModel | None = None,
+        self, table: CellTable, history: History, measures: Any, confidence: float, *_: Any
     ) -> list[Estimate]:
         wide, narrow = Interval(0.0, 1.0, "", "wide"), Interval(0.4, 0.6, "", "wald")
         target = Target("accuracy")
