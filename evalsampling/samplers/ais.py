@@ -205,13 +205,16 @@ class AdaptiveImportance(ReplacementSampler):
         return cells_adding_to(self.measure, table)
 
     def covers_pool(self, table: CellTable) -> bool:
-        """Tell whether labelled rows that add nothing have a chance too: by ``delta``, or cells."""
+        """Tell whether labelled rows that add nothing can be drawn too.
+
+        They can by ``delta``, and of a stochastic oracle with the other rows of their cells.
+        """
         return super().covers_pool(table) if self.stochastic else self.delta > 0
 
     def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Tell whether all rows that add to a measure add to the one sampled for: by label.
+        """Tell whether all rows that add to a measure add to the one sampled for, label by label.
 
-        Labelled rows have chances of their own; with a stochastic oracle, cells tell.
+        Labelled rows have chances of their own; of a stochastic oracle those of their cells.
         """
         if self.stochastic or self.delta:
             return super().can_estimate(table, measure)

@@ -92,10 +92,7 @@ def _check_promise(spec: EvaluationSpec, is_calibrated: bool) -> None:
             "it is about two classes: let labels be of one class against the rest",
         ),
         (not spec.strata.by_score, "it needs a score, whose thresholds it is about"),
-        (
-            spec.pool.weight is not None,
-            "rows have weights, by which nothing can be proved",
-        ),
+        (spec.pool.weight is not None, "rows have weights, by which nothing can be proved"),
         (
             spec.labels.oracle == "stochastic",
             "it needs one label a row, and labels.oracle is stochastic",
