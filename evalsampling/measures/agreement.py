@@ -151,6 +151,16 @@ class Kappa(BeyondChance):
         expected = np.sum(f * (self.table @ y), axis=0)[None]
         return 1 - divide(found, np.where(np.real(expected) > 0, expected, 0.0))
 
+    def jacobian(self, risk: FloatArray) -> FloatArray:
+        found, y, f = self._parts(risk)
+        expected = f @ self.table @ y
+        if not expected > 0:
+            return np.full((1, len(risk)), np.nan)
+        ratio = found[0] / expected**2
+        by_margin = [ratio * (f @ self.table), ratio * (self.table @ y)]
+        slopes = [slope[self._others] - slope[self.rest] for slope in by_margin]
+        return np.concatenate([[-1 / expected], *slopes])[None]
+
 
 @dataclasses.dataclass(frozen=True)
 class MulticlassMatthews(BeyondChance):
