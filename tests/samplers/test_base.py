@@ -48,6 +48,20 @@ def test_round_has_the_draws_fixed(kind: type) -> None:
     assert [len(r.question) for r in history.rounds] == [40, 40, 40]
 
 
+@pytest.mark.parametrize("kind", ALL)
+def test_same_history_and_seed_take_the_same_step(kind: type[Sampler]) -> None:
+    """Nothing is remembered but the history."""
+    pool = make_pool(400, 8, seed=1, positive=0.2)
+    history, _ = pool.run(build_sampler(kind), 2, 30, seed=1)
+    one, other = (
+        build_sampler(kind).design(pool.table, history, 30, np.random.default_rng(9))
+        for _ in range(2)
+    )
+    assert np.array_equal(one.cell, other.cell)
+    assert np.array_equal(one.rank, other.rank)
+    assert np.array_equal(one.rounds[-1].probability, other.rounds[-1].probability)
+
+
 def test_round_gives_up_when_nothing_new_is_met() -> None:
     pool = make_pool(20, 4, seed=1, positive=0.3)
     sampler = Passive(FBeta())

@@ -50,19 +50,6 @@ def test_rows_are_drawn_evenly_and_that_is_told_where_nothing_orders_them() -> N
     assert sampler.remarks(SMALL.table) == []
 
 
-def test_same_history_and_seed_take_the_same_step() -> None:
-    """Nothing is remembered but the history."""
-    history, _ = POOL.run(CalibratedDesign(FBeta()), 2, 30, seed=1)
-    steps = [
-        CalibratedDesign(FBeta()).design(POOL.table, history, 30, np.random.default_rng(9))
-        for _ in range(2)
-    ]
-    assert np.array_equal(steps[0].cell, steps[1].cell)
-    assert np.array_equal(steps[0].rank, steps[1].rank)
-    chances = [one.rounds[-1].cell_probability for one in steps]
-    assert np.array_equal(chances[0], chances[1])
-
-
 def test_weight_is_one_over_the_chance_of_any_round() -> None:
     """Half of the rows of the second round have no label: its chances count half."""
     sampler = CalibratedDesign(FBeta())

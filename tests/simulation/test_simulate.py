@@ -89,11 +89,6 @@ def test_seeds_differ_between_repeats_and_plans() -> None:
     assert abs(first["bias"]) < 0.99 * first["rmse"]
 
 
-def test_true_values_are_those_of_the_rows() -> None:
-    for measure in (FBeta(), FBeta(beta=2.0), Precision(), Recall(), Accuracy()):
-        assert POOL.known.value(measure) == pytest.approx(POOL.value(measure), rel=1e-12)
-
-
 def urns_of(labels: np.ndarray, seed: int) -> Urns:
     """Cells of so many rows of each label: shape (cells, classes)."""
     cell, label = np.nonzero(labels)
