@@ -21,15 +21,16 @@ from tests.samplers.pools import (
     with_second_system,
 )
 
-MEASURES = [FBeta(), Precision(), Recall(), Accuracy(), Joint((FBeta(), Accuracy()))]
-IDS = [measure.name for measure in MEASURES]
+SYSTEMS = Joint((FBeta(), FBeta(system=1)))
+MEASURES = [FBeta(), Precision(), Recall(), Accuracy(), Joint((FBeta(), Accuracy())), SYSTEMS]
 
 
 @pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("measure", MEASURES, ids=IDS)
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 def test_proposal_follows_the_formula(measure: Measure, classes: int, oracle: str) -> None:
-    pool = make_pool(300, 8, seed=4, classes=classes)
+    """Of the F1s of two systems q follows the size of both errors together."""
+    pool = with_second_system(make_pool(300, 8, seed=4, classes=classes), seed=1)
     proposal = Importance(measure, oracle).proposal(pool.table, pool.start())
     q = pool.row_probability(proposal, pool.start(), pool.order(0))
     assert q.sum() == pytest.approx(1, abs=1e-12)
@@ -38,19 +39,6 @@ def test_proposal_follows_the_formula(measure: Measure, classes: int, oracle: st
     # Probabilities in the table are rounded to 2^-33, which loses some of 1e-9 relative.
     np.testing.assert_allclose(q, expected, rtol=1e-7)
     assert q.max() > 2 * q.min()
-
-
-@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
-def test_one_proposal_for_several_systems(oracle: str) -> None:
-    """The F1s of two systems: q follows the size of both errors together."""
-    pool = with_second_system(make_pool(200, 6, seed=4, positive=0.3), seed=1)
-    both = Joint((FBeta(), FBeta(system=1)))
-    proposal = Importance(both, oracle).proposal(pool.table, pool.start())
-    q = pool.row_probability(proposal, pool.start(), pool.order(0))
-    prior = leaf_means(pool)[pool.leaf].tolist()
-    expected = optimal_proposal(pool, both, 1e-9, prior, oracle == "stochastic")
-    np.testing.assert_allclose(q, expected, rtol=1e-7)
-    assert q.sum() == pytest.approx(1, abs=1e-12)
 
 
 def test_loss_that_hardly_matters_weighs_the_floor() -> None:

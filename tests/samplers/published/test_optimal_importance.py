@@ -81,11 +81,6 @@ def test_bias_of_a_ratio_is_reported() -> None:
     assert found.bias.total == pytest.approx(found.bias.covariance_term + found.bias.variance_term)
 
 
-def test_wrong_parameters_are_refused() -> None:
-    with pytest.raises(ValueError, match="smoothing must be between 0 and 1"):
-        OptimalImportance(FBeta(), smoothing=1.5)
-
-
 def test_calibration_answers_to_labels() -> None:
     sampler = OptimalImportance(FBeta(), delta=0.0, calibration="isotonic")
     history, _ = POOL.run(sampler, 2, 50, seed=1)
@@ -95,6 +90,8 @@ def test_calibration_answers_to_labels() -> None:
     assert q == pytest.approx(size / np.sum(size * POOL.table.count))
     with pytest.raises(ValueError, match="calibration must be logistic, isotonic or module:object"):
         OptimalImportance(FBeta(), calibration="beta")
+    with pytest.raises(ValueError, match="smoothing must be between 0 and 1"):
+        OptimalImportance(FBeta(), smoothing=1.5)
 
 
 PLAIN = dataclasses.replace(

@@ -67,12 +67,6 @@ def test_rows_of_all_strata_let_any_measure_be_estimated() -> None:
     assert found.value == pytest.approx(POOL.value(FBeta()), abs=0.15)
 
 
-def test_bad_numbers_of_strata_are_refused() -> None:
-    for strata in (0, 2.5, True):
-        with pytest.raises(ValueError, match="strata must be a whole number of at least 1"):
-            OnlineStratified(Accuracy(), strata=strata)
-
-
 RARE = make_pool(3000, 30, seed=7, positive=0.2, strength=3)
 
 
@@ -116,7 +110,14 @@ def test_stratum_with_one_label_does_not_join_those_that_are_drawn_more() -> Non
     assert np.mean(values) == pytest.approx(pool.value(Accuracy()), abs=4 * spread)
 
 
-def test_bad_least_deviations_are_refused() -> None:
-    for least, words in ((0, "above 0 and at most 0.5"), ("x", "must be a number")):
-        with pytest.raises(ValueError, match=words):
-            ModelStratified(Accuracy(), least=least)
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        *(({"strata": n}, "strata must be a whole number of at least 1") for n in (0, 2.5, True)),
+        ({"least": 0}, "above 0 and at most 0.5"),
+        ({"least": "x"}, "must be a number"),
+    ],
+)
+def test_wrong_parameters_are_refused(parameters: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        ModelStratified(Accuracy(), **parameters)
