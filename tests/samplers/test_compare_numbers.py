@@ -5,6 +5,7 @@ and simulated pools of systems that are alike.
 """
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from tests.compared_numbers import (
     spec_of,
     systems_of,
 )
+from tests.jobs import Pool
 from tests.samplers.pools import Uniforms
 
 PREDICTED = [[1, 0.5], [2, 2.1], [0, -1]]
@@ -198,17 +200,24 @@ def test_differences_are_unbiased_over_all_outcomes(measure: str) -> None:
     assert mean == pytest.approx(true, abs=1e-9)
 
 
+def labels_of(rows: Pool) -> np.ndarray:
+    return np.array([rows.truth[place] for place in range(len(rows.truth))])
+
+
+def evaluated(rows: Pool, labels: int, **keys: Any) -> Evaluation:
+    """An evaluation of rows with so many labels."""
+    columns = {name: rows.table[name] for name in rows.table.column_names if name != "id"}
+    evaluation = Evaluation.from_arrays(None, None, columns=columns, **spec_of(2, **keys))
+    ids = evaluation.sample(labels)
+    evaluation.label(ids, labels_of(rows)[ids])
+    return evaluation
+
+
 def test_values_of_systems_take_the_variant_that_draws_for_them() -> None:
     """A difference is reported beside the values; sampled for it alone, values have none."""
     rows = make_compared_numbers(500)
-    label = np.array([rows.truth[i] for i in range(500)])
-    columns = {name: rows.table[name] for name in rows.table.column_names if name != "id"}
     for variant, has_values in (("active_risk", True), ("rescaled", False)):
-        sampler = {"name": "compare", "variant": variant}
-        spec = spec_of(2, measure="mse", sampler=sampler)
-        evaluation = Evaluation.from_arrays(None, None, columns=columns, **spec)
-        ids = evaluation.sample(150)
-        evaluation.label(ids, label[ids])
+        evaluation = evaluated(rows, 150, measure="mse", sampler=by(variant))
         *values, difference = evaluation.estimate()
         assert [one.value is not None for one in values] == [has_values] * 2
         assert difference.value is not None
@@ -219,32 +228,22 @@ def test_values_of_systems_take_the_variant_that_draws_for_them() -> None:
 def test_estimates_are_of_the_true_difference(measure: str) -> None:
     """300 of 800 rows: within four standard errors, for six seeds."""
     rows = make_compared_numbers(800)
-    label = np.array([rows.truth[i] for i in range(800)])
-    error = np.stack([rows.table[name].to_numpy() - label for name in NAMES[:2]])
+    error = np.stack([rows.table[name].to_numpy() - labels_of(rows) for name in NAMES[:2]])
     value = {
         "mse": np.mean(error**2, axis=1),
         "mae": np.mean(np.abs(error), axis=1),
         "rmse": np.sqrt(np.mean(error**2, axis=1)),
     }[measure]
-    columns = {name: rows.table[name] for name in rows.table.column_names if name != "id"}
     for seed in range(6):
-        spec = spec_of(2, measure={"difference": measure}, seed=seed)
-        evaluation = Evaluation.from_arrays(None, None, columns=columns, **spec)
-        ids = evaluation.sample(300)
-        evaluation.label(ids, label[ids])
-        (estimate,) = evaluation.estimate()
+        given = {"measure": {"difference": measure}, "seed": seed}
+        (estimate,) = evaluated(rows, 300, **given).estimate()
         assert abs(estimate.value - (value[0] - value[1])) < 4 * estimate.standard_error
 
 
 def test_the_test_is_the_published_one() -> None:
     """Eq. 3.22 and 3.24 with self-normalised weights: T, and Student's tail at its degrees."""
-    rows = make_compared_numbers(500)
-    label = np.array([rows.truth[i] for i in range(500)])
-    columns = {name: rows.table[name] for name in rows.table.column_names if name != "id"}
-    spec = spec_of(2, sampler={"name": "compare", "variant": "active", "draws": 120})
-    evaluation = Evaluation.from_arrays(None, None, columns=columns, **spec)
-    ids = evaluation.sample(120)
-    evaluation.label(ids, label[ids])
+    sampler = {**by("active"), "draws": 120}
+    evaluation = evaluated(make_compared_numbers(500), 120, sampler=sampler)
     (estimate,) = evaluation.estimate()
     history = evaluation.history
     question = history.question
@@ -274,7 +273,7 @@ def test_alike_systems_are_called_different_as_seldom_as_the_level_says(variant:
                         ("new", "old", "new.variance", "old.variance"))  # fmt: skip
     predicted = np.stack([np.concatenate([one, two]), np.concatenate([two, one])], axis=1)
     variances = np.stack([np.concatenate([v1, v2]), np.concatenate([v2, v1])], axis=1)
-    label = np.tile([rows.truth[i] for i in range(400)], 2)
+    label = np.tile(labels_of(rows), 2)
     sampler = {"name": "compare", "variant": variant, "draws": 150}
     pool = rows_apart(predicted.tolist(), variances.tolist(), sampler=sampler)
     codes = pool.spec.labels.space.encode(label)
