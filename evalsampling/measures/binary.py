@@ -18,7 +18,7 @@ from evalsampling.measures.base import (
     set_own,
     takes_columns,
 )
-from evalsampling.spec.parameters import check_share
+from evalsampling.spec.parameters import check_share, number
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -136,9 +136,7 @@ class FBeta(Binary, Ratio):
 
     def __post_init__(self) -> None:
         """Check the weight, which the name shows unless it is that of F1."""
-        if isinstance(self.beta, bool) or not isinstance(self.beta, int | float):
-            raise ValueError(f"beta must be a number, got {self.beta!r}")
-        if not 1e-3 <= self.beta <= 1e3:
+        if not 1e-3 <= number("beta", self.beta) <= 1e3:
             raise ValueError(f"beta must be between 0.001 and 1000, got {self.beta!r}")
         shown = f"beta={self.beta:.12g}"
         if self.alpha is not None:

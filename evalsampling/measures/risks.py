@@ -22,6 +22,7 @@ from evalsampling.measures.base import (
     rows_of_class,
     set_own,
 )
+from evalsampling.spec.parameters import number
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -77,9 +78,7 @@ class LogLoss(Risk):
 
     def __post_init__(self) -> None:
         """Check the clip, which the name shows unless it is 1e-6."""
-        if isinstance(self.clip, bool) or not isinstance(self.clip, int | float):
-            raise ValueError(f"clip must be a number, got {self.clip!r}")
-        if not 0 < self.clip < 0.5:
+        if not 0 < number("clip", self.clip) < 0.5:
             raise ValueError(f"clip must be above 0 and below 0.5, got {self.clip!r}")
         name = "log_loss" if self.clip == 1e-6 else f"log_loss(clip={self.clip:.12g})"
         set_own(self, name=name, bounds=(0.0, -math.log(self.clip)))

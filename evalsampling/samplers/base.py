@@ -24,7 +24,7 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at, is_nil
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
-from evalsampling.spec.parameters import check_share
+from evalsampling.spec.parameters import check_count, check_share
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
@@ -311,10 +311,7 @@ class ReplacementSampler(Sampler):
         """Check the parameters."""
         super().__post_init__()
         if self.draws is not None:
-            if isinstance(self.draws, bool) or not isinstance(self.draws, int):
-                raise ValueError(f"draws must be a whole number, got {self.draws!r}")
-            if self.draws < 1:
-                raise ValueError(f"draws must be at least 1, got {self.draws}")
+            check_count("draws", self.draws)
         check_share("delta", self.delta)
 
     @abc.abstractmethod

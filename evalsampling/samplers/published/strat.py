@@ -16,7 +16,7 @@ import numpy as np
 
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.samplers.base import Rng, Sampler
-from evalsampling.spec.parameters import check_count
+from evalsampling.spec.parameters import check_count, number
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
@@ -131,9 +131,7 @@ class ModelStratified(EqualCountStrata):
     def __post_init__(self) -> None:
         """Check the parameters."""
         super().__post_init__()
-        if isinstance(self.least, bool) or not isinstance(self.least, int | float):
-            raise ValueError(f"least must be a number, got {self.least!r}")
-        if not 0 < self.least <= 0.5:
+        if not 0 < number("least", self.least) <= 0.5:
             raise ValueError(f"least must be above 0 and at most 0.5, got {self.least}")
 
     def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
