@@ -12,7 +12,7 @@ from evalsampling.inference.domains import Domain
 from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
 from evalsampling.pool.columns import with_slices
 from evalsampling.samplers import Sampler
-from evalsampling.simulation.truth import KnownPool
+from evalsampling.simulation.truth import KnownPool, _Kinds
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.hashing import hash_integers
@@ -139,25 +139,12 @@ class Pool:
     @functools.cached_property
     def known(self) -> KnownPool:
         """The pool as simulations see it: rows alike in cell, label and predictions are one."""
-        key = np.column_stack([self.cell, self.label, self.outputs.prediction])
-        kinds, of, count = np.unique(key, axis=0, return_inverse=True, return_counts=True)
-        of = of.reshape(-1)
-        mean = np.stack(
-            [np.bincount(of, p, len(kinds)) / count for p in self.probability.T], axis=1
-        )
         systems = self.outputs.prediction.shape[1]
-        return KnownPool(
-            table=self.table,
-            cell=kinds[:, 0],
-            label=kinds[:, 1],
-            count=count,
-            outputs=Outputs(
-                kinds[:, 2:],
-                np.repeat(self.table.leaf[kinds[:, 0], None].astype(float), systems, axis=1),
-                np.repeat(mean[:, None], systems, axis=1),
-            ),
-            systems=(None,) if systems == 1 else tuple("abcdefgh"[:systems]),
+        kinds = _Kinds.of_rows(
+            self.cell, self.label, self.outputs, [np.zeros(0)] * systems, [False] * systems
         )
+        names = (None,) if systems == 1 else tuple("abcdefgh"[:systems])
+        return KnownPool(self.table, *kinds.key.T[:2], kinds.count, kinds.outputs, names)
 
     @property
     def truth(self) -> np.ndarray:
