@@ -276,6 +276,9 @@ def test_one_label_makes_no_claim(kind: type[Sampler], oracle: str) -> None:
             assert (found.intervals[0].low, found.intervals[0].high) == (0, 1)
 
 
+NO_PREDICTIONS = "no predicted positives or no predicted negatives"
+
+
 def _endings(words: str) -> tuple[str, str]:
     """Of a number that other labels would define, and of one that none would."""
     lacking = f"is undefined (0/0): {words} among the labelled rows"
@@ -285,52 +288,34 @@ def _endings(words: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("measure", "words"),
     [
-        (
-            MatthewsCorrelation(),
-            "no positives, no negatives, no predicted positives or no predicted negatives",
-        ),
+        (MatthewsCorrelation(), f"no positives, no negatives, {NO_PREDICTIONS}"),
         (BalancedAccuracy(), "no positives, or no negatives"),
         (FBeta(), "no positives"),
         (PerClassF(2, alpha=1.0), "no predictions of a class"),
         (PerClassF(2, alpha=0.0), "no labels of a class"),
+        (
+            Difference(MatthewsCorrelation(), MatthewsCorrelation(system=1)),
+            f"no positives, no negatives, {NO_PREDICTIONS}",
+        ),
+        (Quotient(Recall(), Recall(system=1)), "no positives, or no recall of the second but 0"),
     ],
     ids=lambda one: one.name if isinstance(one, Measure) else "",
 )
 def test_reason_names_what_the_measure_lacks(measure: Measure, words: str) -> None:
-    """Of labels that are all positive, the correlation was said to lack positives."""
-    label = 0 if words == "no positives" else 1
+    """Of labels that are all positive, the correlation was said to lack positives.
+
+    Of a comparison it is what either measure lacks: all rows are positive, and the second system
+    finds none.
+    """
+    label = int(words != "no positives")
     pool = with_labels(POOL, label=label, prediction=label)
-    history, _ = pool.run(samplers.Passive(Accuracy()), 1, 20, seed=1)
-    found = samplers.Passive(Accuracy()).estimate(pool.table, history, [measure], 0.95)
+    if isinstance(measure, Comparison):
+        pool = dataclasses.replace(pool, prediction=np.tile([1, 0], (len(POOL), 1)))
+    sampler = samplers.Passive(Accuracy())
+    history, _ = pool.run(sampler, 1, 20, seed=1)
+    scope = ReportedDomains(systems=pool.known.systems)
+    found = sampler.estimate(pool.table, history, [measure], 0.95, scope)
     reasons = [one.reason for one in found if one.value is None]
     assert reasons
     for reason in reasons:
         assert str(reason).endswith(_endings(words))
-
-
-@pytest.mark.parametrize(
-    ("measure", "words"),
-    [
-        (
-            Difference(MatthewsCorrelation(), MatthewsCorrelation(system=1)),
-            "no positives, no negatives, no predicted positives or no predicted negatives",
-        ),
-        (
-            Quotient(Recall(), Recall(system=1)),
-            "no positives, or no recall of the second but 0",
-        ),
-    ],
-    ids=lambda one: one.name if isinstance(one, Measure) else "",
-)
-def test_reason_of_a_comparison_names_what_either_measure_lacks(
-    measure: Comparison, words: str
-) -> None:
-    """All rows are positive, the second system finds none: positives were said to be missing."""
-    prediction = np.tile([1, 0], (len(POOL), 1))
-    pool = dataclasses.replace(with_labels(POOL, label=1), prediction=prediction)
-    history, _ = pool.run(samplers.Passive(Accuracy()), 1, 20, seed=1)
-    scope = ReportedDomains(systems=("a", "b"))
-    sampler = samplers.Passive(Accuracy())
-    (found,) = sampler.estimate(pool.table, history, [measure], 0.95, scope)
-    assert found.value is None
-    assert str(found.reason).endswith(_endings(words))
