@@ -108,13 +108,13 @@ setup(
         "console_scripts": ["evalsampling=evalsampling.__main__:run"],
         # Registered as other packages register theirs (evalsampling/parts/registry.py).
         "evalsampling.samplers": [
-            "active_err=evalsampling.samplers.published.active_baselines:ActiveError",
-            "active_lambda=evalsampling.samplers.published.active_baselines:ActiveCosts",
-            "active_uniC=evalsampling.samplers.published.active_baselines:ActiveUniformCosts",
-            "active_uniD=evalsampling.samplers.published.active_baselines:ActiveUniformLabels",
+            "active_err=evalsampling.samplers.published.optimal_importance:ActiveError",
+            "active_lambda=evalsampling.samplers.published.optimal_importance:ActiveCosts",
+            "active_uniC=evalsampling.samplers.published.optimal_importance:ActiveUniformCosts",
+            "active_uniD=evalsampling.samplers.published.optimal_importance:ActiveUniformLabels",
             "optimal_importance=evalsampling.samplers.published.optimal_importance:OptimalImportance",
             "strat=evalsampling.samplers.published.strat:OnlineStratified",
-            "strat_model=evalsampling.samplers.published.strat_model:ModelStratified",
+            "strat_model=evalsampling.samplers.published.strat:ModelStratified",
         ],
     },
 )

@@ -32,7 +32,7 @@ from evalsampling.inference.bets import Hypotheses, blocks_of, log_wealth, term,
 from evalsampling.measures import FBeta, Precision
 from evalsampling.samplers import CalibratedDesign, Importance, Sampler
 from evalsampling.samplers.certified import CertifyingDesign
-from evalsampling.simulation.promises import outcome_of
+from evalsampling.simulation.summary import promise_outcome
 from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
@@ -79,7 +79,7 @@ def outcome(known: KnownPool, name: str, text: str, budgets: list[int], seed: in
         ever, last, seconds = False, None, 0.0
         for analysis in looks(known, sampler_of(name, promise, budget), budget, seed):
             started = time.perf_counter()
-            last = outcome_of(known, analysis, promise, budget)
+            last = promise_outcome(known, analysis, promise, budget)
             seconds = time.perf_counter() - started
             ever = ever or last.broken
         if last is not None:

@@ -23,7 +23,7 @@ from tables import Table
 from evalsampling import Evaluation
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.results import Estimate
-from evalsampling.label_spaces.tags import Tags
+from evalsampling.label_spaces.sets import Sets, Tags
 from evalsampling.measures import (
     Accuracy,
     FBeta,
@@ -171,10 +171,7 @@ def abt_buy(folder: Path) -> KnownRows | None:
 def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[KnownRows, list[Measure]]:
     """Return a pool of rows with labels, and the measures of all labels.
 
-    Args:
-        p: shape (n, labels): probability of each label.
-        f: shape (n, labels): whether it is predicted.
-        y: shape (n, labels): whether a row has it.
+    Of shape (n, labels): the probability of each label, which are predicted, and which a row has.
     """
     names = [f"tag {number}" for number in range(p.shape[1])]
     evaluation = Evaluation.from_arrays(
@@ -182,7 +179,7 @@ def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[KnownRows, list
     )
     space = Tags(tuple(names))
     measures = [
-        kind(len(names), sets=True, tags=space, alpha=alpha)
+        kind(len(names), sets=space, alpha=alpha)
         for alpha in (0.5, 1.0, 0.0)
         for kind in (MicroF, MacroF)
     ]
@@ -235,7 +232,8 @@ def shares(options: argparse.Namespace) -> Iterator[tables.Row]:
 
 def six_labels(options: argparse.Namespace) -> Iterator[tables.Row]:
     """Yield micro and macro F1 of six labels with rare positives."""
-    pool, measures = like_comments(), [MicroF(6, sets=True), MacroF(6, sets=True)]
+    pool = like_comments()
+    measures = [kind(6, sets=Sets(tuple("abcdef"))) for kind in (MicroF, MacroF)]
     for labels in (60, 150, 300, 450):
         for place, driver in enumerate(measures):
             found = (

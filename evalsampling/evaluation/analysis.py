@@ -150,7 +150,7 @@ class Analysis:
         if self.sampler.draws_by_number and self.numbers is not None:
             table = dataclasses.replace(table, numbers=self.numbers())
         drawn = self.sampler.design(table, self.history, new_rows, rng, budget)
-        if self.clusters is None or not self.sampler.draws_clusters:
+        if self.clusters is None or "cluster" not in self.sampler.needs:
             return drawn
         last = dataclasses.replace(drawn.rounds[-1], together=self.clusters.rows_together)
         return dataclasses.replace(drawn, rounds=(*drawn.rounds[:-1], last))

@@ -182,7 +182,6 @@ class LabelSpace(abc.ABC):
         rule: the rule by which several votes decide: `MAJORITY`, or `MEDIAN` of numbers.
         has_classes: whether rows have one of a few labels, of which cells tell the probabilities.
         has_items: whether labels are of items of a row, not of the row.
-        outputs: the outputs that every system has, as measures name them in `looks_at`.
         tagged: whether cells tell the probability of each of several labels of a row.
         positive: code of the positive class.
     """
@@ -194,7 +193,6 @@ class LabelSpace(abc.ABC):
     has_classes: ClassVar[bool] = True
     has_items: ClassVar[bool] = False
     tagged: ClassVar[bool] = False
-    outputs: ClassVar[frozenset[str]] = frozenset({"prediction"})
     positive: int
 
     # --- as a spec has it
@@ -240,19 +238,6 @@ class LabelSpace(abc.ABC):
     def signatures(self, systems: int) -> tuple[int, ...]:
         """Return how many predictions of each system cells tell apart."""
         return (len(self.outcomes),) * systems
-
-    def measure_fields(self) -> dict[str, Any]:
-        """Return the fields of a measure that follow from the labels."""
-        return {
-            "positive": self.positive,
-            "rest": 0 if self.positive else len(self.names) - 1,
-            "numbers": None,
-            "tags": None,
-            "classes": len(self.names),
-            "sets": False,
-            "titles": self.field.choices,
-            "label_space": self,
-        }
 
     def score(self, pool: Keys, without: bool) -> str | None:
         """Return the column that drives the strata, None if the spec does not name it.
@@ -345,10 +330,6 @@ class LabelSpace(abc.ABC):
     def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return what cells know of predictions: codes below `signatures`, (n, systems)."""
         return predictions
-
-    def number_columns(self, system: System) -> list[str]:
-        """Return the columns of predictions that hold numbers."""
-        return []
 
     @abc.abstractmethod
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:

@@ -134,7 +134,6 @@ class Grades(Classes):
     in_spec: ClassVar[InSpec] = InSpec(sampler="ranking", are="labels are grades of items")
     has_classes: ClassVar[bool] = False
     has_items: ClassVar[bool] = True
-    outputs: ClassVar[frozenset[str]] = frozenset({"grades"})
 
     @classmethod
     def read(cls, labels: Keys) -> Self:
@@ -147,9 +146,7 @@ class Grades(Classes):
             )
         if labels.get("oracle", "deterministic") != "deterministic":
             raise InputError("labels.oracle: an item of a list is graded once")
-        for key in ("gold", "repeats"):
-            if labels.get(key):
-                raise InputError(f"labels.{key}: there are no control tasks among items of lists")
+        labels.refuse(("gold", "repeats"), "there are no control tasks among items of lists")
         return grades
 
     def signatures(self, systems: int) -> tuple[int, ...]:

@@ -113,9 +113,6 @@ class Numbers(LabelSpace):
     def outcomes(self) -> tuple[int | str, ...]:
         return EXPECTED
 
-    def measure_fields(self) -> dict[str, Any]:
-        return super().measure_fields() | {"numbers": self}
-
     def score(self, pool: Keys, without: bool) -> str | None:
         """Return the column of predictive variances, which takes the place of a score.
 
@@ -190,7 +187,6 @@ class Numbers(LabelSpace):
         return "label {!r} is no number from {} to {}".format(text, *self.ends)
 
     def goes_on(self, text: str) -> bool:
-        """Tell that any number may go on with more digits."""
         return True
 
     # --- annotators
@@ -199,11 +195,6 @@ class Numbers(LabelSpace):
     def field(self) -> Field:
         form = "from {} to {}, with a point before decimals".format(*self.ends)
         return Field("a number", form=form, ends=self.ends)
-
-    @property
-    def rates(self) -> Mapping[str, Any]:
-        """No rates: no number is of a class."""
-        return {}
 
     # --- columns of a pool
 
@@ -219,14 +210,9 @@ class Numbers(LabelSpace):
         return self.encode(predicted)
 
     def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return zeros: cells know nothing of the numbers predicted."""
         return np.zeros_like(predictions)
 
-    def number_columns(self, system: System) -> list[str]:
-        return [] if system.prediction is None else [system.prediction]
-
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
-        """Return the chances of the errors that a model expects, the same for all rows."""
         return np.tile(CHANCES, (len(rows), 1))
 
     def prior_rule(self, named: Any, kind: str | None) -> str:
@@ -279,7 +265,6 @@ class ComparedNumbers(Numbers):
         return ranks
 
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
-        """Return the chances of the errors under the mixture, the same for all rows."""
         return np.tile(CHANCES / self.systems, (len(rows), self.systems))
 
     def own_probabilities(self) -> FloatArray:

@@ -41,11 +41,11 @@ from .regression import MeanAbsoluteError as MeanAbsoluteError
 from .regression import MeanError as MeanError
 from .regression import MeanSquaredError as MeanSquaredError
 from .regression import RootMeanSquaredError as RootMeanSquaredError
+from .reweighted import Sliced as Sliced
+from .reweighted import Weighted as Weighted
 from .risks import Brier as Brier
 from .risks import GeneralizedRisk as GeneralizedRisk
 from .risks import LogLoss as LogLoss
 from .risks import TableRisk as TableRisk
-from .sliced import Sliced as Sliced
-from .weighted import Weighted as Weighted
 
 BY_NAME: evalsampling.parts.registry.Registry[collections.abc.Callable[..., Measure]]

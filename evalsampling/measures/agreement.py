@@ -106,16 +106,9 @@ class BeyondChance(Measure):
         margins = []
         for others in np.split(risk[1:], 2):
             margin = np.insert(others, self.rest, 1 - others.sum(axis=0), axis=0)
-            margin = np.where(np.abs(margin) < ROUNDING, 0.0, margin)
-            margins.append(np.where(np.abs(margin - 1) < ROUNDING, 1.0, margin))
+            off = np.real(margin) - np.rint(np.real(margin))
+            margins.append(margin - np.where(np.abs(off) < ROUNDING, off, 0.0))
         return risk[:1], margins[0], margins[1]
-
-    def _slopes(
-        self, by_table: float | FloatArray, by_y: FloatArray, by_f: FloatArray
-    ) -> FloatArray:
-        """Return Dg, (1, 2 C - 1), given the derivatives by disagreement and by all margins."""
-        by_margins = [slope[self._others] - slope[self.rest] for slope in (by_y, by_f)]
-        return np.concatenate([[by_table], *by_margins])[None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,7 +157,9 @@ class Kappa(BeyondChance):
         if not expected > 0:
             return np.full((1, len(risk)), np.nan)
         ratio = found[0] / expected**2
-        return self._slopes(-1 / expected, ratio * (f @ self.table), ratio * (self.table @ y))
+        by_margin = [ratio * (f @ self.table), ratio * (self.table @ y)]
+        slopes = [slope[self._others] - slope[self.rest] for slope in by_margin]
+        return np.concatenate([[-1 / expected], *slopes])[None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -186,15 +181,6 @@ class MulticlassMatthews(BeyondChance):
         defined = np.all(np.real(spreads) > 0, axis=0)
         expected = np.sum(y * (1 - f), axis=0)
         return divide(expected - found, np.sqrt(np.where(defined, spreads[0] * spreads[1], 0.0)))
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        value, (_, y, f) = self.value(risk)[0], self._parts(risk)
-        if np.isnan(value):
-            return np.full((1, len(risk)), np.nan)
-        spreads = [np.sum(each * (1 - each)) for each in (y, f)]
-        scale = np.sqrt(spreads[0] * spreads[1])
-        by_y, by_f = value * y / spreads[0] - f / scale, value * f / spreads[1] - y / scale
-        return self._slopes(-1 / scale, by_y, by_f)
 
 
 @dataclasses.dataclass(frozen=True)

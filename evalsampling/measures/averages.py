@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.tags import Tags
+from evalsampling.label_spaces.sets import Sets, Tags
 from evalsampling.measures.base import (
     PREDICTION,
     Component,
@@ -56,10 +56,9 @@ class Averaged(Measure):
         system: number of the system it is about.
         over: distinct classes averaged over: a spec lists them by name, Python by their codes; all
             if None.
-        sets: whether a row has any number of the classes: then codes of predictions and labels are
-            sums of 2^c, and the classes are the labels of which a row may have several.
+        sets: the space of labels of which a row may have several, which are the classes then;
+            None if a row is of one class.
         titles: what each class is called in results and warnings; its code if not given.
-        tags: the labels by the code of a set, where they are too many for such sums; None if not.
 
     Raises:
         ValueError: there are fewer than 2 classes, or `over` is empty or has a code twice or one
@@ -69,9 +68,8 @@ class Averaged(Measure):
     classes: int
     system: int = 0
     over: tuple[int, ...] | None = None
-    sets: bool = False
+    sets: Sets | None = None
     titles: tuple[str, ...] = ()
-    tags: Tags | None = None
     evidence_name = "labels of the rarest class"
     undefined_without = "labels and no predictions of a class"
     looks_at = PREDICTION
@@ -99,15 +97,14 @@ class Averaged(Measure):
     @property
     def components(self) -> tuple[Component, ...]:
         """One component, which counts pairs of a row and a label if labels are many."""
-        is_many = self.tags is not None
-        return (Component(self.name, self.bounds, self.system, of_pairs=is_many),)
+        return (Component(self.name, self.bounds, self.system, of_pairs=self._is_tagged),)
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
         return np.asarray(self._holds(label).any(axis=1))
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
-        """Return sum_i weight_i l_i, shape (d,); of many labels some rows at a time."""
-        if self.tags is None or len(label) <= _ROWS_AT_A_TIME:
+        """Return sum_i weight_i l_i, of many labels some rows at a time."""
+        if not self._is_tagged or len(label) <= _ROWS_AT_A_TIME:
             return super().mean_loss(outputs, label, weight)
         starts = range(0, len(label), _ROWS_AT_A_TIME)
         rows = [np.arange(begin, min(begin + _ROWS_AT_A_TIME, len(label))) for begin in starts]
@@ -120,15 +117,15 @@ class Averaged(Measure):
         """
         f, y = self._predicted(outputs).astype(np.bool_), self._holds(label)
         titles = list(map(self._title, self._codes.tolist()))
-        if self.tags is not None and len(self.components) == 1:
+        if self._is_tagged and len(self.components) == 1:
             each = zip(titles, (f | y).T, strict=True)
             return (
                 *self._pooled_shares(outputs, label),
                 *(Share(f"label {of}", f"rows with or predicted label {of}", rows)
                   for of, rows in each),
             )  # fmt: skip
-        kind = "label" if self.sets else "class"
-        predicted = "rows predicted" if self.sets else "predicted rows of"
+        kind = "class" if self.sets is None else "label"
+        predicted = "predicted rows of" if self.sets is None else "rows predicted"
         shares = []
         for title, hits, rows in zip(titles, f.T, y.T, strict=True):
             of = f"{kind} {title}"
@@ -143,6 +140,11 @@ class Averaged(Measure):
         """The measure of one class that it averages, as a spec names it."""
         alpha = getattr(self, "alpha", 0.5)
         return next((name for name, weight in ALPHA.items() if weight == alpha), "f_beta")
+
+    @property
+    def _is_tagged(self) -> bool:
+        """Whether labels are too many for a code of each set."""
+        return isinstance(self.sets, Tags)
 
     @functools.cached_property
     def _codes(self) -> IntArray:
@@ -175,10 +177,8 @@ class Averaged(Measure):
         """Return whether rows are of each averaged class, shape (n, classes)."""
         if code.ndim == 3:
             return code[:, 0][:, self._codes] > 0
-        if self.tags is not None:
-            return self.tags.holds(code)[:, self._codes]
-        if self.sets:
-            return (code[:, None] >> self._codes & 1).astype(np.bool_)
+        if self.sets is not None:
+            return self.sets.holds(code)[:, self._codes]
         return np.asarray(code[:, None] == self._codes)
 
     def _pooled_shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
@@ -236,9 +236,9 @@ class MicroF(_AveragedF, Ratio):
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
         """Return pooled recall and precision, and the rows of each averaged class."""
-        if self.tags is not None:
+        if self._is_tagged:
             return self._pooled_shares(outputs, label)
-        if self.sets:
+        if self.sets is not None:
             return super().shares(outputs, label)
         f = outputs.prediction[:, self.system]
         words = ("right prediction", "wrong prediction")

@@ -17,6 +17,10 @@ PREDICTION = frozenset({"prediction"})
 """What measures of classes look at."""
 
 
+_FEW_ENTRIES = 8
+"""Most entries of a loss of which the Jacobians at many risks are worked out at once."""
+
+
 def with_suffix(name: str, suffix: str) -> str:
     """Return the name of a part of a measure, how its rows count staying last."""
     name, by, rows = name.partition(BY)
@@ -104,7 +108,7 @@ def set_own(measure: "Measure", **own: Any) -> None:
 
 
 def takes_columns(value: Callable[[Any, FloatArray], FloatArray]) -> Any:
-    """Return a measure's `value`, marked as taking n risks as columns too: (d, n) to (m, n)."""
+    """Return a measure's `value`, marked as taking n risks, maybe complex: (d, n) to (m, n)."""
     value.takes_columns = True  # type: ignore[attr-defined]
     return value
 
@@ -166,7 +170,7 @@ class Measure(abc.ABC):
 
     def values(self, risks: FloatArray) -> FloatArray:
         """Return g at each of n ``risks``, shape (n, d): shape (n, m), NaN where undefined."""
-        if getattr(type(self).value, "takes_columns", False):
+        if self._takes_columns:
             return self.value(risks.T).T
         values = np.array([self.value(risk) for risk in risks], dtype=np.float64)
         return values.reshape(len(risks), len(self.components))
@@ -219,13 +223,31 @@ class Measure(abc.ABC):
     def jacobian(self, risk: FloatArray) -> FloatArray:
         """Return Dg at ``risk``, shape (m, d): NaN where a component is undefined.
 
-        By default the derivative is taken numerically: see `stats.derivatives`.
+        By default the derivative is taken by complex steps, exactly, where `value` takes columns,
+        else numerically: see `stats.derivatives`.
         """
+        if self._takes_columns:
+            return self._by_complex_steps(risk[None])[0]
         return jacobian(self.value, risk)
 
     def jacobians(self, risks: FloatArray) -> FloatArray:
         """Return Dg at each of n ``risks``, at least one, shape (n, d): shape (n, m, d)."""
-        return np.stack([self.jacobian(risk) for risk in risks])
+        is_own = type(self).jacobian is not Measure.jacobian
+        if is_own or not self._takes_columns or risks.shape[1] > _FEW_ENTRIES:
+            return np.stack([self.jacobian(risk) for risk in risks])
+        return self._by_complex_steps(risks)
+
+    @property
+    def _takes_columns(self) -> bool:
+        return getattr(type(self).value, "takes_columns", False)
+
+    def _by_complex_steps(self, risks: FloatArray) -> FloatArray:
+        """Return `jacobians`; the value takes columns, and complex ones."""
+        size = risks.shape[1]
+        steps = risks[:, None] + 1j * COMPLEX_STEP * np.eye(size)
+        slopes = self.value(steps.reshape(-1, size).T).imag / COMPLEX_STEP
+        slopes = slopes.reshape(-1, *risks.shape).transpose(1, 0, 2)
+        return np.where(np.isnan(self.values(risks))[:, :, None], np.nan, slopes)
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
         """Return which rows carry the estimate, shape (n,); all by default.
@@ -322,18 +344,6 @@ def divide(numerator: FloatArray, denominator: FloatArray, undefined: float = np
     return np.divide(numerator, denominator, out=result, where=denominator != 0)
 
 
-def by_complex_steps(measure: Measure, risks: FloatArray) -> FloatArray:
-    """Return Dg at each of n ``risks``, shape (n, d): shape (n, m, d), exact to rounding.
-
-    The measure's `value` takes columns, and complex ones.
-    """
-    size = risks.shape[1]
-    steps = risks[:, None] + 1j * COMPLEX_STEP * np.eye(size)
-    slopes = measure.value(steps.reshape(-1, size).T).imag / COMPLEX_STEP
-    slopes = slopes.reshape(-1, *risks.shape).transpose(1, 0, 2)
-    return np.where(np.isnan(measure.values(risks))[:, :, None], np.nan, slopes)
-
-
 class Mean(Measure):
     """A mean loss, or several: g(R) = R."""
 
@@ -341,11 +351,9 @@ class Mean(Measure):
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return R, shape (d,)."""
         return risk
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return the identity, shape (d, d)."""
         return np.eye(len(risk))
 
 
@@ -356,17 +364,4 @@ class Ratio(Measure):
 
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return R1 / R2, shape (1,): NaN where R2 is 0."""
         return divide(risk[:1], risk[1:])
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return [1 / R2, -R1 / R2^2], shape (1, 2): NaN where R2 is 0."""
-        if risk[1] == 0:
-            return np.full((1, 2), np.nan)
-        return np.array([[1.0, -risk[0] / risk[1]]]) / risk[1]
-
-    def jacobians(self, risks: FloatArray) -> FloatArray:
-        """Return `jacobian` at each of n ``risks``, shape (n, 2): shape (n, 1, 2)."""
-        above, below = risks[:, 0], np.where(risks[:, 1] == 0, np.nan, risks[:, 1])
-        slopes = np.stack([np.ones(len(risks)), -above / below], axis=1) / below[:, None]
-        return slopes[:, None]

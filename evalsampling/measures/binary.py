@@ -14,12 +14,11 @@ from evalsampling.measures.base import (
     Measure,
     Ratio,
     Share,
-    by_complex_steps,
     divide,
     set_own,
     takes_columns,
 )
-from evalsampling.spec.parameters import check_share
+from evalsampling.spec.parameters import check_share, number
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -56,9 +55,6 @@ class Accuracy(Measure):
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
         return 1 - risk
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        return -np.ones((1, 1))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,9 +136,7 @@ class FBeta(Binary, Ratio):
 
     def __post_init__(self) -> None:
         """Check the weight, which the name shows unless it is that of F1."""
-        if isinstance(self.beta, bool) or not isinstance(self.beta, int | float):
-            raise ValueError(f"beta must be a number, got {self.beta!r}")
-        if not 1e-3 <= self.beta <= 1e3:
+        if not 1e-3 <= number("beta", self.beta) <= 1e3:
             raise ValueError(f"beta must be between 0.001 and 1000, got {self.beta!r}")
         shown = f"beta={self.beta:.12g}"
         if self.alpha is not None:
@@ -250,12 +244,6 @@ class Margins(Binary):
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         f, y = self._flags(outputs, label)
         return np.stack([y * f, y, f], axis=1)
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        return self.jacobians(risk[None])[0]
-
-    def jacobians(self, risks: FloatArray) -> FloatArray:
-        return by_complex_steps(self, risks)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import LabelSpace
+from evalsampling.label_spaces.numbers import Numbers
+from evalsampling.label_spaces.sets import Sets
 from evalsampling.measures import BY_NAME, Joint, gains
 from evalsampling.measures.averages import ALPHA, Averaged, averaged
 from evalsampling.measures.base import Measure, set_own
@@ -18,8 +21,7 @@ from evalsampling.measures.extremes import BY_KIND as EXTREME_OF
 from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.joint import OfParts, parts_of
 from evalsampling.measures.other_names import meant_by
-from evalsampling.measures.sliced import Sliced
-from evalsampling.measures.weighted import Weighted
+from evalsampling.measures.reweighted import Sliced, Weighted
 from evalsampling.parts.references import load_object
 from evalsampling.spec import MAX_CELLS, MeasureSpec, PoolSpec, ReadingPlan, SystemSpec
 from evalsampling.spec.measures import CERTIFY, COMPARISONS, EXTREMES, JOINT
@@ -48,11 +50,7 @@ class OrderedScoreError(InputError):
 
 
 def build_measures(plan: ReadingPlan, ranges: Sequence[Range | None]) -> list[Measure]:
-    """Return the measures to report, each for every system it is about.
-
-    For an entry about several systems, the differences between the first system and each other
-    one are added.
-    """
+    """Return the measures to report, for every system; with differences from the first system."""
     reported = [item for entry in plan.measures for item in build_reported(entry, plan, ranges)]
     # Duplicates, such as a difference that is listed and also added here, keep their first place.
     return list({(item.name, item.systems): item for item in reported}.values())
@@ -76,7 +74,7 @@ def build_reported(
 
 
 GIVEN = (
-    "positive", "rest", "numbers", "classes", "system", "sets", "titles", "tags", "label_space"
+    "positive", "rest", "numbers", "classes", "system", "sets", "titles", "label_space"
 )  # fmt: skip
 """Fields of measures that are filled in from the spec."""
 
@@ -258,11 +256,7 @@ def _build_comparison(
 
 @dataclasses.dataclass(frozen=True)
 class _Builder:
-    """What `build` makes a measure of: an entry of the spec and one system that it is about.
-
-    Attributes:
-        entry: names a measure that is not joint.
-    """
+    """What a measure is made of: an entry of a spec that is not joint, and one system."""
 
     entry: MeasureSpec
     plan: ReadingPlan
@@ -309,7 +303,7 @@ class _Builder:
         if space.in_spec.refusal and space.kind not in maker.label_kinds and not is_own:
             raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
         of_class = parameters.pop("positive", None) if "positive" in names else None
-        given = {**space.measure_fields(), "system": self.system, **fixed}
+        given = {**_fields_of(space), "system": self.system, **fixed}
         if of_class is not None:
             given["positive"] = self._code(of_class)
         if "thresholds" in names:
@@ -337,7 +331,7 @@ class _Builder:
         if space.tagged and space.kind not in measure.label_kinds:
             raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
         system = self.plan.pool.systems[self.system]
-        available = {*space.outputs}
+        available = {"grades"} if space.has_items else {"prediction"}
         if system.score is not None:
             available.add("score")
         of_score = system.score is not None and not space.needs_columns
@@ -382,6 +376,19 @@ class _Builder:
             if str(value) not in codes:
                 raise InputError(f"measure.over: {value!r} is none of {list(codes)}")
         return tuple(codes[str(value)] for value in over)
+
+
+def _fields_of(space: LabelSpace) -> dict[str, Any]:
+    """Return the fields of a measure that follow from the labels."""
+    return {
+        "positive": space.positive,
+        "rest": 0 if space.positive else len(space.names) - 1,
+        "numbers": space if isinstance(space, Numbers) else None,
+        "sets": space if isinstance(space, Sets) else None,
+        "classes": len(space.names),
+        "titles": space.field.choices,
+        "label_space": space,
+    }
 
 
 def _representable(thresholds: FloatArray) -> FloatArray:

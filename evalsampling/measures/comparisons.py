@@ -44,20 +44,9 @@ class Comparison(OfParts):
     def __post_init__(self) -> None:
         """Check the two measures, and name the comparison."""
         first, other = self.first, self.other
-        if (type(first), first.name) != (type(other), other.name) or first.system == other.system:
-            raise ValueError(
-                f"{first.name} of system {first.system} and {other.name} of system {other.system} "
-                "cannot be compared: it takes one measure of two systems"
-            )
-        if not (first.looks_at and first.of_system):
-            raise ValueError(f"{first.name} cannot be compared: it is of no system")
-        if first.incomparable:
-            raise ValueError(f"{first.name} cannot be compared: {first.incomparable}")
-        if not are_comparable(first, other):
-            raise ValueError(
-                f"{first.name} cannot be compared: its points are at other thresholds of each "
-                "system's score; list the thresholds"
-            )
+        reason = _obstacle(first, other)
+        if reason:
+            raise ValueError(f"{first.name} cannot be compared: {reason}")
         set_own(
             self,
             name=f"{self.kind}({first.name})",
@@ -269,16 +258,23 @@ class Quotient(Comparison):
 
 
 def are_comparable(first: Measure, other: Measure) -> bool:
-    """Tell whether two measures, of one system each, can be compared.
+    """Tell whether two measures, of one system each, can be compared."""
+    return not _obstacle(first, other)
 
-    They cannot if the measure does not depend on the system, or if they are curves whose points
-    are at different thresholds.
-    """
-    if (type(first), first.name) != (type(other), other.name):
-        return False
+
+def _obstacle(first: Measure, other: Measure) -> str:
+    """Return why two measures cannot be compared, empty if they can."""
+    if (type(first), first.name) != (type(other), other.name) or first.system == other.system:
+        return (
+            f"it takes one measure of two systems, not that of {first.system} and {other.name} of "
+            f"{other.system}"
+        )
+    if not (first.looks_at and first.of_system):
+        return "it is of no system"
     left, right = ([part.threshold for part in measure.components] for measure in (first, other))
-    is_of_system = bool(first.looks_at) and first.of_system and not first.incomparable
-    return is_of_system and left == right
+    if not first.incomparable and left != right:
+        return "its points are at other thresholds of each system's score; list the thresholds"
+    return first.incomparable
 
 
 def difference(first: Measure, other: Measure) -> Difference:

@@ -26,6 +26,7 @@ from evalsampling.measures.base import (
     with_suffix,
 )
 from evalsampling.measures.binary import ROUNDING, is_inside
+from evalsampling.spec.parameters import number
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -103,7 +104,7 @@ class Thresholded(Measure):
         return self.adds(high, label)
 
     def squared_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return ||Dg(risk) l||^2 of each row, shape (n,), in O(n log L)."""
+        """Return ||Dg(risk) l||^2 of each row in O(n log L)."""
         bins, y = self._bins(outputs, label)
         return self._squares(risk)[y, bins]
 
@@ -402,9 +403,7 @@ class PrecisionAtRecall(Area):
 
     def __post_init__(self) -> None:
         """Check the recall, which is part of the name."""
-        if isinstance(self.recall, bool) or not isinstance(self.recall, int | float):
-            raise ValueError(f"recall must be a number, got {self.recall!r}")
-        if not 0 < self.recall <= 1:
+        if not 0 < number("recall", self.recall) <= 1:
             raise ValueError(f"recall must be above 0 and at most 1, got {self.recall}")
         set_own(self, name=f"precision_at_recall({self.recall:g})")
         super().__post_init__()

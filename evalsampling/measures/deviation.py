@@ -47,10 +47,7 @@ class Deviation:
     def from_cells(
         cls, measure: Measure, table: CellTable, prior: FloatArray, smoothing: float = 1.0
     ) -> "Deviation":
-        """Return the deviation with the R_a that the cells give.
-
-        Probabilities have the shape (cells, classes); the smoothing is lambda, in [0, 1].
-        """
+        """Return the deviation with the R_a that cells give by a prior, shape (cells, classes)."""
         if table.expected is not None:
             by_label = dataclasses.replace(table, expected=_of_labels(table, smoothing))
             risk = expected_risk(measure, by_label, table.count.astype(np.float64)) / table.rows
@@ -61,10 +58,7 @@ class Deviation:
         return cls(measure, risk, smoothing)
 
     def of_rows(self, outputs: Outputs, prior: FloatArray) -> FloatArray:
-        """Return h of rows, shape (n,), each with its own probabilities.
-
-        Probabilities are of each class, or of each of many labels.
-        """
+        """Return h of rows, shape (n,), by their probabilities of classes, or of many labels."""
         if outputs.tags is not None:
             expected = expected_of_rows(outputs.tags, prior)
             return self._by_label(outputs, _shrunk(expected, outputs.tags, self.smoothing))

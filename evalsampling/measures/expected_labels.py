@@ -52,9 +52,7 @@ def influence_moments(
     They are 0 where a component is undefined. Of a row the variance is
     sum_c p_c (1 - p_c) d_c^2, d_c being what label c adds ([Y] eq. 95 to 97, with eq. 119 for
     measures of many means). In a cell the systems' predictions are independent given the label.
-
-    `measure`: the measure, of losses that are linear in each label.
-    `expected`: shape (n, 1 + systems, labels).
+    The losses are linear in each label.
     """
     if isinstance(measure, Joint):
         moments = [

@@ -8,7 +8,7 @@ import numpy as np
 
 from evalsampling.measures.base import Component, Measure, Share, set_own
 from evalsampling.measures.joint import Joint, OfParts
-from evalsampling.measures.sliced import Sliced
+from evalsampling.measures.reweighted import Sliced
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.slices import Where, as_tuples, described

@@ -83,11 +83,9 @@ class Gain(Mean):
         return True
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return True for each query, as it may have a gain: shape (n,)."""
         return np.ones(len(label), dtype=bool)
 
     def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return False for each query, as its gain may be 0: shape (n,)."""
         return np.zeros(len(label), dtype=bool)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:

@@ -29,7 +29,6 @@ class OfParts(Measure):
         return self._ends[-1]
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return the losses of the parts side by side, shape (n, d)."""
         return np.concatenate([part.loss(outputs, label) for part in self.parts], axis=1)
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:

@@ -16,7 +16,6 @@ from evalsampling.measures.base import (
     Mean,
     Measure,
     Share,
-    by_complex_steps,
     divide,
     set_own,
     takes_columns,
@@ -160,12 +159,6 @@ class CoefficientOfDetermination(OfNumbers):
     @takes_columns
     def value(self, risk: FloatArray) -> FloatArray:
         return 1 - divide(risk[:1], _spread(risk))
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        return self.jacobians(risk[None])[0]
-
-    def jacobians(self, risks: FloatArray) -> FloatArray:
-        return by_complex_steps(self, risks)
 
 
 def _spread(risk: FloatArray) -> FloatArray:

@@ -1,6 +1,7 @@
-"""Base of measures of the pool whose rows count by a weight: that of a slice, or of the spec."""
+"""Measures of the pool whose rows count by a weight: that of the spec, or 1 in a slice."""
 
 import abc
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,9 @@ import numpy as np
 
 from evalsampling.measures.base import Component, Measure, Share, set_own
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.magnitudes import BY
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.slices import Where, as_tuples, described
 
 
 class Reweighted(Measure):
@@ -45,7 +48,6 @@ class Reweighted(Measure):
 
     @property
     def plain(self) -> Measure:
-        """The same measure of all rows of the pool, which all count the same."""
         return self.measure.plain
 
     @property
@@ -55,12 +57,10 @@ class Reweighted(Measure):
 
     @property
     def undefined_without(self) -> str:
-        """The rows without which the measure is undefined, in words that follow "no"."""
         return self.measure.undefined_without
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """The components of the measure."""
         return self.measure.components
 
     @property
@@ -89,27 +89,22 @@ class Reweighted(Measure):
         return loss
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
-        """Return sum_i weight_i l_i, shape (d,)."""
         own, counted = self._counted(outputs)
         held = weight[counted] * own[counted]
         total = self.measure.mean_loss(_of(outputs, counted), label[counted], held)
         return np.append(total, held.sum()) if self._has_mean else total
 
     def value(self, risk: FloatArray) -> FloatArray:
-        """Return g at the risk of the weighted rows, shape (m,): NaN where undefined."""
         return self.values(risk[None])[0]
 
     def values(self, risks: FloatArray) -> FloatArray:
-        """Return the measure at each of n ``risks``, shape (n, d): shape (n, m)."""
         of_weighted, mean = self.split(risks)
         return np.where(mean > 0, self.measure.values(of_weighted), np.nan)
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg', shape (m, d): NaN where a component is undefined."""
         return self.jacobians(risk[None])[0]
 
     def jacobians(self, risks: FloatArray) -> FloatArray:
-        """Return Dg' at each of n ``risks``, shape (n, d): shape (n, m, d)."""
         of_weighted, mean = self.split(risks)
         slopes = self.measure.jacobians(of_weighted)
         if not self._has_mean:
@@ -133,23 +128,18 @@ class Reweighted(Measure):
         return self.measure.evidence(outputs, label) & (self.weight(outputs) > 0)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the shares that the measure depends on."""
         return self.measure.shares(outputs, label)
 
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
-        """Tell whether all rows with outputs between two bounds have the same losses as these."""
         return self.measure.is_settled(low, high)
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows have a nonzero loss, shape (n,)."""
         return self._where_counted(outputs, lambda: self.measure.adds(outputs, label))
 
     def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether a row between the bounds may have a nonzero loss, shape (n,)."""
         return self._where_counted(low, lambda: self.measure.may_add(low, high, label))
 
     def must_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether every row between the bounds has a nonzero loss, shape (n,)."""
         return self._where_counted(low, lambda: self.measure.must_add(low, high, label))
 
     def _where_counted(self, outputs: Outputs, adds: Callable[[], BoolArray]) -> BoolArray:
@@ -167,6 +157,101 @@ class Reweighted(Measure):
         influence = np.zeros((len(label), held.shape[1]))
         influence[counted] = weight[counted, None] * held
         return influence
+
+
+@dataclasses.dataclass(frozen=True)
+class Weighted(Reweighted):
+    """A measure of the pool in which each row counts as often as its weight says: ``pool.weight``.
+
+    With whole numbers it is the measure of a pool in which each row stands so often.
+
+    Attributes:
+        measure: of rows that all count the same, under the name that this one is to have.
+    """
+
+    measure: Measure
+    __hash__ = Reweighted.__hash__
+
+    def __post_init__(self) -> None:
+        """Take the name of the measure."""
+        self._set_up()
+
+    def weight(self, outputs: Outputs) -> FloatArray:
+        if outputs.weight is None and len(outputs):
+            raise ValueError(f"{self.name}: rows have no weights")
+        return np.zeros(0) if outputs.weight is None else outputs.weight
+
+
+@dataclasses.dataclass(frozen=True)
+class Sliced(Reweighted):
+    """A measure of the rows of a slice: they have a weight of 1, and rows outside it of 0.
+
+    Attributes:
+        measure: of any rows.
+        where: for each column one or more values, as text. A row is in the slice if it has one of
+            the values of each column.
+
+    Raises:
+        TypeError: `measure` is not a measure, or it is the least of slices, say.
+        ValueError: `where` names no column, or no value.
+    """
+
+    measure: Measure
+    where: Where
+    __hash__ = Reweighted.__hash__
+
+    def __post_init__(self) -> None:
+        """Check the slice, and name the measure after it."""
+        inner = self.measure
+        if not isinstance(inner, Measure):
+            raise TypeError(f"only a measure has slices, got {inner!r}")
+        where = as_tuples(dict(self.where))
+        if not where or not all(where.values()):
+            raise ValueError(f"a slice needs columns with values, got {dict(self.where)!r}")
+        title = described(where)
+        self._set_up(
+            where=where,
+            name=_named(inner.name, title),
+            evidence_name=f"{inner.evidence_name} where {title}",
+            has_slices=True,
+        )
+
+    def weight(self, outputs: Outputs) -> FloatArray:
+        """Return 1 for rows of the slice, 0 for others, shape (n,)."""
+        return outputs.within(self.where).astype(np.float64)
+
+    @property
+    def undefined_without(self) -> str:
+        return f"{self.measure.undefined_without} where {described(self.where)}"
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """The components of the measure, with the slice in their names."""
+        title = described(self.where)
+        return tuple(
+            dataclasses.replace(component, name=_named(component.name, title))
+            for component in self.measure.components
+        )
+
+    def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
+        """Return the shares that the measure depends on, among the rows of the slice."""
+        inside, title = outputs.within(self.where), described(self.where)
+        return tuple(
+            dataclasses.replace(
+                share,
+                rows_name=f"{share.rows_name} where {title}",
+                rows=share.rows & (inside if share.rows.ndim == 1 else inside[:, None]),
+            )
+            for share in self.measure.shares(outputs, label)
+        )
+
+
+def _named(name: str, title: str) -> str:
+    """Return a name with the slice among its parameters."""
+    name, by, rows = name.partition(BY)
+    if name.endswith(")"):
+        return f"{name[:-1]}, {title}){by}{rows}"
+    return f"{name}({title}){by}{rows}"
 
 
 def _of(outputs: Outputs, counted: Any) -> Outputs:

@@ -22,6 +22,7 @@ from evalsampling.measures.base import (
     rows_of_class,
     set_own,
 )
+from evalsampling.spec.parameters import number
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -77,9 +78,7 @@ class LogLoss(Risk):
 
     def __post_init__(self) -> None:
         """Check the clip, which the name shows unless it is 1e-6."""
-        if isinstance(self.clip, bool) or not isinstance(self.clip, int | float):
-            raise ValueError(f"clip must be a number, got {self.clip!r}")
-        if not 0 < self.clip < 0.5:
+        if not 0 < number("clip", self.clip) < 0.5:
             raise ValueError(f"clip must be above 0 and below 0.5, got {self.clip!r}")
         name = "log_loss" if self.clip == 1e-6 else f"log_loss(clip={self.clip:.12g})"
         set_own(self, name=name, bounds=(0.0, -math.log(self.clip)))
@@ -221,22 +220,17 @@ class GeneralizedRisk(_OfTable, Ratio):
 
 def _square(key: str, given: Any, classes: int) -> FloatArray:
     """Return a table of the spec as an array, shape (classes, classes)."""
-    rows = given if isinstance(given, list | tuple) else ()
-    numbers = [
-        cell
-        for row in rows
-        for cell in (row if isinstance(row, list | tuple) else ())
-        if isinstance(cell, int | float) and not isinstance(cell, bool) and np.isfinite(cell)
-    ]
-    is_table = len(rows) == classes and all(
-        isinstance(row, list | tuple) and len(row) == classes for row in rows
+    cells = np.array(given, dtype=object)
+    are_numbers = all(
+        isinstance(cell, int | float) and not isinstance(cell, bool) and np.isfinite(cell)
+        for cell in cells.flat
     )
-    if not is_table or len(numbers) != classes**2:
+    if cells.shape != (classes, classes) or not are_numbers:
         raise ValueError(
             f"{key} must have a row for each of the {classes} predicted classes, and in each a "
             f"finite number for each label, got {given!r}"
         )
-    return np.array(numbers, dtype=np.float64).reshape(classes, classes)
+    return cells.astype(np.float64)
 
 
 def _frozen(table: str | Table) -> str | Table:

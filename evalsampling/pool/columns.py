@@ -245,7 +245,7 @@ def number_columns(plan: ReadingPlan) -> frozenset[str]:
     named = [pool.score, *_columns(pool.probability), *pool.features, *pool.magnitudes.values()]
     for system in pool.systems:
         named += [system.score, *_columns(system.probability)]
-        named += plan.labels.space.number_columns(system)
+        named += [] if plan.labels.space.field.ends is None else [system.prediction]
     return frozenset(name for name in named if name is not None)
 
 

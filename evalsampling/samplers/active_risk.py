@@ -6,12 +6,14 @@ References:
     C. Sawade, N. Landwehr and T. Scheffer, *Active estimation of F-measures*, NIPS 2010.
 """
 
+import abc
 import dataclasses
 import math
 from typing import Any
 
 import numpy as np
 
+from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.score_calibration import (
     Calibration,
     check_calibration,
@@ -20,14 +22,40 @@ from evalsampling.inference.score_calibration import (
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import predictive
-from evalsampling.samplers.optimal import DeviationSampler
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.samplers.base import ReplacementSampler, no_rounds
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
+from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import mix_evenly
 
 MODELS = ("scores", "uniform", "prior")
 """Models that take the place of the unknown p(y|x): see `ActiveRisk`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviationSampler(ReplacementSampler):
+    """Draws rows with replacement by how far their label is expected to move the measure."""
+
+    trusts_prior = True
+
+    @abc.abstractmethod
+    def probability(self, table: CellTable, history: History) -> FloatArray:
+        """Return the probability of a row of each cell before costs and mixing, shape (cells,)."""
+
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
+        return Proposal(self.probability(table, history))
+
+    def unmixed_support(self, table: CellTable) -> BoolArray:
+        """Return which cells are expected to move the measure, whatever the labels: (cells,)."""
+        return self.probability(table, no_rounds(table)) > 0
+
+    def adapted(self, inputs: EstimationInput) -> EstimationInput:
+        """Return the input of the estimates, with self-normalised weights.
+
+        [AE] eq. 3.31, the ratio estimator of [Y] eq. 4: see `active_risk`, `optimal_importance`.
+        """
+        return dataclasses.replace(inputs, self_normalised=True)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,9 +105,9 @@ class ActiveRisk(DeviationSampler):
         object.__setattr__(self, "class_prior", _shares(self.class_prior, self.classes))
 
     @property
-    def needs_classes(self) -> bool:  # type: ignore[override]
-        """Whether labels must be classes: to calibrate scores, or for a model of class shares."""
-        return self.calibration is not None or self.model != "scores"
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """Classes, to calibrate scores or for a model of their shares."""
+        return frozenset({"classes"} if self.calibration or self.model != "scores" else ())
 
     def labels(self, table: CellTable, history: History) -> FloatArray:
         """Return pi(y|x) of the rows of each cell, shape (cells, classes)."""
@@ -94,7 +122,6 @@ class ActiveRisk(DeviationSampler):
         return recalibrated(as_prior, history, self.calibration, systems[0])
 
     def probability(self, table: CellTable, history: History) -> FloatArray:
-        """Return q*, shape (cells,); uniform if no row is expected to move the measure."""
         labels = self.labels(table, history)
         size = Deviation.from_cells(self.measure, table, labels).of_cells(table, labels)
         return mix_evenly(size, table.count, 0.0)

@@ -21,10 +21,10 @@ from evalsampling.measures.on_cells import (
     always_adds_to,
     cell_norms,
     cells_adding_to,
+    loss_norms,
     model_risk,
 )
 from evalsampling.samplers.base import ReplacementSampler
-from evalsampling.samplers.optimal import atom_norms
 from evalsampling.spec.parameters import above_0
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
@@ -76,7 +76,7 @@ class AdaptiveImportance(ReplacementSampler):
     prior_weight: float = 1.0
     classes: int | None = None
     name = "ais"
-    needs_classes = True
+    needs = frozenset({"classes"})
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -144,7 +144,6 @@ class AdaptiveImportance(ReplacementSampler):
         return not self.stochastic
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the asymptotically optimal proposal, given the labels so far."""
         if self.stochastic:
             return self._for_stochastic(table, history)
         return self._for_deterministic(table, history)
@@ -174,7 +173,7 @@ class AdaptiveImportance(ReplacementSampler):
         risk = (risk + self.measure.mean_loss(outputs, label, np.ones(len(atom)))) / table.rows
         floor = self.epsilon * max(free.sum(), 1) / table.rows
         value = np.sum(cell_norms(self.measure, table, risk, floor) * response, axis=1)
-        atom_value = atom_norms(self.measure, table, history, risk, floor)
+        atom_value = _atom_norms(self.measure, table, history, risk, floor)
         total = np.sum(free * value) + atom_value.sum()
         if total == 0:  # All labels are known and no row adds, so any will do.
             value, atom_value, total = np.ones(len(table)), np.ones(len(atom)), table.rows
@@ -203,26 +202,37 @@ class AdaptiveImportance(ReplacementSampler):
         return Proposal(value / total, posterior=posterior)
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
-        """Return which cells can add to the measure sampled for, shape (cells,)."""
         return cells_adding_to(self.measure, table)
 
     def covers_pool(self, table: CellTable) -> bool:
-        """Return whether every row of the pool always has a chance to be drawn.
+        """Tell whether labelled rows that add nothing can be drawn too.
 
-        A labelled row whose label adds nothing to the measure sampled for has no chance, unless a
-        share of the pool's own distribution is mixed in (``delta``). With a stochastic oracle
-        labelled rows have the chances of their cells.
+        They can by ``delta``, and of a stochastic oracle with the other rows of their cells.
         """
         return super().covers_pool(table) if self.stochastic else self.delta > 0
 
     def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Return whether all rows that add to a measure also add to the measure sampled for.
+        """Tell whether all rows that add to a measure add to the one sampled for, label by label.
 
-        This is compared label by label, because labelled rows have chances of their own; with a
-        stochastic oracle, cell by cell.
+        Labelled rows have chances of their own; of a stochastic oracle those of their cells.
         """
         if self.stochastic or self.delta:
             return super().can_estimate(table, measure)
         if is_aimed_at(measure, self.measure):
             return True
         return bool(np.all(always_adds_to(self.measure, table) | ~adds_to(measure, table)))
+
+
+def _atom_norms(
+    measure: Measure, table: CellTable, history: History, risk: FloatArray, floor: float
+) -> FloatArray:
+    """Return the norm n(x, y) of the loss of each labelled row, shape (labelled,).
+
+    It is at least the floor where rows of the cell with that label always add to the measure, even
+    if this row does not (say, with a probability of exactly 0). So labelled rows have a chance
+    wherever their cell has.
+    """
+    atom = history.labelled
+    label = history.label[atom]
+    norms = loss_norms(measure, history.outputs.take(atom), label, risk, floor)
+    return np.maximum(norms, floor * always_adds_to(measure, table)[history.cell[atom], label])

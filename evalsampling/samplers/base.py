@@ -24,12 +24,14 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at, is_nil
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
-from evalsampling.spec.parameters import check_share
+from evalsampling.spec.parameters import check_count, check_share
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
 from evalsampling.stats.history import History
 from evalsampling.stats.poisson import PoissonSize
+
+Rng = np.random.Generator
 
 _PICKED = "people picked all rows with a label; draw rows by chance"
 """Why there are no estimates where no row was drawn."""
@@ -43,20 +45,20 @@ class Sampler(abc.ABC):
     files it takes the same next step.
 
     Attributes:
-        needs_costs: whether it is of no use where all labels cost the same.
-        queries_ranks: whether it sees the cells as a ranked list.
-        takes_queries: whether it can draw rows that are queries, with lists of items.
+        with_replacement: whether the draws of a round are independent of each other.
+        takes: what it can do with beside rows of one class that answers tell for certain:
+            ``stochastic`` oracles, ``tags`` (rows with any number of many labels,
+            `CellTable.expected`), ``queries`` (with lists of items).
+        needs: what it is of no use without: labels that are ``classes``; a ``score`` to rank rows
+            by; the ``cost`` of labels; the ``cluster`` of rows, of which it draws whole ones.
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
         bears_looks: whether its default intervals hold the truth as often as they say where the
             first narrow one ends an evaluation.
-        takes_tags: whether rows may have any number of many labels (`CellTable.expected`).
-        needs_classes: whether it models labels as classes, which numbers are not.
         has_atoms: whether labelled rows may have chances of their own.
         draws_by_number: whether the permanent random numbers of rows decide which are drawn, where
             they are known.
         by_row: whether a round draws rows that were not drawn before, each with a chance that its
             cell alone decides.
-        draws_clusters: whether whole clusters are drawn, in the order of their numbers.
         draws_for_all: whether rounds are drawn for all measures, with weights, not the first alone.
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
@@ -65,25 +67,20 @@ class Sampler(abc.ABC):
 
     name = "sampler"
     with_replacement = False
-    takes_stochastic_oracle = True
-    needs_costs = False
-    queries_ranks = False
-    takes_queries = False
+    takes = frozenset({"stochastic"})
+    needs = frozenset[str]()
     trusts_prior = False
     bears_looks = False
-    takes_tags = False
-    needs_classes = False
     has_atoms = False
     draws_by_number = False
     by_row = True
-    draws_clusters = False
     draws_for_all = False
     measure: Measure
     oracle: str = "deterministic"
 
     def __post_init__(self) -> None:
         """Check the oracle."""
-        if self.stochastic and not self.takes_stochastic_oracle:
+        if self.stochastic and "stochastic" not in self.takes:
             raise ValueError(f"{self.name} draws each row once, so it takes a deterministic oracle")
 
     @property
@@ -94,16 +91,11 @@ class Sampler(abc.ABC):
     @property
     def keeps_order(self) -> bool:
         """Whether the order of draws counts in estimates."""
-        return self.with_replacement or self.queries_ranks or self.stochastic
+        return self.with_replacement or self.stochastic
 
     @abc.abstractmethod
     def design(
-        self,
-        table: CellTable,
-        history: History,
-        new_rows: int,
-        rng: np.random.Generator,
-        budget: int | None = None,
+        self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
         """Return the history with one more round.
 
@@ -319,10 +311,7 @@ class ReplacementSampler(Sampler):
         """Check the parameters."""
         super().__post_init__()
         if self.draws is not None:
-            if isinstance(self.draws, bool) or not isinstance(self.draws, int):
-                raise ValueError(f"draws must be a whole number, got {self.draws!r}")
-            if self.draws < 1:
-                raise ValueError(f"draws must be at least 1, got {self.draws}")
+            check_count("draws", self.draws)
         check_share("delta", self.delta)
 
     @abc.abstractmethod
@@ -360,12 +349,7 @@ class ReplacementSampler(Sampler):
         return proposal
 
     def design(
-        self,
-        table: CellTable,
-        history: History,
-        new_rows: int,
-        rng: np.random.Generator,
-        budget: int | None = None,
+        self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
         """Return the history with one round more: see `Sampler.design`.
 

@@ -34,9 +34,16 @@ def build_sampler(
     of_queries = spec.labels.space.has_items
     if maker is Ranking and not of_queries:
         raise InputError("sampler: ranking: it draws queries, and the spec has no pool.lists")
-    reason = _refusal(maker, spec)
-    if reason is not None:
-        raise InputError(f"sampler: {chosen.name}: {reason}")
+    if of_queries and "queries" not in maker.takes:
+        raise InputError(
+            f"sampler: {chosen.name}: queries are drawn by ranking, passive or active_lambda"
+        )
+    if spec.labels.space.tagged and "tags" not in maker.takes:
+        raise InputError(
+            f"sampler: {chosen.name}: it models labels as classes, and here "
+            f"{spec.labels.space.in_spec.are}: passive, stratified, importance and poisson draw "
+            "them"
+        )
     promise = spec.promise
     if promise is not None:
         _check_promise(spec, maker is CalibratedDesign)
@@ -67,31 +74,31 @@ def build_sampler(
         given |= {"goals": promise.goals, "planned": spec.budget}
         given |= {"level": 1 - spec.confidence, "positive": spec.labels.positive}
     sampler: Sampler = construct("sampler", maker, chosen.name, parameters, given)
-    if sampler.needs_classes and not spec.has_classes:
-        raise InputError(
-            f"sampler: {chosen.name}: as it stands here it models classes, and here "
-            f"{spec.labels.space.in_spec.are}"
-        )
+    _check_needs(sampler, chosen.name, spec)
     return sampler
 
 
 def _check_promise(spec: EvaluationSpec, is_calibrated: bool) -> None:
     """Raise an `InputError` if rounds cannot be drawn for the promise of a spec."""
-    reasons = {
-        f"sampler calibrated draws for it, not {spec.sampler.name}": not is_calibrated,
-        "it is of the score of one system: leave the others to evaluations of their own": len(
-            spec.pool.systems
-        )
-        > 1,
-        "it is about two classes: let labels be of one class against the rest": not (
-            spec.labels.space.is_binary
+    space, draws = spec.labels.space, f"sampler calibrated draws for it, not {spec.sampler.name}"
+    reasons = (
+        (not is_calibrated, draws),
+        (
+            len(spec.pool.systems) > 1,
+            "it is of the score of one system: leave the others to evaluations of their own",
         ),
-        "it needs a score, whose thresholds it is about": not spec.strata.by_score,
-        "rows have weights, by which nothing can be proved": spec.pool.weight is not None,
-        "it needs one label a row, and labels.oracle is stochastic": spec.labels.oracle
-        == "stochastic",
-    }
-    for reason, holds in reasons.items():
+        (
+            not space.is_binary,
+            "it is about two classes: let labels be of one class against the rest",
+        ),
+        (not spec.strata.by_score, "it needs a score, whose thresholds it is about"),
+        (spec.pool.weight is not None, "rows have weights, by which nothing can be proved"),
+        (
+            spec.labels.oracle == "stochastic",
+            "it needs one label a row, and labels.oracle is stochastic",
+        ),
+    )
+    for holds, reason in reasons:
         if holds:
             raise InputError(f"measure.certify: {reason}")
 
@@ -105,29 +112,37 @@ def _check_no_weights(spec: EvaluationSpec, sampler: str) -> None:
         )
 
 
-def _refusal(maker: type[Sampler], spec: EvaluationSpec) -> str | None:
-    """Return why a sampler cannot do what a spec asks for; None if it can."""
-    if spec.labels.space.has_items and not maker.takes_queries:
-        return "queries are drawn by ranking, passive or active_lambda"
-    if maker.queries_ranks and not spec.strata.by_score:
-        return (
+def _check_needs(sampler: Sampler, name: str, spec: EvaluationSpec) -> None:
+    """Raise an `InputError` if a spec lacks what a sampler needs."""
+    are = spec.labels.space.in_spec.are
+    lacking = (
+        ("classes", not spec.has_classes, f"as it stands here it models classes, and here {are}"),
+        (
+            "cluster",
+            spec.pool.cluster is None,
+            "it draws whole clusters: name the column that their rows share, pool.cluster",
+        ),
+        ("cost", spec.pool.cost is None, "it needs pool.cost, what each label costs"),
+        (
+            "score",
+            not spec.strata.by_score,
             "it ranks rows by score, so strata.method cannot be kd or predictions, nor can there "
-            "be strata.columns"
-        )
-    if maker.queries_ranks and spec.pool.weight is not None:
-        return "it ranks rows that all count the same, so there is no pool.weight"
-    if maker.queries_ranks and spec.money is not None:
-        return "what it queries follows from what it finds, so its budget is of labels, not of cost"
-    if spec.labels.space.tagged and not maker.takes_tags:
-        return (
-            f"it models labels as classes, and here {spec.labels.space.in_spec.are}: "
-            "passive, stratified, importance and poisson draw them"
-        )
-    if maker.draws_clusters and spec.pool.cluster is None:
-        return "it draws whole clusters: name the column that their rows share, pool.cluster"
-    if maker.needs_costs and spec.pool.cost is None:
-        return "it needs pool.cost, what each label costs"
-    return None
+            "be strata.columns",
+        ),
+        (
+            "score",
+            spec.pool.weight is not None,
+            "it ranks rows that all count the same, so there is no pool.weight",
+        ),
+        (
+            "score",
+            spec.money is not None,
+            "what it queries follows from what it finds, so its budget is of labels, not of cost",
+        ),
+    )
+    for need, is_lacking, reason in lacking:
+        if is_lacking and need in sampler.needs:
+            raise InputError(f"sampler: {name}: {reason}")
 
 
 def _function(key: str, reference: str, spec: EvaluationSpec) -> Any:

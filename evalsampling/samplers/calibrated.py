@@ -4,7 +4,9 @@ This project's own; docs/studies/calibrated-trials.md has what was tried. Its pa
 difference estimator and probabilities proportional to anticipated standard deviations (C.-E.
 Särndal, B. Swensson and J. Wretman, *Model Assisted Survey Sampling*, Springer 1992, sections 6.3
 and 12.2), and the choice among designs by the expected fall of the posterior variance (K. Chaloner
-and I. Verdinelli, *Bayesian experimental design: a review*, Statistical Science 10, 1995).
+and I. Verdinelli, *Bayesian experimental design: a review*, Statistical Science 10, 1995). Whole
+clusters are drawn after W. G. Cochran, *Sampling Techniques*, 3rd edition, Wiley 1977, section 9A.1
+(clusters of unequal sizes, drawn with equal chances; the ratio to size).
 """
 
 import dataclasses
@@ -21,14 +23,14 @@ from evalsampling.inference.predictive import LabelModel, expected_labels
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure, check_defined
 from evalsampling.measures.on_cells import cells_adding_to
-from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.base import Rng, Sampler
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.hamiltonian import Schedule
 from evalsampling.stats.history import ELSEWHERE, History
-from evalsampling.stats.inclusion import compromise, draw_unseen, mix_evenly, water_fill
+from evalsampling.stats.inclusion import compromise, draw_these, draw_unseen, mix_evenly, water_fill
 
 POWERS = (0.7, 1.0, 1.5, 2.0, 3.0)
 """Powers of the rate of positives that a row's measure of size may follow where they are rare."""
@@ -80,8 +82,8 @@ class CalibratedDesign(Sampler):
     name = "calibrated"
     draws_for_all = True
     bears_looks = True
-    needs_classes = True
-    takes_stochastic_oracle = False
+    needs = frozenset({"classes"})
+    takes = frozenset[str]()
 
     @property
     def weights(self) -> FloatArray:
@@ -94,14 +96,8 @@ class CalibratedDesign(Sampler):
         return [] if reason is None else [f"sampler calibrated draws rows evenly: {reason}"]
 
     def design(
-        self,
-        table: CellTable,
-        history: History,
-        new_rows: int,
-        rng: np.random.Generator,
-        budget: int | None = None,
+        self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
-        """Draw one round: see `Sampler.design`."""
         left = table.count - history.drawn_by_cell(len(table))
         wanted = min(new_rows, int(left.sum()), new_rows if budget is None else budget)
         model_seed = int(rng.integers(1 << 62))
@@ -169,12 +165,48 @@ class CalibratedDesign(Sampler):
 
 
 @dataclasses.dataclass(frozen=True)
+class Clusters(CalibratedDesign):
+    """Draws whole clusters (`pool.cluster`) at random; estimates as the sampler `calibrated` does.
+
+    A round takes clusters in the order of their permanent random numbers until it has the rows that
+    were asked for, the last one whole. Stopping with that cluster, not before it, keeps the ratio
+    of rows of a kind to all rows unbiased but for terms of the order of one over the number of
+    clusters (Wald's identity). Each row of the pool has the same chance.
+
+    How far sizes of clusters vary is known of the whole pool, and a sample without the largest ones
+    tells too little of it: see `WeightedSample.together`.
+    """
+
+    name = "clusters"
+    draws_for_all = False
+    draws_by_number = True
+    needs = frozenset({"classes", "cluster"})
+    by_row = False
+
+    def design(
+        self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
+    ) -> History:
+        """Draw one round, of single rows where those of the pool are unknown."""
+        drawn = history.drawn_by_cell(len(table))
+        left = table.rows - int(drawn.sum())
+        wanted = min(new_rows, left, new_rows if budget is None else budget)
+        if table.numbers is None:
+            chance = np.full(len(table), wanted / max(left, 1))
+            return draw_unseen(table, history, chance, rng)
+        cell, rank = table.numbers.next_clusters(drawn, wanted, rng)
+        chance = np.full(len(table), len(cell) / max(left, 1))
+        return draw_these(table, history, chance, cell, rank)
+
+    def remarks(self, table: CellTable) -> list[str]:
+        return []
+
+
+@dataclasses.dataclass(frozen=True)
 class _Comparison:
     """Summary of the model before a round, to compare designs.
 
     Attributes:
-        rate: shape (cells, classes): mean rate of each class.
-        frequent: the class that most rows of the pool are expected to have.
+        rate: shape (cells, classes): mean rate of each class; `frequent`: that of most rows.
         spread: shape (cells,): standard deviation of the influence of a row's label: `_spread`.
         alike: shape (cells,): which of the groups of cells with the same rates each is in.
         deviation: shape (classes, draws, groups): rates less their means.

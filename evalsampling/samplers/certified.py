@@ -9,6 +9,7 @@ import numpy as np
 from evalsampling.inference.bets import Outlook
 from evalsampling.inference.class_rates import expected_rates
 from evalsampling.measures.curves import PRCurve
+from evalsampling.samplers.base import Rng
 from evalsampling.samplers.calibrated import EVEN_SHARE, CalibratedDesign
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
@@ -64,14 +65,8 @@ class CertifyingDesign(CalibratedDesign):
         return not (table.count - history.drawn_by_cell(len(table))).any()
 
     def design(
-        self,
-        table: CellTable,
-        history: History,
-        new_rows: int,
-        rng: np.random.Generator,
-        budget: int | None = None,
+        self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
-        """Draw one round: see `Sampler.design`."""
         if not len(history.labelled):
             return super().design(table, history, new_rows, rng, budget)
         left = table.count - history.drawn_by_cell(len(table))

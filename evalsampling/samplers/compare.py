@@ -121,19 +121,16 @@ class Compare(ReplacementSampler):
         return measure in self.pairs or self.variant == "active_risk"
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the proposal, the same for every round."""
         return Proposal(self._probability(table))
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
-        """Return which cells have rows that can be drawn, shape (cells,)."""
         return self._probability(table) > 0
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return the input; weights are self-normalised for the variants published so."""
         return dataclasses.replace(inputs, self_normalised=self.variant in _OF_WHOLE_POOL)
 
     def _probability(self, table: CellTable) -> FloatArray:
-        """Return the chance of each row of a cell, shape (cells,), worked out once for a table."""
+        """Return the chance of a row of each cell, shape (cells,), worked out once for a table."""
         made_for = self.measure, self.variant, self.floor
         before, proposal = table.memory.get("compare", (None, None))
         if before != made_for:
@@ -142,7 +139,6 @@ class Compare(ReplacementSampler):
         return cast(FloatArray, proposal)
 
     def _worked_out(self, table: CellTable) -> FloatArray:
-        """Return the chance of each row of a cell, shape (cells,)."""
         sizes = [self._size(pair, table) for pair in self.pairs]
         if self.variant == "committee":
             sizes = [np.mean(sizes, axis=0)]
@@ -154,7 +150,7 @@ class Compare(ReplacementSampler):
         return mean_proposal(sizes, table.count)
 
     def _size(self, pair: Difference, table: CellTable) -> FloatArray:
-        """Return the measure of size of the rows of each cell, for one pair, shape (cells,)."""
+        """Return the size of the rows of each cell for one pair, shape (cells,)."""
         everywhere = np.ones(len(table), dtype=bool)
         if self.variant == "active_risk":
             own = [  # the optimal sizes for each value under its own probabilities (eq. 4.6)

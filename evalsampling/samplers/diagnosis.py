@@ -17,15 +17,10 @@ class LeafDiagnosis:
     """Class probabilities of a leaf: by the prior, by its labels, and by the sampler's model.
 
     Attributes:
-        leaf: number of the leaf, from 0.
-        rows: rows of the pool in the leaf.
-        labelled: distinct questions about its rows that have an answer.
-        prior: mean prior probability of each class.
         observed: share of each class among the labels of the leaf, each label weighted by the rows
             of its cell that it represents; None without a label.
-        posterior: probability of each class under the model that the latest round was drawn by
-            (the sampler `calibrated` assumes next to no hidden positives there: `DESIGN_SHARE`);
-            None if the sampler has no model.
+        posterior: by the model that the latest round was drawn by (the sampler `calibrated` assumes
+            next to no hidden positives there: `DESIGN_SHARE`); None if the sampler has none.
     """
 
     leaf: int
@@ -69,13 +64,8 @@ def divergence(
     """Return the divergence KL(q* || q) of a proposal q from the optimal proposal q*, in nats.
 
     For a deterministic oracle, q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| with the true
-    labels and risk ([MR] eq. 5).
-
-    `truth`: shape (cells, classes): rows of each cell whose true label is each class.
-
-    Returns:
-        At least 0; infinite if the proposal never draws some row that adds to the measure; 0 if no
-        row adds, since all rows are then equally good to draw.
+    labels and risk ([MR] eq. 5). It is infinite if the proposal never draws some row that adds to
+    the measure; 0 if no row adds. ``truth`` is the rows of each cell of each class.
     """
     risk = model_risk(measure, table, truth.astype(np.float64)) / table.rows
     norms = cell_norms(measure, table, risk, np.finfo(np.float64).tiny) * (truth > 0)

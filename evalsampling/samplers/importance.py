@@ -1,14 +1,16 @@
-"""Static importance sampling: the optimal proposal for the prior, never adapted.
+"""Importance sampling by one proposal: even, the optimal one for the prior, or the user's own.
 
 References:
-    [MR] Marchant and Rubinstein, *Needle in a Haystack*, KDD 2021, remark 4, eq. 5 and
-    proposition 2; Sawade, Landwehr, Bickel and Scheffer, *Active risk estimation*, ICML 2010.
+    [MR] Marchant and Rubinstein, *Needle in a Haystack*, KDD 2021, definition 2, remark 4, eq. 5
+    and proposition 2; Sawade, Landwehr, Bickel and Scheffer, *Active risk estimation*, ICML 2010.
 """
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
+from evalsampling.errors import InputError
 from evalsampling.inference.score_calibration import (
     Calibration,
     check_calibration,
@@ -16,12 +18,26 @@ from evalsampling.inference.score_calibration import (
 )
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.on_cells import FLOOR, cells_adding_to, expected_norms
-from evalsampling.samplers.base import ReplacementSampler
+from evalsampling.samplers.base import ReplacementSampler, no_rounds
 from evalsampling.spec.parameters import above_0
-from evalsampling.stats.arrays import BoolArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
+
+Weights = Callable[[CellTable, History], FloatArray]
+
+
+@dataclasses.dataclass(frozen=True)
+class Passive(ReplacementSampler):
+    """Passive sampling: every row with equal chance 1 / M; importance weights are all one."""
+
+    name = "passive"
+    takes = frozenset({"stochastic", "tags", "queries"})
+    heeds_costs = False
+
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
+        return Proposal(np.full(len(table), 1 / table.rows))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +59,7 @@ class Importance(ReplacementSampler):
     calibration: Calibration = None
     epsilon: float = FLOOR
     name = "importance"
-    takes_tags = True
+    takes = frozenset({"stochastic", "tags"})
     trusts_prior = True
 
     def __post_init__(self) -> None:
@@ -53,12 +69,11 @@ class Importance(ReplacementSampler):
         above_0("epsilon", self.epsilon)
 
     @property
-    def needs_classes(self) -> bool:  # type: ignore[override]
-        """Whether labels must be classes: to calibrate the prior."""
-        return self.calibration is not None
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """Classes, to calibrate the prior."""
+        return frozenset() if self.calibration is None else frozenset({"classes"})
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the proposal, the same for every round without a calibration."""
         if table.expected is not None:
             deviation = Deviation.from_cells(self.measure, table, table.prior)
             value = deviation.of_cells(table, table.prior)
@@ -71,5 +86,52 @@ class Importance(ReplacementSampler):
         return Proposal(value / np.sum(table.count * value))
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
-        """Return which cells can add to the measure sampled for, shape (cells,)."""
         return cells_adding_to(self.measure, table)
+
+
+@dataclasses.dataclass(frozen=True)
+class Given(ReplacementSampler):
+    """Draws rows with replacement, in proportion to weights of cells that the user gives.
+
+    Attributes:
+        weights: called with the cell table and the history; returns the weight of *one row* of
+            each cell, shape (cells,), at least 0 and not all 0. Estimates are unbiased for the
+            rows whose weight is positive.
+    """
+
+    weights: Weights | None = None
+    name = "given"
+    takes = frozenset({"stochastic", "tags"})
+    heeds_costs = False
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        if not callable(self.weights):
+            got = "none" if self.weights is None else repr(self.weights)
+            raise ValueError(f"weights must be a function of the cell table, got {got}")
+
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
+        weight = self._checked(table, history)
+        if not self.delta and np.any((weight == 0) & self.support(table)):
+            raise InputError(
+                "sampler given: a cell whose weight was above 0 at first must not have 0 later"
+            )
+        return Proposal(weight / np.sum(table.count * weight))
+
+    def _checked(self, table: CellTable, history: History) -> FloatArray:
+        """Return the user's weights, shape (cells,), after checks of their shape and values."""
+        assert self.weights is not None
+        weight = np.asarray(self.weights(table, history), dtype=np.float64)
+        if weight.shape != (len(table),):
+            raise InputError(
+                f"sampler given: weights must have shape ({len(table)},), got {weight.shape}"
+            )
+        if not np.all(np.isfinite(weight)) or np.any(weight < 0) or not np.any(weight > 0):
+            raise InputError(
+                "sampler given: weights must be finite, at least 0, and one of them above 0"
+            )
+        return weight
+
+    def unmixed_support(self, table: CellTable) -> BoolArray:
+        return self._checked(table, no_rounds(table)) > 0

@@ -11,6 +11,7 @@ import numpy as np
 
 from evalsampling.measures.binary import FBeta, Precision, Recall
 from evalsampling.samplers.base import ReplacementSampler
+from evalsampling.spec.parameters import above_0, number
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -43,12 +44,9 @@ class Oasis(ReplacementSampler):
             raise ValueError(
                 f"it is made for F-measures, precision and recall, not for {self.measure.name}"
             )
-        for key, most in (("epsilon", 1.0), ("strength", np.finfo(np.float64).max)):
-            value = getattr(self, key)
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise ValueError(f"{key} must be a number, got {value!r}")
-            if not 0 < value <= most:
-                raise ValueError(f"{key} must be above 0 and at most {most:g}, got {value}")
+        if not 0 < number("epsilon", self.epsilon) <= 1:
+            raise ValueError(f"epsilon must be above 0 and at most 1, got {self.epsilon}")
+        above_0("strength", self.strength)
 
     @property
     def _weight_of_precision(self) -> float:
@@ -58,7 +56,6 @@ class Oasis(ReplacementSampler):
         return float(isinstance(self.measure, Precision))
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the proposal of the next draws, the instrumental distribution of [OASIS]."""
         measure = self.measure
         assert isinstance(measure, FBeta | Precision | Recall)
         hit = table.outputs.prediction[:, measure.system] == measure.positive

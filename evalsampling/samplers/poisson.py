@@ -25,7 +25,7 @@ from evalsampling.inference.score_calibration import (
     recalibrated,
 )
 from evalsampling.measures.deviation import Deviation, anticipate
-from evalsampling.samplers.base import Sampler, no_rounds
+from evalsampling.samplers.base import Rng, Sampler, no_rounds
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
@@ -85,7 +85,7 @@ class Poisson(Sampler):
     correct_bias: bool = False
     cap: bool = False
     name = "poisson"
-    takes_tags = True
+    takes = frozenset({"stochastic", "tags"})
     trusts_prior = True
     draws_by_number = True
 
@@ -121,17 +121,12 @@ class Poisson(Sampler):
             )
 
     @property
-    def needs_classes(self) -> bool:  # type: ignore[override]
-        """Whether rounds answer to labels."""
-        return self.online is not None
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """Classes, where rounds answer to labels."""
+        return frozenset() if self.online is None else frozenset({"classes"})
 
     def design(
-        self,
-        table: CellTable,
-        history: History,
-        new_rows: int,
-        rng: np.random.Generator,
-        budget: int | None = None,
+        self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
         """Draw one round, of ``new_rows`` new rows on average: see `Sampler.design`."""
         wanted = new_rows if budget is None else min(new_rows, budget)
@@ -174,7 +169,7 @@ class Poisson(Sampler):
         history: History,
         threshold: Threshold,
         left: IntArray,
-        rng: np.random.Generator,
+        rng: Rng,
         cap: int | None,
         fresh: FreshNumbers | None,
     ) -> History:
@@ -221,7 +216,6 @@ class Poisson(Sampler):
         return mix_evenly(size, table.count, self.delta)
 
     def support(self, table: CellTable) -> BoolArray:
-        """Return which cells have rows that can be drawn, shape (cells,)."""
         if self.delta > 0:
             return np.ones(len(table), dtype=np.bool_)
         return self.size(table, no_rounds(table)) > 0
@@ -231,10 +225,7 @@ class Poisson(Sampler):
         return not self._asks_again and self.unseen(table, history) == 0
 
     def spent(self, table: CellTable, history: History, answers: int) -> int:
-        """Return how much of the budget is spent: the expected number of labels of all rounds.
-
-        With a cap, the answers if they are more.
-        """
+        """Return the labels expected of all rounds; with a cap, the answers if they are more."""
         expected = round(self.expected_size(table, history))
         return max(expected, answers) if self.cap else expected
 
@@ -248,7 +239,6 @@ class Poisson(Sampler):
         )
 
     def sample_size(self, table: CellTable, history: History) -> PoissonSize:
-        """Return the expected and the realised size of the sample over all rounds so far."""
         b = inclusion_so_far(table, history)
         expected = self.expected_size(table, history)
         size = self.size(table, history)
@@ -346,7 +336,6 @@ class Poisson(Sampler):
         return weight, square, chances
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return the input set up for the difference or the ratio estimator."""
         differs = self.estimator == "difference"
         response = anticipate(inputs.table.prior, self.smoothing) if differs else None
         return dataclasses.replace(

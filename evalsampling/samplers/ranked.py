@@ -1,8 +1,10 @@
-"""What samplers that query the precision of a ranked list share: waves of queries, the curve.
+"""Samplers that query the precision of a ranked list: waves of queries, and the curve.
 
 References:
     [SX] A. Sabharwal and Y. Xue, *Adaptive Stratified Sampling for Precision-Recall Estimation*,
     UAI 2018: algorithm 1, section 4.3, theorem 8.
+    A. Sabharwal and H. Sedghi, *How good are my predictions? Efficiently approximating
+    precision-recall curves for massive datasets*, UAI 2017; as stated in [SX] theorem 1.
 """
 
 import abc
@@ -15,23 +17,37 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.inference.curve_estimates import curve_estimates, places_on, with_envelope
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
-from evalsampling.inference.precision_curve import PrecisionCurve
+from evalsampling.inference.precision_curve import Bounded, Guarantee, PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.measures.curves import Thresholded
-from evalsampling.samplers.base import Sampler, no_rounds
-from evalsampling.samplers.wave import LEAST_PRECISION_UNDER_NOISE, Terms, Wave
+from evalsampling.samplers.base import Rng, Sampler, no_rounds
+from evalsampling.samplers.wave import Wave
 from evalsampling.spec.parameters import check_count, number
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.envelope import Envelope
+from evalsampling.stats.finite import finite
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen
-from evalsampling.stats.precision_queries import QueryBound, anytime_deviation, votes_of_head
+from evalsampling.stats.precision_queries import (
+    QueryBound,
+    anytime_deviation,
+    head_rank,
+    logarithmic_ranks,
+    most_m,
+    votes_of_head,
+)
 from evalsampling.stats.rank_strata import RankStrata
 from evalsampling.stats.ranked_list import RankedList
+
+LEAST_PRECISION_UNDER_NOISE = 1 / 3
+"""Where eta is above 0 the paper takes the precision to be at least this."""
+
+_ROUNDING = 1e-9
+"""Rounding error allowed in a ratio of precisions."""
 
 _MARGIN = {False: 1.0, True: 1.03}
 """Factor of the answers asked for in an incomplete wave, by whether p_min is unknown."""
@@ -60,7 +76,8 @@ class RankedSampler(Sampler):
         first: r~, from which rank on it is weakly monotone.
     """
 
-    queries_ranks = True
+    needs = frozenset({"score"})
+    keeps_order = True
     by_row = False
     epsilon: float = 0.03
     delta: float = 0.05
@@ -115,14 +132,8 @@ class RankedSampler(Sampler):
     # --- rounds
 
     def design(
-        self,
-        table: CellTable,
-        history: History,
-        new_rows: int,
-        rng: np.random.Generator,
-        budget: int | None = None,
+        self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
-        """Draw the next wave: see `Sampler.design`."""
         *_, wave = self._waves(table, history)
         strata, most = wave.strata, self._most_answers(wave)
         extra, left = self._affordable(wave, budget), strata.rows * most - strata.questions
@@ -273,16 +284,92 @@ class RankedSampler(Sampler):
         if not settled:
             waves += self._waves(table, history, anew=True)
         labelled = [wave for wave in waves if not np.isnan(wave.strata.hits).any()]
-        terms = Terms(
-            self.name, self._bound, self.epsilon, self.delta, self.p_min, self.m, self.first
-        )
         labelled = labelled[-1:] if settled else labelled
         # A contradiction among some queries stands, even if other queries do not show it.
-        labelled = [wave for wave in labelled if terms.is_contradicted(wave)] or labelled
-        curves = [terms.curve(wave, settled) for wave in labelled]
+        labelled = [wave for wave in labelled if self._is_contradicted(wave)] or labelled
+        curves = [self._curve_of(wave, settled) for wave in labelled]
         guarantees = [curve.guarantee for curve in curves]
         order = [(each.factor or math.inf, each.beta or math.inf) for each in guarantees]
         return curves[order.index(min(order))] if curves else None
+
+    def _curve_of(self, wave: Wave, settled: bool) -> PrecisionCurve:
+        """Return the precision at every rank that follows from the queries of a wave."""
+        strata, ranked, envelope = wave.strata, wave.ranked, wave.envelope(self.m, self.first)
+        at = ranked.rank[strata.known :]
+        factor = self._factor(wave)
+        height = float(np.max(envelope.height(at), initial=1.0))
+        value, low, high = envelope.middle(at), np.zeros(len(at)), np.ones(len(at))
+        if self._is_contradicted(wave):
+            value, low, high = envelope.points_alone(at, factor)
+        elif math.isfinite(factor):
+            low, high = envelope.bounds(at, factor)
+        searched = strata.hits[: strata.known] / ranked.rank[: strata.known]
+        curve = Bounded(*(np.append(searched, end) for end in (value, low, high)))
+        return PrecisionCurve(ranked, curve, self._guarantee(wave, factor, height, settled))
+
+    def _is_contradicted(self, wave: Wave) -> bool:
+        """Return whether the precision rises by more than the errors of two queries."""
+        return self._rises_by(wave, self._factor(wave) ** 2)
+
+    def _factor(self, wave: Wave) -> float:
+        """Return the greatest factor by which a query is off, infinite if there is no bound."""
+        if wave.strata.known == len(wave.ranked):
+            return 1.0
+        return self._bound.supported(wave.draws, wave.p_min, max(len(wave.queried), 1))
+
+    def _rises_by(self, wave: Wave, factor: float) -> bool:
+        """Whether the precision rises by more than a factor from one point to a later one."""
+        if wave.strata.known == len(wave.ranked) or not math.isfinite(factor):
+            return False
+        _, before, after = wave.envelope(self.m, self.first).rise()
+        return after > before * factor * (1 + _ROUNDING)
+
+    def _guarantee(self, wave: Wave, factor: float, height: float, settled: bool) -> Guarantee:
+        rank, wanted = wave.ranked.rank, self._bound.beta * (1 + self.epsilon)
+        total = factor * math.sqrt(height) if wave.head_known else math.inf
+        least = float(wave.strata.hits[-1] / rank[-1])
+        warnings = []
+        if not wave.head_known:
+            warnings.append("rows of the head have no label: nothing is guaranteed")
+        elif total > wanted * (1 + 1e-9):
+            attained = f"within a factor of {total:.4g}" if math.isfinite(total) else "not bounded"
+            warnings.append(f"the precision is {attained}, {wanted:.4g} was asked for")
+        if self._rises_by(wave, factor):
+            warnings.append(self._words_of_rise(wave))
+            total = math.inf if self._is_contradicted(wave) else total
+        if self.p_min is not None and least * factor < self.p_min:
+            warnings.append(
+                f"p_min is {self.p_min:g}, but the labels say that the precision falls to "
+                f"{least:.3g}: nothing is guaranteed"
+            )
+            total = math.inf
+        if self._bound.eta and least < LEAST_PRECISION_UNDER_NOISE:
+            warnings.append("the precision falls below 1/3, where wrong answers bias it by more")
+        return Guarantee(
+            factor=finite(total),
+            confidence=1 - self.delta,
+            wanted=wanted,
+            beta=finite(factor),
+            height=finite(height),
+            queries=len(wave.queried),
+            ranks=tuple(rank[wave.queried].tolist()),
+            draws=int(wave.draws) if math.isfinite(wave.draws) else None,
+            p_min=wave.p_min or None,
+            head=int(rank[wave.head]),
+            settled=settled,
+            warnings=tuple(f"{self.name}: {warning}" for warning in warnings),
+        )
+
+    def _words_of_rise(self, wave: Wave) -> str:
+        """Return the warning of a rise of the precision that contradicts its monotonicity."""
+        rank, before, after = wave.envelope(self.m, self.first).rise()
+        conclusion = "which is more than a query is off: it may not be weakly monotone"
+        if self._is_contradicted(wave):
+            conclusion = "so it is not weakly monotone: nothing is guaranteed"
+        return (
+            f"the precision rises from {before:.3g} to {after:.3g} behind rank {rank:,}, "
+            f"{conclusion}; raise sampler.first or sampler.m"
+        )
 
     # --- estimates
 
@@ -314,7 +401,6 @@ class RankedSampler(Sampler):
     def value(
         self, table: CellTable, history: History, measure: Measure, confidence: float
     ) -> FloatArray:
-        """Return the curve's value of a measure, where it has one: see `Sampler.value`."""
         curve = self.curve(table, history)
         if curve is None or places_on(curve.ranked, measure) is None:
             return super().value(table, history, measure, confidence)
@@ -330,7 +416,6 @@ class RankedSampler(Sampler):
         scope: ReportedDomains = WHOLE_POOL,
         model: LabelModel | None = None,
     ) -> list[Estimate]:
-        """Return estimates; those of measures of ranks on the whole pool are the curve's."""
         curve = self.curve(table, history)
         slices = tuple(domain for domain in scope.domains if domain.count is not None)
         estimates: list[Estimate] = []
@@ -345,3 +430,89 @@ class RankedSampler(Sampler):
                     weighted = with_envelope(weighted, measure, curve, table)
                 estimates += weighted
         return estimates
+
+
+@dataclasses.dataclass(frozen=True)
+class AdaStrat(RankedSampler):
+    """Queries the last rank, then bisects wherever the envelope is higher than (1 + epsilon)^2.
+
+    An interval (l, r) of queried ranks is left alone if the envelope is so low within it, or if
+    r / l is at most (1 + epsilon)^2, or if no rank lies between; else the rank nearest to sqrt(l r)
+    is queried. A wave has one query in each interval that is not left alone, where the paper has
+    one at all: no query of a wave bears on another but for those right beside it.
+
+    Attributes:
+        levels: number of bisections in one wave, at least 1. With 2 a wave also queries the
+            quarters, needed or not: half as many rounds, and more queries.
+    """
+
+    name = "adastrat"
+    levels: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        check_count("levels", self.levels)
+
+    def head_and_queries(self, ranked: RankedList) -> tuple[int, IntArray]:
+        # The head is up to l~ (section 4).
+        head = ranked.at_rank(head_rank(self.epsilon, self.m, self.first))
+        last = len(ranked) - 1
+        return head, np.array([last][: last - head], dtype=np.int64)
+
+    def next_queries(self, wave: Wave, envelope: Envelope) -> IntArray:
+        ranked, squared = wave.ranked, (1 + self.epsilon) ** 2
+        ends = np.append(wave.head, wave.queried)
+        middles: list[int] = []
+        for start, high in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            low = max(start, wave.strata.known - 1)
+            inside = ranked.rank[low + 1 : high]
+            if len(inside) and envelope.height(inside).max() > squared * (1 + 1e-12):
+                middles += self._middles(ranked, low, high, self.levels)
+        return np.array(sorted(middles), dtype=np.int64)
+
+    def _middles(self, ranked: RankedList, low: int, high: int, levels: int) -> list[int]:
+        """Return the groups that bisect an interval, and its parts, down to some level."""
+        lowest, highest = int(ranked.rank[low]), int(ranked.rank[high])
+        if not levels or high - low < 2 or highest <= lowest * (1 + self.epsilon) ** 2:
+            return []
+        middle = ranked.nearest(round((lowest * highest) ** 0.5), low, high)
+        return [
+            middle,
+            *self._middles(ranked, low, middle, levels - 1),
+            *self._middles(ranked, middle, high, levels - 1),
+        ]
+
+
+@dataclasses.dataclass(frozen=True)
+class LogStrat(RankedSampler):
+    """Queries the precision at the ranks (1 + epsilon)^i, all in one wave.
+
+    Between those ranks the curve is the middle of the envelope, which is no worse than the steps of
+    the paper.
+    """
+
+    name = "logstrat"
+    first: int = 3500
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        super().__post_init__()
+        allowed = most_m(self.first, self.epsilon)
+        if self.m > allowed:
+            raise ValueError(
+                f"m is {self.m}, and theorem 1 allows at most floor(e (1+e)^l - 1) = {allowed} for "
+                f"e = {self.epsilon:g} and first = {self.first}: raise first, or lower m"
+            )
+
+    def head_and_queries(self, ranked: RankedList) -> tuple[int, IntArray]:
+        rows = int(ranked.rank[-1])
+        exact, wanted = logarithmic_ranks(rows, min(self.first, rows), self.epsilon)
+        head = ranked.at_rank(exact)
+        ends = len(ranked)
+        between = [rank for rank in wanted if rank > ranked.rank[head]]
+        near = {ranked.nearest(rank, head, ends) for rank in between if head + 1 < ends}
+        return head, np.array(sorted(near), dtype=np.int64)
+
+    def next_queries(self, wave: Wave, envelope: Envelope) -> IntArray:
+        return np.zeros(0, dtype=np.int64)

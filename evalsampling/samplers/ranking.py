@@ -54,8 +54,7 @@ class Ranking(ReplacementSampler):
     variant: str = "rescaled"
     floor: float = 0.1
     name = "ranking"
-    takes_queries = True
-    takes_stochastic_oracle = False
+    takes = frozenset({"queries"})
 
     def __post_init__(self) -> None:
         """Check the parameters against the measure."""
@@ -80,19 +79,16 @@ class Ranking(ReplacementSampler):
         return compares and self.variant != "active"
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        """Return the proposal, the same for every round."""
         size = self._size(table)
         return Proposal(size / (table.count @ size))
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
-        """Return whether the queries of each cell can be drawn, shape (cells,)."""
         if not self.rescales:
             return np.ones(len(table), dtype=bool)
         adding = [cells_adding_to(part, table) for part in parts_of(self.measure)]
         return np.asarray(np.any(adding, axis=0))
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return the input of the estimates, with weights self-normalised unless rescaling."""
         return dataclasses.replace(inputs, self_normalised=not self.rescales)
 
     def _size(self, table: CellTable) -> FloatArray:

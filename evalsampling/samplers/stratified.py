@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.samplers.base import Sampler
+from evalsampling.samplers.base import Rng, Sampler
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
@@ -44,18 +44,11 @@ class Stratified(Sampler):
     """
 
     name = "stratified"
-    takes_tags = True
-    takes_stochastic_oracle = False
+    takes = frozenset({"tags"})
 
     def design(
-        self,
-        table: CellTable,
-        history: History,
-        new_rows: int,
-        rng: np.random.Generator,
-        budget: int | None = None,
+        self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
-        """Return the history with one round more: see `Sampler.design`."""
         wanted = new_rows if budget is None else min(new_rows, budget)
         left = table.count - history.drawn_by_cell(len(table))
         if table.cost is None:
@@ -71,7 +64,6 @@ class Stratified(Sampler):
         return draw_unseen(table, history, chance, rng, group=group)
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
-        """Return the labelled rows with equal weights within a stratum, for all of its rows."""
         question = history.labelled
         cell = history.cell[question]
         labelled = np.bincount(cell, minlength=len(table))

@@ -29,12 +29,10 @@ MOST_DRAWS = 1e15
 
 
 def effort_of(sampler: Sampler, table: CellTable, budget: float, by_cost: bool) -> dict[str, Any]:
-    """Return what a budget buys under a sampler's first proposal, if it draws with replacement.
+    """Return draws, distinct rows and cost of a budget under a sampler's first proposal.
 
-    Returns:
-        ``draws``: for money n* ([AE] theorem 4.2), for labels the draws that are expected to
-        take that number of distinct rows; ``labels``: expected number of distinct rows; ``cost``:
-        their expected cost. All are None for other samplers.
+    Draws are for money n* ([AE] theorem 4.2), for labels those that are expected to take so many
+    distinct rows. All are None of samplers without a proposal.
     """
     proposal = sampler.proposal(table, no_rounds(table))
     draws = None
@@ -109,11 +107,7 @@ def draws_for(
 
     By the noncentral t distribution: of few draws, whose tails are heavier, too few. Another
     ``effect`` (of a ratio its logarithm) than scores expect leaves the mean square of a draw as it
-    is.
-
-    Returns:
-        ``draws``, and their expected ``labels`` and ``cost``; each None if no number of draws has
-        the power.
+    is. All are None if no number of draws has the power.
     """
     start = no_rounds(table)
     proposal = sampler.proposal(table, start)

@@ -64,14 +64,8 @@ class Curves:
     What is not known is the precision and the recall of the first system. Those of 53 real pools
     are spread about evenly between 0 and 1: quartiles .18, .47, .83 and .37, .52, .83. So they are
     here, but that no recall is below `LEAST_RECALL`, nor the share of rows predicted positive, as
-    blind guesses have. Believed probabilities tell the recall roughly (`RECALL_SPREAD`), the
-    precision hardly.
-
-    Attributes:
-        table: cells of two classes.
-        positive: code of the positive class.
-        hidden: prior of the positives that scores do not tell.
-        believed: whether the prior of the cells is: see `is_believed`; else only its order counts.
+    blind guesses have. Believed probabilities (`is_believed`) tell the recall roughly
+    (`RECALL_SPREAD`), the precision hardly; of others only the order counts.
     """
 
     table: CellTable

@@ -24,8 +24,14 @@ from evalsampling.measures.on_cells import known_exactly
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.effort import draws_for, effort_of, paid_by, prices_of, saving_of
 from evalsampling.simulation.imagined import Curves, imagine, is_believed
-from evalsampling.simulation.simulate import Plan, repeat_all, run_repeat, selections, title
-from evalsampling.simulation.summary import Point, Selection, candidates_of, mean_selection
+from evalsampling.simulation.simulate import Plan, repeat_all, run_repeat, title
+from evalsampling.simulation.summary import (
+    Point,
+    Selection,
+    candidates_of,
+    mean_selection,
+    select,
+)
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray
@@ -78,16 +84,14 @@ def plan(
     workers: int | None = None,
     clusters: SharedClusters | None = None,
 ) -> list[dict[str, Any]]:
-    """Return predicted standard errors and half-widths of intervals, before any label.
+    """Return the object that `plan --json` prints: standard errors and half-widths of a budget.
 
-    Returns:
-        The object `plan --json` prints. With ``half_width`` one more entry for each sampler and
-        measure, whose budget is the least that gives the half-width (interpolated), None if it is
-        beyond the largest. Unless budgets are given, the largest is doubled until it is enough, up
-        to the rows of the pool and `MOST_LABELS`. With ``power`` one for each comparison and
-        sampler that draws with replacement, whose budget pays for the draws that its test needs
-        (`effort.draws_for`), None if there is no such number. Where rows share ``clusters``,
-        evaluations have as many labels of single rows as those of a budget are worth.
+    With ``half_width`` there is one more entry for each sampler and measure, whose budget is the
+    least that gives the half-width (interpolated), None if it is beyond the largest. Unless budgets
+    are given, the largest is doubled until it is enough, up to the rows of the pool and
+    `MOST_LABELS`. With ``power`` there is one for each comparison and sampler that draws with
+    replacement, whose budget pays for the draws that its test needs (`effort.draws_for`). Where
+    rows share ``clusters``, evaluations have as many labels of single rows as those are worth.
     """
     if spec.pool.lists is not None:
         raise InputError(
@@ -264,10 +268,7 @@ def _budgets(spec: EvaluationSpec, table: CellTable) -> tuple[float, ...]:
 
 @dataclasses.dataclass(frozen=True)
 class _Outcome:
-    """Squared error, half-width, p-value and choice of a measure in one imagined evaluation.
-
-    None stands where there is no interval, no test, or nothing to choose from.
-    """
+    """Squared error of a measure in one imagined evaluation, and what there is beside it."""
 
     square: float
     half: float | None
@@ -278,10 +279,7 @@ class _Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class _Imagined:
-    """Imagined evaluations of a pool, whose labels follow a curve each, or the cells' prior.
-
-    Rows may share `clusters`.
-    """
+    """Imagined evaluations of a pool, whose labels follow a curve each, or the cells' prior."""
 
     table: CellTable
     systems: tuple[str | None, ...]
@@ -291,10 +289,7 @@ class _Imagined:
     clusters: SharedClusters | None = None
 
     def _of_single_rows(self, whole: bool) -> Plan:
-        """Return the plan whose budgets are of single rows: over the design effect of clusters.
-
-        `whole`: whether whole clusters are drawn.
-        """
+        """Return the plan whose budgets are of single rows: over the design effect of clusters."""
         if self.clusters is None:
             return self.plan
         cost, worth = self.table.cost, []
@@ -311,10 +306,7 @@ class _Imagined:
         workers: int | None,
         report: Callable[[int], None],
     ) -> list[list[list[Spread]]]:
-        """Return the expected spread of each sampler, measure and budget.
-
-        Over curves it comes with a range of half-widths.
-        """
+        """Return the spread of each sampler, measure and budget, over curves with a range."""
         all_runs = repeat_all(self.repeat, built, self.plan.repeats, workers, report)
         budgets = range(len(self.plan.budgets))
         return [
@@ -336,12 +328,12 @@ class _Imagined:
     def repeat(self, sampler: samplers.Sampler, repeat: int) -> list[list[_Outcome]]:
         """Return outcomes by budget and measure."""
         pool, truth = self._defined(repeat)
-        plan = self._of_single_rows(sampler.draws_clusters)
+        plan = self._of_single_rows("cluster" in sampler.needs)
         points = run_repeat(pool, sampler, self.measures, plan, repeat)
         candidates = candidates_of(self.measures)
         return [
             [
-                _outcome(point, true, next(iter(selections(among, [row], truth)), None))
+                _outcome(point, true, select(among, row, truth))
                 for point, true, among in zip(row, truth, candidates, strict=True)
             ]
             for row in points
@@ -390,7 +382,7 @@ def _spread(points: Sequence[_Outcome], confidence: float, most: float) -> Sprea
     """
     error = float(np.sqrt(np.mean([point.square for point in points])))
     halves = [point.half for point in points if point.half is not None]
-    selection = mean_selection([point.selection for point in points if point.selection is not None])
+    selection = mean_selection([point.selection for point in points])
     power = None
     if all(point.is_compared for point in points):
         p_values = [point.p_value for point in points]

@@ -26,20 +26,19 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import divergence
-from evalsampling.simulation.promises import outcome_of, summary_of
 from evalsampling.simulation.summary import (
-    Candidates,
     Point,
-    Selection,
     candidates_of,
     mean_selection,
+    promise_outcome,
+    promise_summary,
+    select,
     summary,
 )
 from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.spec.promise import Promise
-from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL, History
 
@@ -54,18 +53,11 @@ class Plan:
     """Which repeats to simulate, and what to estimate in them.
 
     Attributes:
-        budgets: numbers of distinct labels at which estimates are taken, increasing; amounts of
-            money if `by_cost`.
-        round_size: new rows of each round.
-        repeats: number of repeats.
-        seed: seed of the draws and labels.
-        confidence: level of the intervals.
+        budgets: distinct labels, or money if `by_cost`, at which estimates are taken, increasing.
         divergence: whether proposals are compared with the best one.
-        bands: whether curves of any number of points get intervals and simultaneous bands, which
-            takes time.
+        bands: whether curves of any number of points get intervals and simultaneous bands.
         hidden: prior of positives that scores do not reveal; None for no model-based intervals,
             which take a tenth of a second each time.
-        by_cost: whether budgets are money.
         votes: answers to each question of a stochastic oracle.
         promise: what is to be proved at each budget; None for nothing.
     """
@@ -91,13 +83,9 @@ def simulate(
     workers: int | None = None,
     report: Callable[[int], None] = lambda repeats: None,
 ) -> dict[str, Any]:
-    """Return summaries of repeated evaluations of a pool whose truth is known.
-
-    Returns:
-        The object `simulate --json` prints.
-    """
+    """Return the object that `simulate --json` prints: summaries of repeated evaluations."""
     for sampler in samplers:
-        if sampler.draws_clusters:
+        if "cluster" in sampler.needs:
             raise InputError(
                 "sampler: clusters: simulated rounds are of rows by themselves; take calibrated, "
                 "and `plan` for what whole clusters cost"
@@ -122,7 +110,7 @@ def simulate(
             "measure": titles[m],
             "budget": budget,
             **summary([run[b][m] for run in runs], truth[m], plan.confidence),
-            **mean_selection(selections(candidates[m], [run[b] for run in runs], truth)),
+            **mean_selection([select(candidates[m], run[b], truth) for run in runs]),
         }
         for sampler, runs in zip(samplers, all_runs, strict=True)
         for m in range(len(measures))
@@ -132,7 +120,7 @@ def simulate(
         {
             "sampler": sampler.name,
             "budget": budget,
-            **summary_of([each for run in runs if (each := run[b][0].outcome) is not None]),
+            **promise_summary([each for run in runs if (each := run[b][0].outcome) is not None]),
         }
         for sampler, runs in zip(samplers, all_runs, strict=True)
         for b, budget in enumerate(plan.budgets if plan.promise is not None else ())
@@ -142,15 +130,6 @@ def simulate(
         for name, value in zip(titles, truth, strict=True)
     }
     return {"truth": values, "results": results, "promises": promised}
-
-
-def selections(
-    candidates: Candidates | None, runs: Sequence[Sequence[Point]], truth: Sequence[FloatArray]
-) -> list[Selection]:
-    """Return what is chosen in each run by its points of all measures; nothing if none chooses."""
-    if candidates is None:
-        return []
-    return [candidates.select([point.value for point in run], truth) for run in runs]
 
 
 def title(measure: Measure, systems: Sequence[str | None]) -> str:
@@ -224,7 +203,7 @@ def _points(analysis: Analysis, pool: KnownPool, seconds: float, plan: Plan) -> 
     divergence = _divergence(analysis, pool) if plan.divergence else None
     outcome = None
     if plan.promise is not None:
-        outcome = outcome_of(pool, analysis, plan.promise, int(plan.budgets[-1]))
+        outcome = promise_outcome(pool, analysis, plan.promise, int(plan.budgets[-1]))
     points = []
     for measure, is_many in zip(analysis.measures, many, strict=True):
         own = () if is_many else tuple(itertools.islice(estimates, len(measure.components)))
@@ -253,11 +232,7 @@ def repeat_all(
     workers: int | None,
     report: Callable[[int], None],
 ) -> list[list[Run]]:
-    """Return ``run(sampler=..., repeat=...)`` for every sampler and repeat, run in processes.
-
-    Returns:
-        For each sampler a list of the results by repeat.
-    """
+    """Return ``run(sampler=..., repeat=...)`` by sampler and repeat, run in processes."""
     others = set(multiprocessing.active_children())
     with concurrent.futures.ProcessPoolExecutor(workers or os.cpu_count(), None, _begin) as pool:
         try:

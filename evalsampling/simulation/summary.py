@@ -1,4 +1,4 @@
-"""Summaries of repeats of an evaluation: errors of estimates, coverage of intervals, choices.
+"""Summaries of repeats of an evaluation: errors, coverage of intervals, choices, promises.
 
 References:
     [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, section
@@ -11,25 +11,36 @@ from typing import Any
 
 import numpy as np
 
+from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.certificate import certify
+from evalsampling.inference.bets import term
 from evalsampling.inference.intervals import Interval, covers, interval_score
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Difference
-from evalsampling.simulation.promises import Outcome
+from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec.promise import Promise
 from evalsampling.stats.arrays import FloatArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """Whether a promise was proved at a threshold, whether it is false there, and the rows above.
+
+    These are a share of those above the best threshold by the truth: 0 if nothing was proved, None
+    if no threshold keeps the promise.
+    """
+
+    proved: bool
+    broken: bool
+    rows: float | None
 
 
 @dataclasses.dataclass(frozen=True)
 class Point:
     """Estimates of one measure in one repeat at one budget, and what they took so far.
 
-    Attributes:
-        value: shape (components,), NaN where undefined.
-        estimates: of the components; empty where only values are compared.
-        cost: of the labels; their number if all cost the same.
-        seconds: of the processor.
-        divergence: of the latest proposal from the best one; None if it is not known.
-        outcome: of the promise that was made, if any.
+    The value has the shape (components,); there are no estimates where only values are compared.
     """
 
     value: FloatArray
@@ -202,9 +213,56 @@ def candidates_of(measures: Sequence[Measure]) -> list[Candidates | None]:
     return [candidates.get(place) for place in range(len(measures))]
 
 
-def mean_selection(selections: Sequence[Selection]) -> dict[str, float | None]:
+def select(
+    candidates: Candidates | None, run: Sequence[Point], truth: Sequence[FloatArray]
+) -> Selection | None:
+    """Return the choice by the points of all measures of a run; None if there is none."""
+    return None if candidates is None else candidates.select([one.value for one in run], truth)
+
+
+def mean_selection(selections: Sequence[Selection | None]) -> dict[str, float | None]:
     """Return the mean error and regret of the repeats; None for measures that choose nothing."""
-    if not selections:
-        return {"selection_error": None, "regret": None}
-    error, regret = np.mean([(each.error, each.regret) for each in selections], axis=0)
-    return {"selection_error": float(error), "regret": float(regret)}
+    made = [(each.error, each.regret) for each in selections if each is not None]
+    error, regret = np.mean(made, axis=0).tolist() if made else (None, None)
+    return {"selection_error": error, "regret": regret}
+
+
+# Promises: how often one is proved, how often one that was proved is broken, what is given away.
+
+
+def promise_outcome(pool: KnownPool, analysis: Analysis, promise: Promise, planned: int) -> Outcome:
+    """Return what becomes of a promise of the pool, which has no slices here."""
+    found = certify(analysis, promise, planned=planned)
+    table = pool.table
+    score = table.outputs.score[table.first_kind, 0]
+    thresholds = np.unique(score)
+    kept = _keep(pool, promise, score, thresholds)
+    rows = (score >= thresholds[:, None]) @ table.count
+    best = (rows[kept].min() if promise.goes_up else rows[kept].max()) if kept.any() else None
+    if found.threshold is None:
+        return Outcome(False, False, None if best is None else 0.0)
+    place = int(np.searchsorted(thresholds, found.threshold))
+    share = None if best is None else float(rows[place] / best)
+    return Outcome(True, not bool(kept[place]), share)
+
+
+def _keep(pool: KnownPool, promise: Promise, score: FloatArray, thresholds: FloatArray) -> Any:
+    """Return at which thresholds the promise is true, shape (m,)."""
+    labels = pool.labels
+    negative, positive = labels.sum(axis=1) - labels[:, 1], labels[:, 1]
+    kept = np.ones(len(thresholds), dtype=np.bool_)
+    above = (score >= thresholds[:, None]).astype(np.float64)
+    for name, goal in promise.goals.items():
+        total = term(name, above, 0.0, goal) @ negative + term(name, above, 1.0, goal) @ positive
+        kept &= total >= -1e-9 * pool.table.rows
+    return kept
+
+
+def promise_summary(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return shares over repeats: proved, broken, and rows beside the best threshold's."""
+    rows = [outcome.rows for outcome in outcomes if outcome.rows is not None]
+    return {
+        "proved": float(np.mean([outcome.proved for outcome in outcomes])),
+        "broken": float(np.mean([outcome.broken for outcome in outcomes])),
+        "rows": float(np.mean(rows)) if rows else None,
+    }

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,22 +14,27 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import FLAG, LABEL, LabelSpace
+from evalsampling.labels.items import graded_outputs, item_ids
 from evalsampling.measures.base import Measure
-from evalsampling.measures.build import build_measures, thresholded_parts
+from evalsampling.measures.build import build_gains, build_measures, thresholded_parts
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.pool.columns import LabelColumns
+from evalsampling.pool.lists import list_column, list_names
+from evalsampling.pool.stored_columns import ID
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.plan import SUM_CELLS, read_cells
 from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.simulation.graded_queries import read_batch, read_graded
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.id_columns import IdColumns, columns_of
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
-from evalsampling.storage.filesystems import one_line
+from evalsampling.storage.filesystems import one_line, unreadable
+
+GRADE = "grade"
+"""Column of a file of true grades: a list for each query, of one grade for every item."""
 
 _FINEST = 1024
 """Steps to which probabilities are rounded: losses are then exact to one in a million."""
@@ -39,17 +44,13 @@ _FINEST = 1024
 class KnownPool:
     """A pool with its truth: rows alike in cell, label and outputs are one *kind*.
 
-    Outputs are alike if no threshold of a measure lies between the scores, and probabilities and
-    weights are the same to one part in 1,024; the means stand for the kind.
+    Outputs are alike if no threshold of a measure lies between the scores, and probabilities,
+    weights and rates are the same to one part in 1,024; the means stand for the kind.
 
     Attributes:
-        cell: shape (kinds,), ascending: index into the table.
-        label: shape (kinds,): true label.
-        count: shape (kinds,): number of rows.
-        outputs: outputs for the rows of each kind.
+        cell: shape (kinds,), ascending: index into the table; `label`, `count` alike.
         rate: shape (kinds, classes): P(label | row) of a stochastic oracle, which `label` is the
-            likeliest of; None if a row has its label. Rows of a kind have the same to one part in
-            1,024, and the mean stands for them.
+            likeliest of; None if a row has its label.
     """
 
     table: CellTable
@@ -66,7 +67,7 @@ class KnownPool:
         plan = stratification.plan
         systems = tuple(system.name for system in plan.pool.systems)
         if plan.pool.lists is not None:
-            table, cell, outputs = read_graded(stratification, truth)
+            table, cell, outputs = _read_graded(stratification, truth)
             ones = np.ones(len(cell), dtype=np.int64)
             return cls(table, cell, np.zeros_like(ones), ones, outputs, systems)
         labels = _Truth.read(truth, plan)
@@ -114,11 +115,8 @@ class Urns:
     """An oracle for a known pool: an urn of the rows of each cell, drawn as questions come.
 
     Rows of a cell are exchangeable, so instead of ordering them at random, each question draws a
-    kind of row from the urn of its cell. A stochastic oracle then draws its answers by the kind's
-    rates.
-
-    Attributes:
-        votes: answers to each question of a stochastic oracle, at least 1.
+    kind of row from the urn of its cell. A stochastic oracle then draws its answers, ``votes`` of
+    them, by the kind's rates.
     """
 
     def __init__(self, pool: KnownPool, seed: int, votes: int = 1) -> None:
@@ -281,7 +279,7 @@ class _Truth:
             text = {name: pa.string() for name in (*columns_of(id), LABEL)}
             convert = pyarrow.csv.ConvertOptions(column_types=text)
             read = functools.partial(pyarrow.csv.read_csv, convert_options=convert)
-        batch = read_batch(path, read)
+        batch = _read_batch(path, read)
         space, columns = plan.labels.space, _TruthColumns.of(batch)
         ids = batch.ids(id) if isinstance(id, str) else batch.id_texts(id)
         check_unique_ids([batch], id)
@@ -342,3 +340,77 @@ def _holds_rates(columns: _TruthColumns, space: LabelSpace) -> bool:
     except InputError:
         return False
     return True
+
+
+def _read_batch(path: Path, read: Callable[[Path], pa.Table]) -> PoolBatch:
+    """Return the rows of a file of the truth, which has some."""
+    try:
+        table = read(path).combine_chunks()
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(str(path), error) from error
+    if not len(table):
+        raise InputError(f"{path}: no labels")
+    return PoolBatch(table.to_batches()[0], str(path))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Grades:
+    """Codes of the true grades of items by their names (`labels.items.item_ids`), in a file."""
+
+    path: Path
+    items: pa.Array
+    grade: IntArray
+
+    @classmethod
+    def read(cls, path: Path, plan: ReadingPlan) -> "_Grades":
+        """Return the grades of a Parquet file, with columns of ids, items and grades."""
+        assert plan.pool.lists is not None
+        assert isinstance(plan.pool.id, str), "queries have one column of ids"
+        names = [plan.pool.id, plan.pool.lists.items, GRADE]
+        batch = _read_batch(path, pq.read_table)
+        id, items, grade = batch.column(names[0]), *(list_column(batch, name) for name in names[1:])
+        lengths = [pc.list_value_length(column).to_numpy() for column in (items, grade)]
+        wrong = np.flatnonzero(lengths[0] != lengths[1])
+        if len(wrong):
+            row = int(wrong[0])
+            reason = f"{lengths[1][row]} grades for {lengths[0][row]} items"
+            raise batch.error(GRADE, row, reason)
+        stored = pa.table({ID: id, list_names(0)[0]: items})
+        values = pc.list_flatten(grade)
+        codes = pc.index_in(values.cast(pa.string()), value_set=pa.array(list(plan.labels.codes)))
+        if codes.null_count:
+            at = pc.index(codes.is_null(), True).as_py()
+            row = int(np.searchsorted(np.cumsum(lengths[0]), at, side="right"))
+            raise batch.error(GRADE, row, f"{values[at].as_py()!r} is no grade")
+        return cls(path, pa.array(item_ids(stored), pa.string()), codes.to_numpy().astype(np.int64))
+
+    def of(self, rows: pa.Table) -> IntArray:
+        """Return the grades of the items of stored queries, in the order of `item_ids`."""
+        items = pa.array(item_ids(rows), pa.string())
+        place = pc.index_in(items, value_set=self.items)
+        if place.null_count:
+            missing = items[pc.index(place.is_null(), True).as_py()].as_py()
+            raise InputError(f"{self.path}: item {missing!r} has no grade")
+        return self.grade[place.to_numpy()]
+
+
+def _read_graded(
+    stratification: Stratification, truth: Path
+) -> tuple[CellTable, IntArray, Outputs]:
+    """Return the cells of a pool of queries, the cell of each query, and all grades by rank."""
+    plan = stratification.plan
+    grades = _Grades.read(truth, plan)
+    depth = max(gain.cut for gain in build_gains(plan))
+    systems = len(plan.pool.systems)
+    sums = RunningTotal(SUM_CELLS)
+    codes, parts = [], []
+    for cells in read_cells(stratification):
+        sums.add(cells)
+        stored = pa.table({ID: cells.ids, **cells.stored(np.arange(len(cells)))})
+        moments = cells.outputs.probability.shape[1]
+        codes.append(cells.cell)
+        parts.append(graded_outputs(stored, grades.of(stored), systems, moments, depth))
+    table = stratification.table(sums.total)
+    cell = np.searchsorted(table.code, np.concatenate(codes))
+    order = np.argsort(cell, kind="stable")
+    return table, cell[order], Outputs.concatenate(parts).take(order)

@@ -23,7 +23,7 @@ LABEL_SPACES: Registry[Any] = Registry(
         "multilabel": "evalsampling.label_spaces.sets:Sets",
         "range": "evalsampling.label_spaces.numbers:Numbers",
         "grades": "evalsampling.label_spaces.classes:Grades",
-        "tags": "evalsampling.label_spaces.tags:Tags",
+        "tags": "evalsampling.label_spaces.sets:Tags",
         "compared numbers": "evalsampling.label_spaces.numbers:ComparedNumbers",
     },
     "evalsampling.label_spaces.base:LabelSpace",

@@ -5,6 +5,7 @@ import pytest
 from sklearn.metrics import f1_score
 
 from evalsampling.inference.inclusion import estimate_from_inclusion
+from evalsampling.label_spaces.sets import Sets
 from evalsampling.measures import Accuracy, FBeta, MacroF, Measure, MicroF
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import make_pool
@@ -81,7 +82,12 @@ def test_twenty_labels_a_row(measure: type[Measure], average: str) -> None:
     outputs = Outputs(predicted[:, None], np.zeros((500, 1)), np.zeros((500, 1, 0)))
     b = rng.uniform(0.2, 1, 500)
     (one,) = estimate_from_inclusion(
-        measure(20, sets=True), outputs, label, b, 0.9, methods=["beta"]
+        measure(20, sets=Sets(tuple("abcdefghijklmnopqrst"))),
+        outputs,
+        label,
+        b,
+        0.9,
+        methods=["beta"],
     )
     assert one.value == pytest.approx(f1_score(y, f, average=average, sample_weight=1 / b))
     beta = next(each for each in one.intervals if each.method == "beta")

@@ -11,8 +11,7 @@ from evalsampling import InputError
 from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.label_spaces.classes import Classes, Grades
 from evalsampling.label_spaces.numbers import Numbers
-from evalsampling.label_spaces.sets import Sets
-from evalsampling.label_spaces.tags import Tags
+from evalsampling.label_spaces.sets import Sets, Tags
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import LabelColumns
 from evalsampling.spec import SystemSpec

@@ -43,13 +43,11 @@ def test_what_is_wrong_is_told(space: type[Classes], content: dict[str, Any], wo
         space.read(Section("labels", content))
 
 
-def test_rates_are_those_of_the_positive_one_of_two() -> None:
-    assert read().rates == {"1": [1]}
-    assert read(classes=["a", "b", "c"]).rates == {"a": [0], "b": [1], "c": [2]}
-
-
-def test_one_column_tells_the_probabilities_of_two_classes_only() -> None:
-    assert [read(classes=[*"abc"][:count]).needs_columns for count in (2, 3)] == [False, True]
+def test_rates_and_columns_are_of_one_of_two_classes() -> None:
+    two, three = read(), read(classes=["a", "b", "c"])
+    assert two.rates == {"1": [1]}
+    assert three.rates == {"a": [0], "b": [1], "c": [2]}
+    assert (two.needs_columns, three.needs_columns) == (False, True)
 
 
 def test_scores_of_three_classes_tell_no_probabilities() -> None:

@@ -82,10 +82,6 @@ def test_nothing_is_told_as_minus_zero() -> None:
     assert space.text(space.codes["-1e-13"]) == "0"
 
 
-def test_no_number_is_listed() -> None:
-    assert list(Numbers(0, 1).codes) == []
-
-
 @pytest.mark.parametrize("power", [0, 1, 2, 3, 4])
 def test_errors_have_the_moments_of_the_normal_distribution(power: int) -> None:
     assert CHANCES @ ERRORS**power == pytest.approx(stats.norm.moment(power), abs=1e-12)

@@ -1,16 +1,22 @@
-"""Sets of labels as classes, and what a spec may say of them."""
+"""Sets of few labels as classes, of many as hashes, and what a spec may say of them."""
 
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evalsampling import InputError
-from evalsampling.label_spaces.sets import Sets, labels_of_text, set_text
+from evalsampling.label_spaces.sets import FIRST, Sets, Tags, labels_of_text, set_text
 from evalsampling.spec import EvaluationSpec
-from tests.averages import MACRO_F1
+from tests.averages import MICRO_F1
 
 KNOWN = ("toxic", "insult", "threat")
+MANY = tuple(f"t{number}" for number in range(500))
 
 
 def test_code_of_a_set_has_a_bit_for_each_label() -> None:
@@ -25,15 +31,14 @@ def test_code_of_a_set_has_a_bit_for_each_label() -> None:
         assert set_text(reversed(labels), KNOWN) == text
 
 
-def spec_of(**changed: Any) -> EvaluationSpec:
+def spec_of(names: Sequence[str] = KNOWN, **changed: Any) -> EvaluationSpec:
+    probability = {one: f"p_{one}" for one in names}
     content: dict[str, Any] = {
-        "pool": {"path": "pool.parquet", "prediction": "tags",
-                 "probability": {one: f"p_{one}" for one in KNOWN}},
-        "labels": {"multilabel": list(KNOWN)},
-        "measure": MACRO_F1,
-    }  # fmt: skip
+        "pool": {"path": "pool.parquet", "prediction": "tags", "probability": probability},
+        "labels": {"multilabel": list(names)},
+    }
     for key, part in changed.items():
-        content[key] = {**content[key], **part} if isinstance(part, dict) else part
+        content[key] = {**content.get(key, {}), **part}
     return EvaluationSpec.from_mapping(content, Path("/tmp"))
 
 
@@ -64,3 +69,75 @@ def test_spec_comes_back_as_it_was(prediction: Any) -> None:
 def test_what_is_wrong_is_told(changed: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
         spec_of(**changed)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"oracle": "stochastic"}, "labels.oracle: with more than 8 labels it is deterministic"),
+        ({"gold": {"path": "gold.csv"}}, "labels.gold: answers are compared with others"),
+        ({"repeats": 3}, "labels.repeats: answers are compared with others"),
+        ({"multilabel": [*"abcdefghh"]}, "labels.multilabel: 'h' is there twice"),
+        ({"multilabel": [*"abcdefgh", "i+j"]}, "no label is 'none', has a '\\+' in it"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_of_many_is_told(keys: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        spec_of("abcdefghi", labels={"multilabel": [*"abcdefghi"], **keys})
+
+
+def test_codes_of_sets_give_their_labels_back() -> None:
+    held = np.random.default_rng(1).random((3000, 500)) < 0.02
+    space = Tags(MANY)
+    codes = space.encode(held)
+    assert len(set(codes.tolist())) == len(np.unique(held, axis=0))
+    assert codes.min() >= FIRST
+    np.testing.assert_array_equal(space.holds(codes), held)
+    np.testing.assert_array_equal(space.hashes(held), codes)
+    assert space.holds(codes[:0]).shape == (0, 500)
+
+
+def test_text_of_a_set_in_any_order_has_one_code() -> None:
+    space = Tags(MANY)
+    code = space.codes["t499+t7"]
+    assert code == space.codes['["t7", "t499", "t7"]'] == space.codes["t7+t499"]
+    assert space.text(code) == "t7+t499"
+    assert space.text(space.codes["none"]) == "none"
+    assert "t7+t500" not in space.codes
+    assert space.problem("t7+t500").endswith("500 labels: 't500' is none of them")
+
+
+def test_a_code_of_another_set_is_no_label() -> None:
+    with pytest.raises(KeyError):
+        Tags(MANY).holds(np.array([FIRST + 5]))
+
+
+def test_spaces_of_the_same_labels_know_the_same_sets() -> None:
+    """Also in a process that has met none of them, to which a space was sent."""
+    space = Tags(("p", "q", "r"))
+    code = space.codes["p+r"]
+    assert Tags(("p", "q", "r")).text(code) == "p+r"
+    script = (
+        "import pickle, sys; space, code = pickle.load(sys.stdin.buffer); print(space.text(code))"
+    )
+    sent = pickle.dumps((space, code))
+    told = subprocess.run(
+        [sys.executable, "-c", script], input=sent, capture_output=True, check=True
+    )
+    assert told.stdout.decode().strip() == "p+r"
+
+
+def test_two_sets_of_one_code_are_an_error() -> None:
+    space = Tags((*MANY, "of two"))
+    held = np.zeros((1, 501), dtype=np.bool_)
+    space.known[int(space.hashes(held)[0])] = b"another"
+    with pytest.raises(ArithmeticError, match="two sets of labels have the code"):
+        space.encode(held)
+
+
+def test_nine_labels_are_known_one_by_one() -> None:
+    spec, fewer = (spec_of([*names]) for names in ("abcdefghi", "abcdefgh"))
+    assert isinstance(spec.labels.space, Tags)
+    assert type(fewer.labels.space) is Sets
+    assert (spec.sampler.name, spec.measures[0].to_mapping()) == ("poisson", MICRO_F1)
+    assert EvaluationSpec.from_mapping(spec.to_mapping(), Path("/tmp")) == spec

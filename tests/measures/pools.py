@@ -1,4 +1,4 @@
-"""Small pools, and one measure or more for every name a spec may use."""
+"""Small pools, with slices and weights too; one measure or more for every name of a spec."""
 
 import dataclasses
 from typing import Any
@@ -18,6 +18,7 @@ from evalsampling.measures import (
     difference,
 )
 from evalsampling.stats.outputs import Outputs
+from evalsampling.stats.slices import SliceCodes
 
 CLASSES = 3
 THRESHOLDS = (-0.7, 0.0, 0.4, 1.1)
@@ -40,6 +41,21 @@ def make_pool(seed: int, rows: int = 60, skill: float = 0.6) -> tuple[Outputs, n
     score = rng.normal((label == 1)[:, None], 1, (rows, 2))
     probability = rng.dirichlet(np.ones(CLASSES), (rows, 2))
     return Outputs(prediction, score, probability), label
+
+
+NAMED_SLICES = {"country": ("DE", "FR"), "device": ("phone",)}
+WHERE = {"country": ("DE",), "device": ("phone",)}
+
+
+def pool_with_slices(seed: int = 0, rows: int = 200) -> tuple[Outputs, np.ndarray, np.ndarray]:
+    """Outputs, labels and which rows are in `WHERE`: some of every kind are, and are not."""
+    outputs, label = make_pool(seed, rows)
+    rng = np.random.default_rng(seed)
+    code = np.stack([rng.integers(0, 3, rows), rng.integers(0, 2, rows)], axis=1)
+    inside = (code[:, 0] == 1) & (code[:, 1] == 1)
+    codes = SliceCodes(NAMED_SLICES, code)
+    weight = {"weight": rng.integers(1, 5, rows).astype(np.float64)}
+    return dataclasses.replace(outputs, slices=codes, magnitudes=weight), label, inside
 
 
 def risk_of(measure: Measure, outputs: Outputs, label: np.ndarray) -> np.ndarray:
@@ -101,4 +117,5 @@ ALL = {**NAMED, **STACKED}
 SCALAR = {key: measure for key, measure in NAMED.items() if len(measure.components) == 1}
 
 every_measure = pytest.mark.parametrize("measure", ALL.values(), ids=ALL.keys())
+every_named = pytest.mark.parametrize("measure", NAMED.values(), ids=NAMED.keys())
 every_scalar = pytest.mark.parametrize("measure", SCALAR.values(), ids=SCALAR.keys())

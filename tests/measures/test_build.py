@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from evalsampling import EvaluationSpec, InputError
+from evalsampling.measures import BY_NAME
 from evalsampling.measures.build import (
     as_one,
     build_driver,
@@ -16,6 +17,7 @@ from evalsampling.measures.build import (
     entry_of,
     needs_ranges,
 )
+from evalsampling.measures.other_names import MEANT, meant_by
 from evalsampling.spec import MeasureSpec
 from tests.averages import MACRO_F1
 from tests.spec.specs import MINIMAL, parse, systems, write_module
@@ -279,8 +281,17 @@ def test_averages_are_asked_for_by_the_measure_of_a_class(entry: Any, name: str)
          "beta or alpha, not both"),
         ("macro_f1", r"it is {name: f1, average: macro}"),
         ("f_eta", "it is f_beta, with eta as its alpha"),
+        ("precision_at_k", "the sampler adastrat with the measure average_precision"),
+        ("failure_rate", "prevalence is the share of rows whose label is labels.positive, and"),
+        ("sensitivity", "unknown measure 'sensitivity': it is recall"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told(entry: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         build_measures(parse(pool=systems(), measure=entry), [(0.0, 1.0), (0.0, 1.0)])
+
+
+def test_no_name_of_ours_is_among_those_of_other_fields() -> None:
+    assert not set(MEANT) & set(BY_NAME)
+    assert meant_by("Precision@K") == meant_by("precision_at_k")
+    assert meant_by("f11") is None

@@ -132,15 +132,6 @@ def test_average_precision_without_rows_above_a_threshold() -> None:
     )
 
 
-def test_influences_of_the_area_average_to_nothing_but_its_constant() -> None:
-    """Dg R of a pool is its mean influence."""
-    outputs, label = make_pool(3)
-    measure = ROCArea((-0.5, 0.5))
-    risk = risk_of(measure, outputs, label)
-    mean = measure.influence(outputs, label, risk).mean(axis=0)
-    np.testing.assert_allclose(mean, measure.jacobian(risk) @ risk, rtol=1e-12)
-
-
 @pytest.mark.parametrize("kind", CURVES)
 def test_a_thousand_thresholds_agree_with_the_dense_matrices(kind: type[Measure]) -> None:
     rng = np.random.default_rng(0)

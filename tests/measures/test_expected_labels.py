@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from evalsampling.label_spaces.sets import probabilities_of_sets
-from evalsampling.label_spaces.tags import Tags
+from evalsampling.label_spaces.sets import Sets, Tags, probabilities_of_sets
 from evalsampling.measures import (
     F1OfMacroAverages,
     Joint,
@@ -30,14 +29,14 @@ SPACE = Tags(tuple("abcd"))
 EVERY_SET = np.array([[code >> c & 1 for c in range(LABELS)] for code in range(1 << LABELS)]) > 0
 
 MEASURES: list[Measure] = [
-    MicroF(LABELS, tags=SPACE),
-    MicroF(LABELS, tags=SPACE, alpha=0.2, over=(0, 3)),
-    MacroF(LABELS, tags=SPACE),
-    PerClassF(LABELS, tags=SPACE),
-    WeightedF1(LABELS, tags=SPACE),
-    F1OfMacroAverages(LABELS, tags=SPACE),
-    Difference(MicroF(LABELS, tags=SPACE), MicroF(LABELS, system=1, tags=SPACE)),
-    Joint((MacroF(LABELS, system=1, tags=SPACE), MicroF(LABELS, tags=SPACE))),
+    MicroF(LABELS, sets=SPACE),
+    MicroF(LABELS, sets=SPACE, alpha=0.2, over=(0, 3)),
+    MacroF(LABELS, sets=SPACE),
+    PerClassF(LABELS, sets=SPACE),
+    WeightedF1(LABELS, sets=SPACE),
+    F1OfMacroAverages(LABELS, sets=SPACE),
+    Difference(MicroF(LABELS, sets=SPACE), MicroF(LABELS, system=1, sets=SPACE)),
+    Joint((MacroF(LABELS, system=1, sets=SPACE), MicroF(LABELS, sets=SPACE))),
 ]
 ALL = pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 
@@ -125,7 +124,7 @@ def test_deviation_is_that_over_all_sets(kind: type[MicroF], smoothing: float) -
     Probabilities are kept from 0 by 10^-4 in both, of labels here and of sets there.
     """
     outputs, p, _ = made_up(7)
-    measure, few = kind(LABELS, tags=SPACE), kind(LABELS, sets=True)
+    measure, few = kind(LABELS, sets=SPACE), kind(LABELS, sets=Sets(("a", "b", "c", "d")))
     risk = risk_of(measure, outputs, p, np.ones(64))
     found = Deviation(measure, risk, smoothing).of_rows(outputs, p)
     bits = outputs.tags @ (1 << np.arange(LABELS))
@@ -148,7 +147,7 @@ def test_labels_by_the_hundred_take_no_sets() -> None:
     space = Tags(tuple(map(str, range(500))))
     p = rng.uniform(0, 0.1, (40, 500))
     outputs = outputs_of(p[:, None] > 0.07)
-    measure = MicroF(500, tags=space)
+    measure = MicroF(500, sets=space)
     expected = expected_of_rows(outputs.tags, p)
     risk = measure.mean_loss(outputs, expected, np.full(40, 1 / 40))
     mean, variance = influence_moments(measure, outputs, expected, risk)

@@ -7,8 +7,7 @@ import pytest
 
 from evalsampling.measures import Greatest, Least, Recall, Sliced
 from evalsampling.measures.comparisons import is_aimed_at
-from tests.measures.pools import build, risk_of, value_of
-from tests.measures.sliced_pools import pool_with_slices
+from tests.measures.pools import build, pool_with_slices, risk_of, value_of
 
 OVER = {"country": ("DE", "FR")}
 SLICES = [Sliced(Recall(), {"country": value}) for value in OVER["country"]]

@@ -12,7 +12,7 @@ from evalsampling.inference.domains import Domain
 from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
 from evalsampling.pool.columns import with_slices
 from evalsampling.samplers import Sampler
-from evalsampling.simulation.truth import KnownPool
+from evalsampling.simulation.truth import KnownPool, _Kinds
 from evalsampling.stats.cells import CellGrid, CellSums, CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.hashing import hash_integers
@@ -21,6 +21,15 @@ from evalsampling.stats.magnitudes import MagnitudeClasses
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
 from evalsampling.stats.slices import SliceCodes
+
+ALL = [
+    kind
+    for kind in samplers.BY_NAME.values()
+    if not issubclass(kind, samplers.RankedSampler | samplers.Compare | samplers.Ranking)
+]
+"""But for those whose rounds are as large as their queries need (tests/samplers/test_ranked.py),
+`Compare`, which takes two systems, and `Ranking`, which takes queries."""
+WITH_REPLACEMENT = [kind for kind in ALL if issubclass(kind, samplers.ReplacementSampler)]
 
 NAMED = {"part": ("rare",)}
 """The slice that cells of a pool with a `Pool.rare` tell apart."""
@@ -130,25 +139,12 @@ class Pool:
     @functools.cached_property
     def known(self) -> KnownPool:
         """The pool as simulations see it: rows alike in cell, label and predictions are one."""
-        key = np.column_stack([self.cell, self.label, self.outputs.prediction])
-        kinds, of, count = np.unique(key, axis=0, return_inverse=True, return_counts=True)
-        of = of.reshape(-1)
-        mean = np.stack(
-            [np.bincount(of, p, len(kinds)) / count for p in self.probability.T], axis=1
-        )
         systems = self.outputs.prediction.shape[1]
-        return KnownPool(
-            table=self.table,
-            cell=kinds[:, 0],
-            label=kinds[:, 1],
-            count=count,
-            outputs=Outputs(
-                kinds[:, 2:],
-                np.repeat(self.table.leaf[kinds[:, 0], None].astype(float), systems, axis=1),
-                np.repeat(mean[:, None], systems, axis=1),
-            ),
-            systems=(None,) if systems == 1 else tuple("abcdefgh"[:systems]),
+        kinds = _Kinds.of_rows(
+            self.cell, self.label, self.outputs, [np.zeros(0)] * systems, [False] * systems
         )
+        names = (None,) if systems == 1 else tuple("abcdefgh"[:systems])
+        return KnownPool(self.table, *kinds.key.T[:2], kinds.count, kinds.outputs, names)
 
     @property
     def truth(self) -> np.ndarray:
@@ -220,6 +216,8 @@ class Pool:
         """Draw some rounds and label their rows."""
         history, order = self.start(), self.order(seed)
         for number in range(rounds):
+            if sampler.exhausted(self.table, history):
+                break
             rng = np.random.default_rng([seed, number])
             history = self.answer(sampler.design(self.table, history, new_rows, rng), order)
         return history, order
@@ -285,6 +283,18 @@ def with_second_system(pool: Pool, seed: int, slots: int | None = None) -> Pool:
     )
     prediction = np.stack([pool.prediction, other], axis=1)
     return dataclasses.replace(pool, prediction=prediction, slots=slots)
+
+
+class Uniforms:
+    """A generator of given numbers, then of halves."""
+
+    def __init__(self, numbers: list[tuple[float, float]]) -> None:
+        self._numbers = numbers
+
+    def random(self, shape: tuple[int, int]) -> np.ndarray:
+        filled = np.full(shape, 0.5)
+        filled[: len(self._numbers)] = self._numbers
+        return filled
 
 
 def build_sampler(kind: type[Sampler], measure: Measure | None = None, **keys: Any) -> Sampler:

@@ -22,18 +22,10 @@ from evalsampling.samplers import (
 from evalsampling.samplers.base import weights_under
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
 from evalsampling.stats.history import NO_LABEL
-from tests.samplers.pools import build_sampler, make_pool
+from tests.samplers.pools import ALL, WITH_REPLACEMENT, build_sampler, make_pool
 from tests.slow import slowly
 
-ALL = [
-    kind
-    for kind in samplers.BY_NAME.values()
-    if not issubclass(kind, samplers.RankedSampler | samplers.Compare | samplers.Ranking)
-]
-"""But for those whose rounds are as large as their queries need (tests/samplers/test_ranked.py),
-and `Compare`, which takes two systems."""
 OF_GIVEN_SIZE = [kind for kind in ALL if kind is not Poisson]
-WITH_REPLACEMENT = [kind for kind in ALL if issubclass(kind, ReplacementSampler)]
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -56,6 +48,20 @@ def test_round_has_the_draws_fixed(kind: type) -> None:
     assert [len(r.question) for r in history.rounds] == [40, 40, 40]
 
 
+@pytest.mark.parametrize("kind", ALL)
+def test_same_history_and_seed_take_the_same_step(kind: type[Sampler]) -> None:
+    """Nothing is remembered but the history."""
+    pool = make_pool(400, 8, seed=1, positive=0.2)
+    history, _ = pool.run(build_sampler(kind), 2, 30, seed=1)
+    one, other = (
+        build_sampler(kind).design(pool.table, history, 30, np.random.default_rng(9))
+        for _ in range(2)
+    )
+    assert np.array_equal(one.cell, other.cell)
+    assert np.array_equal(one.rank, other.rank)
+    assert np.array_equal(one.rounds[-1].probability, other.rounds[-1].probability)
+
+
 def test_round_gives_up_when_nothing_new_is_met() -> None:
     pool = make_pool(20, 4, seed=1, positive=0.3)
     sampler = Passive(FBeta())
@@ -65,18 +71,39 @@ def test_round_gives_up_when_nothing_new_is_met() -> None:
     assert len(history.rounds[-1].question) == 3 * DRAWS_PER_NEW_ROW
 
 
-@pytest.mark.parametrize("draws", [0, -1, 2.5, True])
 @pytest.mark.parametrize("kind", WITH_REPLACEMENT)
-def test_number_of_draws_is_checked(kind: type[Sampler], draws: float) -> None:
-    with pytest.raises(ValueError, match="draws must be"):
-        build_sampler(kind, draws=draws)
+def test_draws_and_share_of_the_pool_are_checked(kind: type[Sampler]) -> None:
+    for draws in (0, -1, 2.5, True):
+        with pytest.raises(ValueError, match="draws must be"):
+            build_sampler(kind, draws=draws)
+    for delta in (-0.1, 1.1, float("nan"), float("inf"), True, "0.1", None):
+        with pytest.raises(ValueError, match="delta must be"):
+            build_sampler(kind, delta=delta)
 
 
-@pytest.mark.parametrize("delta", [-0.1, 1.1, float("nan"), float("inf"), True, "0.1", None])
+@pytest.mark.parametrize("kind", [kind for kind in ALL if "stochastic" not in kind.takes])
+def test_samplers_that_ask_once_take_no_stochastic_oracle(kind: type[Sampler]) -> None:
+    with pytest.raises(ValueError, match="takes a deterministic oracle"):
+        build_sampler(kind, Accuracy(), oracle="stochastic")
+    assert not issubclass(kind, ReplacementSampler)
+
+
 @pytest.mark.parametrize("kind", WITH_REPLACEMENT)
-def test_share_of_the_pool_is_checked(kind: type[Sampler], delta: object) -> None:
-    with pytest.raises(ValueError, match="delta must be"):
-        build_sampler(kind, delta=delta)
+def test_pool_may_be_mixed_in(kind: type[Sampler]) -> None:
+    """(1 - delta) q + delta p of every row, labelled ones that add nothing included."""
+    pool = make_pool(120, 4, seed=8, positive=0.3)
+    history, order = pool.run(build_sampler(kind), 1, 60, seed=2)
+    plain, mixed = (
+        pool.row_probability(
+            build_sampler(kind, delta=delta).proposal(pool.table, history), history, order
+        )
+        for delta in (0.0, 0.2)
+    )
+    np.testing.assert_allclose(mixed, 0.8 * plain + 0.2 / 120, rtol=1e-12)
+    sampler = build_sampler(kind, Precision(), delta=0.2)
+    assert sampler.covers_pool(pool.table)
+    assert sampler.can_estimate(pool.table, Accuracy())
+    assert np.all(sampler.support(pool.table))
 
 
 @pytest.mark.parametrize("kind", WITH_REPLACEMENT)

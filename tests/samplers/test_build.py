@@ -1,5 +1,6 @@
 """Samplers built from a spec."""
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -68,21 +69,6 @@ def by_count(table, history):
     return np.ones(len(table)) / table.count
 
 
-class Uncallable:
-    pass
-
-
-nothing = Uncallable()
-"""
-
-
-@pytest.fixture
-def own_module(tmp_path: Path) -> str:
-    """A module of the user's beside the spec."""
-    return write_module(tmp_path, OWN_MODULE)
-
-
-OWN_MODEL = """
 def even(cells, labels):
     return 0 * labels + 1 / cells.classes
 
@@ -97,18 +83,20 @@ class NotOne:
 
 
 forest = Forest()
+nothing = NotOne()
 number = 3
 """
 
 
+def own(directory: Path, **sampler: Any) -> Any:
+    """The sampler of a spec beside which the module is; the spec comes back as it was."""
+    spec = EvaluationSpec.from_mapping({**MINIMAL, "sampler": sampler}, directory)
+    assert EvaluationSpec.from_mapping(spec.to_mapping(), directory) == spec
+    return build_sampler(spec, [None])
+
+
 def test_a_model_of_the_users_own(tmp_path: Path) -> None:
-    module = write_module(tmp_path, OWN_MODEL)
-
-    def build(**sampler: Any) -> Any:
-        spec = EvaluationSpec.from_mapping({**MINIMAL, "sampler": sampler}, tmp_path)
-        assert EvaluationSpec.from_mapping(spec.to_mapping(), tmp_path) == spec
-        return build_sampler(spec, [None])
-
+    module, build = write_module(tmp_path, OWN_MODULE), functools.partial(own, tmp_path)
     assert build(name="ais", model=f"{module}:even").model.__name__ == "even"
     assert type(build(name="ais", model=f"{module}:forest").model).__name__ == "Forest"
     for name in ("active_risk", "importance", "optimal_importance", "active_err"):
@@ -134,20 +122,18 @@ def test_a_model_of_the_users_own(tmp_path: Path) -> None:
         build(name="importance", calibration="forest")
 
 
-def test_given_weights_of_the_users_own(tmp_path: Path, own_module: str) -> None:
-    def build(weights: Any) -> Any:
-        content = {**MINIMAL, "sampler": {"name": "given", "weights": weights}}
-        spec = EvaluationSpec.from_mapping(content, tmp_path)
-        assert EvaluationSpec.from_mapping(spec.to_mapping(), tmp_path) == spec
-        return build_sampler(spec, [None])
-
-    assert build(f"{own_module}:by_count").weights.__name__ == "by_count"
+def test_given_weights_of_the_users_own(tmp_path: Path) -> None:
+    module, build = (
+        write_module(tmp_path, OWN_MODULE),
+        functools.partial(own, tmp_path, name="given"),
+    )
+    assert build(weights=f"{module}:by_count").weights.__name__ == "by_count"
     for weights, message in [
-        (f"{own_module}:absent", "sampler.weights: .*absent"),
-        (f"{own_module}:nothing", "sampler: given: weights must be a function"),
+        (f"{module}:absent", "sampler.weights: .*absent"),
+        (f"{module}:nothing", "sampler: given: weights must be a function"),
         ("by_count", "sampler.weights: must be module:object, got 'by_count'"),
         ("no_such_module_at_all:x", "sampler.weights: no_such_module_at_all:x: No module"),
         (3, "sampler: given: weights must be a function of the cell table, got 3"),
     ]:
         with pytest.raises(InputError, match=message):
-            build(weights)
+            build(weights=weights)

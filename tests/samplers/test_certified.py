@@ -54,12 +54,10 @@ def test_the_first_round_is_the_calibrated_one_then_rows_above_are_drawn_at_rand
     first, second = history.rounds
     assert np.array_equal(first.probability, plain.rounds[0].probability)
     chance = second.cell_probability
-    assert chance is not None
     assert len(np.unique(chance.round(12))) == 2
     above = chance == chance.max()
     inside = above[history.cell[second.question]]
     assert inside.sum() == (1 - EVEN_SHARE) * 200
-    assert second.stratum is not None
     assert np.array_equal(second.stratum, inside)
     assert 0.7 < inside[:50].mean() < 1  # They come in a random order.
     assert SCORE[above].min() >= SCORE[~above].max()
@@ -73,11 +71,9 @@ def first_drawn(history):  # type: ignore[no-untyped-def]
 def test_accuracy_is_about_all_rows_and_recall_by_the_calibrated_design() -> None:
     history, _ = POOL.run(design(accuracy=0.8), 2, 200, seed=1)
     chance = history.rounds[1].cell_probability
-    assert chance is not None
     assert np.ptp(chance) == pytest.approx(0, abs=1e-12)
     history, _ = POOL.run(design(precision=0.8, recall=0.5), 2, 200, seed=1)
     chance = history.rounds[1].cell_probability
-    assert chance is not None
     assert len(np.unique(chance.round(12))) > 10
 
 

@@ -171,7 +171,6 @@ def test_systems_that_agree_everywhere_are_known_to_be_alike() -> None:
     for measure in (ACCURACIES, F1S):
         (found,) = Passive(BOTH).estimate(table, History.start(2), [measure], 0.95, TWO)
         assert (found.value, found.intervals[0].low, found.intervals[0].high) == (0, 0, 0)
-        assert found.significance is not None
         assert found.significance.p_value == 1
 
 
@@ -253,8 +252,6 @@ def test_error_rate_on_null_pools(disagree: float) -> None:
         rows = rng.integers(0, 2, len(history))
         history = history.with_labels(rows)  # either system is right with the chance 1/2
         (found,) = sampler.estimate(pool.table, history, [ACCURACIES], 0.95, TWO)
-        assert found.significance is not None
-        assert found.significance.p_value is not None
         rejected += found.significance.p_value <= 0.05
     assert rejected / 400 == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 400))
 
@@ -264,7 +261,6 @@ def test_evidence_rules_hold_for_a_difference() -> None:
     pool = two_systems(4000, 9, 0.01)
     found = run(pool, Passive(BOTH, draws=300), ACCURACIES, 1, 300)
     assert not found.claims
-    assert found.significance is not None
     assert found.significance.p_value is None
     assert "rows that favour one system seen, fewer than 10" in found.warnings[0]
     aimed = run(pool, Compare(ACCURACIES, draws=60), ACCURACIES, 1, 60)
@@ -276,9 +272,7 @@ def test_a_clear_winner_has_an_anytime_p_value_where_no_variance_is_seen() -> No
     pool = two_systems(2000, 10, 0.1)
     right = dataclasses.replace(pool, label=pool.prediction[:, 0])
     found = run(right, Compare(ACCURACIES, draws=40), ACCURACIES, 1, 40)
-    assert found.significance is not None
     assert found.significance.p_value is None
-    assert found.significance.anytime_p_value is not None
     assert found.significance.anytime_p_value < 1e-4
 
 

@@ -28,6 +28,8 @@ from tests.compared_numbers import (
     spec_of,
     systems_of,
 )
+from tests.jobs import Pool
+from tests.samplers.pools import Uniforms
 
 PREDICTED = [[1, 0.5], [2, 2.1], [0, -1]]
 VARIANCES = [[0.2, 0.3], [0.4, 0.1], [0.1, 0.2]]
@@ -51,7 +53,6 @@ def sampler_of(pool: MemoryPool) -> ReplacementSampler:
 def proposal_of(pool: MemoryPool, sampler: Sampler | None = None) -> np.ndarray:
     """The chance of each row, in the order of the ids."""
     proposal = (sampler or sampler_of(pool)).proposal(pool.table, pool.analysis.history)
-    assert proposal is not None
     return by_row(pool, proposal.cell_probability)
 
 
@@ -151,7 +152,6 @@ def test_many_systems_are_the_mean_of_their_pairs() -> None:
     pool = in_memory(make_compared_numbers(400, 3), 3, measure="mse",
                      sampler={"name": "compare", "floor": 0}, strata={"leaves": 30})  # fmt: skip
     known = pool.table.disagreement
-    assert known is not None
     expected = mean_proposal(list(known.root.T), pool.table.count)
     np.testing.assert_allclose(proposal_of(pool), by_row(pool, expected), rtol=1e-9)
 
@@ -160,23 +160,10 @@ def test_costs_divide_the_proposal() -> None:
     """Eq. 6.8: q over the root of the cost."""
     priced = in_memory(make_compared_numbers(300), 2, strata={"leaves": 400}, cost="cost")
     cost = priced.table.cost
-    assert cost is not None
     assert len(np.unique(by_row(priced, cost))) > 10
     free = sampler_of(priced).variance_minimising(priced.table, priced.analysis.history)
     expected = by_row(priced, free.cell_probability / np.sqrt(cost))
     np.testing.assert_allclose(proposal_of(priced), expected / expected.sum(), rtol=1e-9)
-
-
-class Uniforms:
-    """A generator of given numbers, then of halves."""
-
-    def __init__(self, numbers: Any) -> None:
-        self._numbers = numbers
-
-    def random(self, shape: tuple[int, int]) -> np.ndarray:
-        filled = np.full(shape, 0.5)
-        filled[: len(self._numbers), 0] = self._numbers
-        return filled
 
 
 @pytest.mark.parametrize("measure", ["mse", "mae"])
@@ -194,13 +181,14 @@ def test_differences_are_unbiased_over_all_outcomes(measure: str) -> None:
     middle = np.cumsum(q) - q / 2
     codes = pool.spec.labels.space.encode(label)
     stored = pool.reserve.rows
-    assert stored is not None
     row_of = stored["id"].to_numpy()[np.argsort(stored["cell"].to_numpy())]
     three = Compare(sampler.measure, draws=3)
     mean, total = 0.0, 0.0
     for drawn in itertools.product(np.flatnonzero(q), repeat=3):
         history = History.start(2, table.classes)
-        history = three.design(table, history, 9, Uniforms(middle[list(drawn)]))  # type: ignore[arg-type]
+        history = three.design(
+            table, history, 9, Uniforms([(one, 0.5) for one in middle[list(drawn)]])
+        )  # type: ignore[arg-type]
         history = history.with_rows(*pool.describe(history))
         answered = history.with_labels(codes[row_of[history.cell]])
         sample = sampler.weigh(table, answered)
@@ -212,17 +200,24 @@ def test_differences_are_unbiased_over_all_outcomes(measure: str) -> None:
     assert mean == pytest.approx(true, abs=1e-9)
 
 
+def labels_of(rows: Pool) -> np.ndarray:
+    return np.array([rows.truth[place] for place in range(len(rows.truth))])
+
+
+def evaluated(rows: Pool, labels: int, **keys: Any) -> Evaluation:
+    """An evaluation of rows with so many labels."""
+    columns = {name: rows.table[name] for name in rows.table.column_names if name != "id"}
+    evaluation = Evaluation.from_arrays(None, None, columns=columns, **spec_of(2, **keys))
+    ids = evaluation.sample(labels)
+    evaluation.label(ids, labels_of(rows)[ids])
+    return evaluation
+
+
 def test_values_of_systems_take_the_variant_that_draws_for_them() -> None:
     """A difference is reported beside the values; sampled for it alone, values have none."""
     rows = make_compared_numbers(500)
-    label = np.array([rows.truth[i] for i in range(500)])
-    columns = {name: rows.table[name] for name in rows.table.column_names if name != "id"}
     for variant, has_values in (("active_risk", True), ("rescaled", False)):
-        sampler = {"name": "compare", "variant": variant}
-        spec = spec_of(2, measure="mse", sampler=sampler)
-        evaluation = Evaluation.from_arrays(None, None, columns=columns, **spec)
-        ids = evaluation.sample(150)
-        evaluation.label(ids, label[ids])
+        evaluation = evaluated(rows, 150, measure="mse", sampler=by(variant))
         *values, difference = evaluation.estimate()
         assert [one.value is not None for one in values] == [has_values] * 2
         assert difference.value is not None
@@ -233,34 +228,22 @@ def test_values_of_systems_take_the_variant_that_draws_for_them() -> None:
 def test_estimates_are_of_the_true_difference(measure: str) -> None:
     """300 of 800 rows: within four standard errors, for six seeds."""
     rows = make_compared_numbers(800)
-    label = np.array([rows.truth[i] for i in range(800)])
-    error = np.stack([rows.table[name].to_numpy() - label for name in NAMES[:2]])
+    error = np.stack([rows.table[name].to_numpy() - labels_of(rows) for name in NAMES[:2]])
     value = {
         "mse": np.mean(error**2, axis=1),
         "mae": np.mean(np.abs(error), axis=1),
         "rmse": np.sqrt(np.mean(error**2, axis=1)),
     }[measure]
-    columns = {name: rows.table[name] for name in rows.table.column_names if name != "id"}
     for seed in range(6):
-        spec = spec_of(2, measure={"difference": measure}, seed=seed)
-        evaluation = Evaluation.from_arrays(None, None, columns=columns, **spec)
-        ids = evaluation.sample(300)
-        evaluation.label(ids, label[ids])
-        (estimate,) = evaluation.estimate()
-        assert estimate.value is not None
-        assert estimate.standard_error is not None
+        given = {"measure": {"difference": measure}, "seed": seed}
+        (estimate,) = evaluated(rows, 300, **given).estimate()
         assert abs(estimate.value - (value[0] - value[1])) < 4 * estimate.standard_error
 
 
 def test_the_test_is_the_published_one() -> None:
     """Eq. 3.22 and 3.24 with self-normalised weights: T, and Student's tail at its degrees."""
-    rows = make_compared_numbers(500)
-    label = np.array([rows.truth[i] for i in range(500)])
-    columns = {name: rows.table[name] for name in rows.table.column_names if name != "id"}
-    spec = spec_of(2, sampler={"name": "compare", "variant": "active", "draws": 120})
-    evaluation = Evaluation.from_arrays(None, None, columns=columns, **spec)
-    ids = evaluation.sample(120)
-    evaluation.label(ids, label[ids])
+    sampler = {**by("active"), "draws": 120}
+    evaluation = evaluated(make_compared_numbers(500), 120, sampler=sampler)
     (estimate,) = evaluation.estimate()
     history = evaluation.history
     question = history.question
@@ -274,7 +257,6 @@ def test_the_test_is_the_published_one() -> None:
     assert estimate.value == pytest.approx(mean)
     error = np.sqrt(square / (len(d) - 1))  # the thesis divides by n
     assert estimate.standard_error == pytest.approx(error, rel=1e-9)
-    assert estimate.significance is not None
     p_value = 2 * special.stdtr(estimate.significance.degrees, -abs(mean) / error)
     assert estimate.significance.p_value == pytest.approx(p_value)
 
@@ -291,7 +273,7 @@ def test_alike_systems_are_called_different_as_seldom_as_the_level_says(variant:
                         ("new", "old", "new.variance", "old.variance"))  # fmt: skip
     predicted = np.stack([np.concatenate([one, two]), np.concatenate([two, one])], axis=1)
     variances = np.stack([np.concatenate([v1, v2]), np.concatenate([v2, v1])], axis=1)
-    label = np.tile([rows.truth[i] for i in range(400)], 2)
+    label = np.tile(labels_of(rows), 2)
     sampler = {"name": "compare", "variant": variant, "draws": 150}
     pool = rows_apart(predicted.tolist(), variances.tolist(), sampler=sampler)
     codes = pool.spec.labels.space.encode(label)
@@ -303,8 +285,6 @@ def test_alike_systems_are_called_different_as_seldom_as_the_level_says(variant:
         ids = pool.ids(history.cell, history.rank)
         history = history.with_labels(codes[ids])
         (said,) = design.estimate(pool.table, history, [design.measure], 0.95, scope)
-        assert said.significance is not None
-        assert said.significance.p_value is not None
         rejected += said.significance.p_value <= 0.05
     assert rejected / 300 < 0.05 + 4 * 0.0126
 

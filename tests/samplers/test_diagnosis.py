@@ -32,6 +32,9 @@ def test_leaves_by_hand() -> None:
     label[(history.cell == 2) & (history.rank == 1)] = NO_LABEL
     history = history.with_labels(label)
     none, prior = None, ((0.65, 0.35), (0.0, 0.0), (0.5, 0.5))
+    assert all(
+        each.observed is each.posterior is None for each in diagnose(TINY.table, TINY.start())
+    )
     assert diagnose(TINY.table, history) == [
         LeafDiagnosis(0, 5, 3, pytest.approx(prior[0]), pytest.approx((0.4, 0.6)), none),
         LeafDiagnosis(1, 0, 0, prior[1], none, none),
@@ -39,18 +42,10 @@ def test_leaves_by_hand() -> None:
     ]
 
 
-def test_nothing_labelled_yet() -> None:
-    found = diagnose(TINY.table, TINY.start())
-    assert [d.labelled for d in found] == [0, 0, 0]
-    assert all(d.observed is None and d.posterior is None for d in found)
-    assert [d.rows for d in found] == [5, 0, 2]
-
-
 def test_posterior_is_that_of_the_latest_round() -> None:
     pool = make_pool(200, 4, seed=1, classes=3, positive=0.4)
     history, _ = pool.run(AdaptiveImportance(FBeta()), 2, 20, seed=1)
     posterior = history.rounds[-1].posterior
-    assert posterior is not None
     found = diagnose(pool.table, history)
     assert [d.posterior for d in found] == [tuple(row) for row in posterior.tolist()]
     assert sum(d.labelled for d in found) == 40
@@ -113,23 +108,19 @@ def test_divergence_is_infinite_if_a_row_that_adds_is_never_drawn() -> None:
     assert divergence(Precision(), pool.table, pool.truth, pool.start(), proposal) < np.inf
 
 
-def test_divergence_of_a_perfect_system_is_a_number() -> None:
-    """No row adds to F1 = 1 but by rounding; labels that are not there add nothing at all."""
-    pool = make_pool(80, 4, seed=2, positive=0.4)
-    label = (np.arange(80) == 7).astype(np.int64)
-    perfect = Pool(pool.leaf, label, pool.probability, label)
-    proposal = Passive(FBeta()).proposal(perfect.table, perfect.start())
-    found = divergence(FBeta(), perfect.table, perfect.truth, perfect.start(), proposal)
-    assert 0 <= found < np.inf
+def test_divergence_of_pools_without_errors_or_positives() -> None:
+    """No row adds to F1 = 1 but by rounding; labels that are not there add nothing at all.
 
-
-def test_divergence_from_nothing_is_undefined() -> None:
-    """F1 of a pool without positives or predictions has no best proposal; a perfect system's
-    accuracy has any."""
+    F1 of a pool without positives or predictions has no best proposal; its accuracy has any.
+    """
     pool = make_pool(80, 4, seed=2, positive=0.4)
-    zeros = np.zeros(80, int)
-    none = Pool(pool.leaf, zeros, pool.probability, zeros)
-    proposal = Passive(FBeta()).proposal(none.table, none.start())
+
+    def of(measure: Measure, label: np.ndarray) -> float:
+        right = Pool(pool.leaf, label, pool.probability, label)
+        proposal = Passive(measure).proposal(right.table, right.start())
+        return divergence(measure, right.table, right.truth, right.start(), proposal)
+
+    assert 0 <= of(FBeta(), (np.arange(80) == 7).astype(np.int64)) < np.inf
     with pytest.raises(InputError, match="f1 is undefined on this pool"):
-        divergence(FBeta(), none.table, none.truth, none.start(), proposal)
-    assert divergence(Accuracy(), none.table, none.truth, none.start(), proposal) == 0
+        of(FBeta(), np.zeros(80, int))
+    assert of(Accuracy(), np.zeros(80, int)) == 0

@@ -5,27 +5,32 @@ import dataclasses
 import numpy as np
 import pytest
 
+from evalsampling.errors import InputError
 from evalsampling.inference.score_calibration import recalibrated
-from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
-from evalsampling.samplers import Importance
+from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Prevalence, Recall
+from evalsampling.samplers import Given, Importance, Passive
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.history import History
 from tests.samplers.pools import (
     Lopsided,
     Pool,
     leaf_means,
     make_pool,
+    one_two_three,
     optimal_proposal,
     with_second_system,
 )
 
-MEASURES = [FBeta(), Precision(), Recall(), Accuracy(), Joint((FBeta(), Accuracy()))]
-IDS = [measure.name for measure in MEASURES]
+SYSTEMS = Joint((FBeta(), FBeta(system=1)))
+MEASURES = [FBeta(), Precision(), Recall(), Accuracy(), Joint((FBeta(), Accuracy())), SYSTEMS]
 
 
 @pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("measure", MEASURES, ids=IDS)
+@pytest.mark.parametrize("measure", MEASURES, ids=lambda measure: measure.name)
 def test_proposal_follows_the_formula(measure: Measure, classes: int, oracle: str) -> None:
-    pool = make_pool(300, 8, seed=4, classes=classes)
+    """Of the F1s of two systems q follows the size of both errors together."""
+    pool = with_second_system(make_pool(300, 8, seed=4, classes=classes), seed=1)
     proposal = Importance(measure, oracle).proposal(pool.table, pool.start())
     q = pool.row_probability(proposal, pool.start(), pool.order(0))
     assert q.sum() == pytest.approx(1, abs=1e-12)
@@ -34,36 +39,6 @@ def test_proposal_follows_the_formula(measure: Measure, classes: int, oracle: st
     # Probabilities in the table are rounded to 2^-33, which loses some of 1e-9 relative.
     np.testing.assert_allclose(q, expected, rtol=1e-7)
     assert q.max() > 2 * q.min()
-
-
-@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
-def test_one_proposal_for_several_systems(oracle: str) -> None:
-    """The F1s of two systems: q follows the size of both errors together."""
-    pool = with_second_system(make_pool(200, 6, seed=4, positive=0.3), seed=1)
-    both = Joint((FBeta(), FBeta(system=1)))
-    proposal = Importance(both, oracle).proposal(pool.table, pool.start())
-    q = pool.row_probability(proposal, pool.start(), pool.order(0))
-    prior = leaf_means(pool)[pool.leaf].tolist()
-    expected = optimal_proposal(pool, both, 1e-9, prior, oracle == "stochastic")
-    np.testing.assert_allclose(q, expected, rtol=1e-7)
-    assert q.sum() == pytest.approx(1, abs=1e-12)
-
-
-def test_pool_may_be_mixed_in() -> None:
-    pool = make_pool(300, 8, seed=4)
-    plain, mixed = (
-        Importance(Precision(), delta=delta).proposal(pool.table, pool.start()).cell_probability
-        for delta in (0.0, 0.2)
-    )
-    np.testing.assert_allclose(mixed, 0.8 * plain + 0.2 / 300, rtol=1e-12)
-    assert pool.table.count @ mixed == pytest.approx(1, abs=1e-12)
-    sampler = Importance(Precision(), delta=0.2)
-    assert np.all(sampler.support(pool.table))
-    assert sampler.can_estimate(pool.table, Recall())
-    assert not Importance(Precision()).can_estimate(pool.table, Recall())
-    assert np.array_equal(
-        Importance(Precision()).support(pool.table), pool.table.outputs.prediction[:, 0] == 1
-    )
 
 
 def test_loss_that_hardly_matters_weighs_the_floor() -> None:
@@ -154,3 +129,104 @@ def test_calibrated_scores_are_taken_at_their_word(calibration: str) -> None:
     assert np.abs(q / plain - 1).max() > 0.05
     with pytest.raises(ValueError, match="calibration must be logistic, isotonic or module:object"):
         Importance(FBeta(), calibration="beta")
+
+
+PLAIN = [FBeta(), Precision(), Recall(), Accuracy()]
+
+
+def test_every_row_has_the_same_chance() -> None:
+    pool = make_pool(500, 8, seed=1)
+    proposal = Passive(FBeta()).proposal(pool.table, pool.start())
+    assert np.all(proposal.cell_probability == 1 / 500)
+    assert len(proposal.atom) == len(proposal.atom_probability) == 0
+
+
+def test_estimates_are_the_proportions_of_the_draws() -> None:
+    """Repeats included: three rounds of a small pool meet many rows twice."""
+    pool = make_pool(150, 4, seed=2, positive=0.4)
+    history, order = pool.run(Passive(FBeta(), draws=80), rounds=3, new_rows=80, seed=3)
+    rows = pool.rows(history, order)[history.question]
+    assert len(rows) == 240
+    assert len(set(rows.tolist())) < 150
+    f, y = pool.prediction[rows], pool.label[rows]
+    tp, fp, fn = int(np.sum(f * y)), int(np.sum(f * (1 - y))), int(np.sum((1 - f) * y))
+    expected = {
+        "f1": 2 * tp / (2 * tp + fp + fn),
+        "precision": tp / (tp + fp),
+        "recall": tp / (tp + fn),
+        "accuracy": 1 - (fp + fn) / 240,
+    }
+    found = Passive(FBeta()).estimate(pool.table, history, PLAIN, 0.95)
+    for estimate in found:
+        assert estimate.value == pytest.approx(expected[estimate.measure], rel=1e-12)
+    share = expected["accuracy"]
+    error = np.sqrt(share * (1 - share) / 239)
+    assert found[3].standard_error == pytest.approx(error, rel=1e-12)
+
+
+POOL = make_pool(90, 5, seed=1, positive=0.3)
+
+
+def predicted_only(table: CellTable, history: History) -> np.ndarray:
+    return np.asarray(table.outputs.prediction[:, 0] == 1)
+
+
+def more_where_labelled(table: CellTable, history: History) -> np.ndarray:
+    """Weights that adapt."""
+    return 1 + np.bincount(history.cell, minlength=len(table))
+
+
+@pytest.mark.parametrize("weights", [one_two_three, predicted_only, more_where_labelled])
+def test_rows_are_drawn_in_proportion_to_the_weights(weights: object) -> None:
+    sampler = Given(FBeta(), weights=weights)  # type: ignore[arg-type]
+    history, order = POOL.run(sampler, 2, 10, seed=1)
+    of_cell = np.asarray(weights(POOL.table, history), dtype=float)  # type: ignore[operator]
+    of_row = of_cell[POOL.cell]
+    q = POOL.row_probability(sampler.proposal(POOL.table, history), history, order)
+    np.testing.assert_allclose(q, of_row / of_row.sum(), rtol=1e-12)
+
+
+def test_support_is_what_the_weights_reach() -> None:
+    some = Given(FBeta(), weights=predicted_only)
+    np.testing.assert_array_equal(
+        some.support(POOL.table), POOL.table.outputs.prediction[:, 0] == 1
+    )
+    assert some.can_estimate(POOL.table, Precision())
+    for measure in (FBeta(), Recall(), Accuracy(), Prevalence()):
+        assert not some.can_estimate(POOL.table, measure)
+        assert Given(FBeta(), weights=one_two_three).can_estimate(POOL.table, measure)
+    assert not some.covers_pool(POOL.table)
+    assert Given(FBeta(), weights=one_two_three).covers_pool(POOL.table)
+    history, _ = POOL.run(some, 1, 20, seed=1)
+    precision, recall = some.estimate(POOL.table, history, [Precision(), Recall()], 0.95)
+    assert precision.value is not None
+    assert "no chance of being drawn" in str(recall.reason)
+
+
+@pytest.mark.parametrize("weights", [None, 3.0, "uniform", np.ones(4)])
+def test_weights_are_a_function(weights: object) -> None:
+    with pytest.raises(ValueError, match="weights must be a function"):
+        Given(FBeta(), weights=weights)  # type: ignore[arg-type]
+
+
+BAD = {
+    "negative": lambda t, h: -np.ones(len(t)),
+    "one negative": lambda t, h: np.where(np.arange(len(t)) == 1, -1e-9, 1),
+    "all zero": lambda t, h: np.zeros(len(t)),
+    "not a number": lambda t, h: np.full(len(t), np.nan),
+    "infinite": lambda t, h: np.full(len(t), np.inf),
+}
+
+
+@pytest.mark.parametrize("weights", BAD)
+def test_weights_that_are_none_are_refused(weights: str) -> None:
+    sampler = Given(FBeta(), weights=BAD[weights])
+    with pytest.raises(InputError, match="weights must be finite, at least 0, and one of them"):
+        sampler.proposal(POOL.table, POOL.start())
+
+
+@pytest.mark.parametrize("shape", [(1,), (), (90,), (2, 2)])
+def test_there_is_one_weight_for_each_cell(shape: tuple[int, ...]) -> None:
+    sampler = Given(FBeta(), weights=lambda t, h: np.ones(shape))
+    with pytest.raises(InputError, match=r"weights must have shape \(\d+,\), got"):
+        sampler.design(POOL.table, POOL.start(), 5, np.random.default_rng(0))

@@ -1,5 +1,7 @@
 """OASIS against its formulas stratum by stratum."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -78,44 +80,34 @@ def test_proposals_follow_the_formulas(measure: Measure, oracle: str) -> None:
         assert q.min() >= 0.05 / 120 * (1 - 1e-12)
 
 
-def test_other_classes_and_systems() -> None:
-    """Class 2 of three, predicted by the second system; rare signatures pooled."""
-    pool = make_pool(200, 1, seed=7, classes=3, positive=0.5)
-    pool = with_second_system(pool, seed=1, slots=4)
-    sampler = Oasis(FBeta(positive=2, system=1))
-    history, order = pool.run(sampler, 2, 30, seed=2)
-    q = pool.row_probability(sampler.proposal(pool.table, history), history, order)
-    np.testing.assert_allclose(q, 1 / 200, rtol=1e-12)
-    assert pool.table.is_mixed.any()
-
-    pool = make_pool(200, 5, seed=7, classes=3, positive=0.5)
-    pool = with_second_system(pool, seed=1)
-    history, order = pool.run(sampler, 2, 30, seed=2)
-    q = pool.row_probability(sampler.proposal(pool.table, history), history, order)
-    np.testing.assert_allclose(q, slow_proposal(pool, sampler, history, order), rtol=1e-7)
+def three_classes(leaves: int, slots: int | None = None) -> Pool:
+    pool = make_pool(200, leaves, seed=7, classes=3, positive=0.5)
+    return with_second_system(pool, seed=1, slots=slots)
 
 
-def test_rows_without_an_answer_teach_nothing() -> None:
-    """They have no part in the rates; the weights of the others are scaled by one factor, there
-    being too few for several response classes."""
-    pool = make_pool(120, 6, seed=7, positive=0.3)
-    sampler = Oasis(FBeta())
-    history, order = pool.run(sampler, 1, 45, seed=2)
-    silent = history.with_labels(np.where(np.arange(45) % 3 == 0, NO_LABEL, history.label))
-    q = pool.row_probability(sampler.proposal(pool.table, silent), silent, order)
-    np.testing.assert_allclose(q, slow_proposal(pool, sampler, silent, order), rtol=1e-7)
-
-
-def test_empty_leaves_are_never_drawn() -> None:
+def with_empty_leaves() -> Pool:
     pool = make_pool(120, 3, seed=7, positive=0.3)
-    pool = Pool(
-        np.array([1, 2, 5])[pool.leaf], pool.prediction, pool.probability, pool.label, leaves=8
-    )
-    sampler = Oasis(FBeta())
-    history, order = pool.run(sampler, 2, 20, seed=2)
-    q = pool.row_probability(sampler.proposal(pool.table, history), history, order)
-    np.testing.assert_allclose(q, slow_proposal(pool, sampler, history, order), rtol=1e-7)
-    assert q.sum() == pytest.approx(1, abs=1e-12)
+    return dataclasses.replace(pool, leaf=np.array([1, 2, 5])[pool.leaf], leaves=8)
+
+
+@pytest.mark.parametrize(
+    ("pool", "measure"),
+    [
+        (three_classes(5), FBeta(positive=2, system=1)),
+        (three_classes(1, slots=4), FBeta(positive=2, system=1)),
+        (with_empty_leaves(), FBeta()),
+    ],
+    ids=["class 2 of system 1", "rare signatures pooled", "empty leaves"],
+)
+def test_other_pools_with_and_without_all_answers(pool: Pool, measure: Measure) -> None:
+    """Rows without an answer have no part in the rates; the others weigh more by one factor."""
+    sampler = Oasis(measure)
+    history, order = pool.run(sampler, 2, 30, seed=2)
+    silent = history.with_labels(np.where(np.arange(60) % 3 == 0, NO_LABEL, history.label))
+    for seen in (history, silent):
+        q = pool.row_probability(sampler.proposal(pool.table, seen), seen, order)
+        np.testing.assert_allclose(q, slow_proposal(pool, sampler, seen, order), rtol=1e-7)
+        assert q.sum() == pytest.approx(1, abs=1e-12)
 
 
 def test_no_positives_anywhere_falls_back_on_the_pool() -> None:
@@ -129,11 +121,6 @@ def test_no_positives_anywhere_falls_back_on_the_pool() -> None:
     np.testing.assert_allclose(q, 1 / 30, rtol=1e-12)
 
 
-def test_made_for_f_measures_alone() -> None:
-    with pytest.raises(ValueError, match="precision and recall, not for accuracy"):
-        Oasis(Accuracy())
-
-
 @pytest.mark.parametrize("key", ["epsilon", "strength"])
 @pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), True, "1", None])
 def test_parameters_are_checked(key: str, value: object) -> None:
@@ -141,9 +128,11 @@ def test_parameters_are_checked(key: str, value: object) -> None:
         Oasis(FBeta(), **{key: value})  # type: ignore[arg-type]
 
 
-def test_epsilon_is_a_share() -> None:
+def test_epsilon_is_a_share_and_the_measure_an_f_measure() -> None:
     with pytest.raises(ValueError, match=r"epsilon must be above 0 and at most 1, got 1\.5"):
         Oasis(FBeta(), epsilon=1.5)
+    with pytest.raises(ValueError, match="precision and recall, not for accuracy"):
+        Oasis(Accuracy())
     pool = make_pool(50, 3, seed=1)
     proposal = Oasis(FBeta(), epsilon=1.0).proposal(pool.table, pool.start())
     np.testing.assert_allclose(proposal.cell_probability, 1 / 50, rtol=1e-12)

@@ -11,7 +11,12 @@ from evalsampling.inference.results import widest_half
 from evalsampling.measures import AveragePrecision, FBeta, PRCurve, Prevalence, ROCCurve
 from evalsampling.samplers import AdaStrat, LogStrat, RankedSampler
 from evalsampling.stats.history import History
-from evalsampling.stats.precision_queries import QueryBound, head_rank, votes_of_head
+from evalsampling.stats.precision_queries import (
+    QueryBound,
+    head_rank,
+    logarithmic_ranks,
+    votes_of_head,
+)
 from evalsampling.stats.ranked_list import RankedList
 from tests.ranked_lists import Ranked, finish, labels, next_round
 
@@ -56,10 +61,8 @@ def test_every_query_has_the_answers_of_theorem_8_and_no_more(sampler: RankedSam
     known = LIST.known
     history = finish(sampler, known, seed=2)
     curve = sampler.curve(known.table, history)
-    assert curve is not None
     told = curve.guarantee
     s = QueryBound(1.2, 0.0, 0.05).draws(0.28, told.queries)
-    assert told.draws is not None
     assert told.draws >= s - 1
     ends = np.array([told.head, *told.ranks])
     theorem = np.sum(np.ceil(np.diff(ends) * np.minimum(1, s / ends[1:])))
@@ -89,7 +92,6 @@ def test_budget_is_kept_and_the_curve_has_the_factor_it_supports() -> None:
     history = next_round(sampler, known, History.start(), budget=head + query // 2)
     assert len(history) == head + query // 2
     curve = sampler.curve(known.table, history)
-    assert curve is not None
     half = QueryBound(1.2, 0.0, 0.05).supported(curve.guarantee.draws or 0, 0.28, 1)
     assert curve.guarantee.beta == pytest.approx(half, rel=1e-3), "draws are told in whole numbers"
     assert half > 1.25
@@ -121,8 +123,6 @@ def test_missing_labels_beyond_the_head_are_made_up_for() -> None:
         history = history.with_labels(label)
     assert sampler.exhausted(known.table, history)
     curve = sampler.curve(known.table, history)
-    assert curve is not None
-    assert curve.guarantee.factor is not None
     assert curve.guarantee.factor <= 1.32
 
 
@@ -132,7 +132,6 @@ def test_a_head_without_all_labels_guarantees_nothing() -> None:
     label = history.label.copy()
     label[np.argmax(history.cell)] = -1
     curve = sampler.curve(known.table, history.with_labels(label))
-    assert curve is not None
     assert curve.guarantee.factor is None
     assert "rows of the head have no label" in curve.guarantee.warnings[0]
 
@@ -140,7 +139,6 @@ def test_a_head_without_all_labels_guarantees_nothing() -> None:
 def test_a_p_min_that_the_labels_contradict_is_told_of() -> None:
     known, sampler = LIST.known, ada(p_min=0.6)
     curve = sampler.curve(known.table, finish(sampler, known, seed=7))
-    assert curve is not None
     assert curve.guarantee.factor is None
     assert "p_min is 0.6, but the labels say" in curve.guarantee.warnings[-1]
 
@@ -167,7 +165,6 @@ def test_labels_that_contradict_weak_monotonicity_are_told_of(
     one = rising(0.2, top=top)
     history = finish(sampler, one.known, seed=1)
     curve = sampler.curve(one.known.table, history)
-    assert curve is not None
     told = curve.guarantee
     assert told.factor is None
     [words] = told.warnings
@@ -177,7 +174,6 @@ def test_labels_that_contradict_weak_monotonicity_are_told_of(
     assert np.all((p.low <= one.precision + 1e-12) & (one.precision <= p.high + 1e-12))
     assert np.all((p.low <= p.value + 1e-12) & (p.value <= p.high + 1e-12))
     at = np.searchsorted(one.rank, told.ranks)
-    assert told.beta is not None
     ratio = p.value[at] / one.precision[at]
     assert 1 / told.beta <= ratio.min() <= ratio.max() <= told.beta
     found = sampler.estimate(one.known.table, history, [PRCurve(thresholds=(0.0, 50.0))], 0.95)
@@ -190,7 +186,6 @@ def test_a_rise_that_beta_can_spare_is_warned_of() -> None:
     one = rising(0.55, seed=2)
     sampler = ada(**RISING, beta=1.15)
     curve = sampler.curve(one.known.table, finish(sampler, one.known, seed=1))
-    assert curve is not None
     assert curve.guarantee.factor is not None
     assert "it may not be weakly monotone; raise sampler.first" in curve.guarantee.warnings[0]
     p = curve.precision
@@ -219,13 +214,9 @@ def test_p_min_is_bounded_by_the_labels_if_it_is_not_given() -> None:
     known, sampler = LIST.known, ada(p_min=None)
     history = finish(sampler, known, seed=8)
     curve = sampler.curve(known.table, history)
-    assert curve is not None
     told = curve.guarantee
-    assert told.p_min is not None
     assert 0.2 < told.p_min < LIST.precision[-1]
-    assert told.factor is not None
     assert told.factor <= 1.32
-    assert told.draws is not None
     assert told.draws >= QueryBound(1.2, 0.0, 0.025).draws(told.p_min, told.queries) - 1
 
 
@@ -236,7 +227,6 @@ def test_a_list_labelled_throughout_is_known() -> None:
     history = finish(sampler, short.known, seed=1)
     assert len(history) == 300
     curve = sampler.curve(short.known.table, history)
-    assert curve is not None
     assert curve.precision.value == pytest.approx(short.precision)
     assert curve.precision.low == pytest.approx(short.precision)
     assert curve.guarantee.factor == pytest.approx(1)
@@ -249,7 +239,6 @@ def test_a_list_of_one_class(answers: int) -> None:
     sampler = ada(p_min=None)
     history = finish(sampler, one.known, seed=1)
     curve = sampler.curve(one.known.table, history)
-    assert curve is not None
     if not answers:
         assert len(history) == 1200, "nothing is found until all is labelled"
     assert curve.precision.value == pytest.approx(np.full(60, answers), abs=1e-9)
@@ -263,7 +252,6 @@ def test_wrong_answers_are_outvoted_in_the_head_and_allowed_for_beyond() -> None
     )
     history = finish(sampler, steep.known, seed=9, eta=0.1)
     curve = sampler.curve(steep.known.table, history)
-    assert curve is not None
     head = curve.guarantee.head
     votes = votes_of_head(head, 0.1, 0.025)
     assert votes > 1
@@ -285,8 +273,6 @@ def test_other_measures_are_estimated_from_the_same_labels() -> None:
         history = finish(sampler, known, seed=seed)
         share = Prevalence()
         [one] = sampler.estimate(known.table, history, [share], 0.95)
-        assert one.value is not None
-        assert one.standard_error is not None
         assert abs(one.value - known.value(share)[0]) < 4 * one.standard_error
 
 
@@ -368,3 +354,42 @@ def test_curves_have_the_bounds_of_the_envelope() -> None:
 def test_parameters_are_checked(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         ada(**parameters)
+
+
+def test_it_queries_the_nearest_ranks_to_powers() -> None:
+    one = Ranked(np.ones(2000, dtype=np.int64), np.zeros(2000, dtype=np.int64))
+    sampler = LogStrat(CURVE, epsilon=0.1, first=150, m=10)
+    ranked = RankedList.of_cells(one.known.table)
+    head, queried = sampler.head_and_queries(ranked)
+    exact, wanted = logarithmic_ranks(2000, 150, 0.1)
+    assert ranked.rank[head] == exact
+    assert ranked.rank[queried] == pytest.approx(wanted, abs=0.51)
+
+
+def test_one_wave_is_all_and_the_curve_is_within_its_factor() -> None:
+    one = Ranked.of_labels(labels(30_000, 2), bins=400, first=200)
+    sampler = LogStrat(CURVE, epsilon=0.1, beta=1.15, p_min=0.28, first=250, m=20)
+    history = next_round(sampler, one.known, History.start())
+    assert sampler.exhausted(one.known.table, history)
+    curve = sampler.curve(one.known.table, history)
+    assert curve.guarantee.factor <= 1.15 * 1.1
+    ratio = curve.precision.value / one.precision
+    assert max(ratio.max(), 1 / ratio.min()) <= curve.guarantee.factor
+    assert len(finish(sampler, one.known)) == len(history)
+
+
+def test_pool_shorter_than_the_head_is_known_throughout() -> None:
+    """With the defaults any pool of fewer than 3,500 rows is all head."""
+    one = Ranked.of_labels(labels(1_000, 2), bins=100)
+    sampler = LogStrat(CURVE)
+    history = finish(sampler, one.known)
+    assert len(history) == 1_000
+    curve = sampler.curve(one.known.table, history)
+    assert curve.guarantee.factor == 1
+    assert curve.precision.value == pytest.approx(one.precision)
+
+
+def test_m_beyond_theorem_1_is_refused() -> None:
+    LogStrat(CURVE, first=3550, m=106)
+    with pytest.raises(ValueError, match=r"m is 107, and theorem 1 allows at most .* = 106"):
+        LogStrat(CURVE, first=3550, m=107)

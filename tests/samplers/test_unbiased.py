@@ -36,7 +36,7 @@ from evalsampling.samplers import (
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
-from tests.samplers.pools import Pool, build_sampler
+from tests.samplers.pools import Pool, Uniforms, build_sampler
 from tests.slow import fast
 
 MEASURES = {m.name: m for m in (FBeta(), Precision(), Recall(), Accuracy())}
@@ -60,18 +60,6 @@ SLICED = dataclasses.replace(POOL, rare=np.array([1, 1, 0, 1, 1]))
 """The same with a slice of four rows."""
 CHANCE = np.array([[0.9, 0.1], [0.4, 0.6], [0.75, 0.25], [0.0, 1.0], [0.5, 0.5]])
 """p(y|x) of a stochastic oracle: nothing like the prior."""
-
-
-class Uniforms:
-    """A generator of given numbers, then of halves."""
-
-    def __init__(self, numbers: list[tuple[float, float]]) -> None:
-        self._numbers = numbers
-
-    def random(self, shape: tuple[int, int]) -> np.ndarray:
-        filled = np.full(shape, 0.5)
-        filled[: len(self._numbers)] = self._numbers
-        return filled
 
 
 def orders() -> Iterator[list[np.ndarray]]:
@@ -134,7 +122,7 @@ def drawn_next(sampler: ReplacementSampler, draws: int, history: History) -> See
     fixed = dataclasses.replace(sampler, draws=draws)
     for sequence in itertools.product(outcomes_of(fixed, history), repeat=draws):
         uniforms, chances = zip(*sequence, strict=True)
-        after = fixed.design(POOL.table, history, 99, Uniforms([*uniforms]))  # type: ignore[arg-type]
+        after = fixed.design(POOL.table, history, 99, Uniforms([*uniforms]))
         assert len(after.rounds[-1].question) == draws
         _, of = drawn.setdefault(fingerprint(after), (after, {0: 0.0}))
         of[0] += float(np.prod(chances))
@@ -249,20 +237,33 @@ def test_risk_of_rows_with_weights_is_unbiased(
     np.testing.assert_allclose(weighted.value(true_risk(weighted)), expected, rtol=1e-14)
 
 
+DRIVEN: list[tuple[str, str, dict]] = [
+    *((sampler, measure, {}) for sampler in SAMPLERS for measure in MEASURES),
+    *((sampler, "precision", {"delta": 0.2}) for sampler in SAMPLERS),
+    *(("ais", measure, {"oracle": "stochastic"}) for measure in MEASURES),
+]
+
+
 @pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("driven_by", MEASURES)
-@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize(("sampler", "driven_by", "keys"), DRIVEN)
 def test_a_measure_is_supported_if_and_only_if_its_risk_is_unbiased(
-    sampler: str, driven_by: str, measure: str
+    sampler: str, driven_by: str, keys: dict, measure: str
 ) -> None:
-    """Two rounds: a row that is never drawn again once its label is known shows in the second."""
-    chosen = SAMPLERS[sampler](MEASURES[driven_by])
-    mean, _ = expected_risk(chosen, MEASURES[measure], (2, 1))
-    bias = np.abs(mean - true_risk(MEASURES[measure])).max()
-    if chosen.can_estimate(POOL.table, MEASURES[measure]):
+    """Two rounds: a row that is never drawn again once its label is known shows in the second.
+
+    A share of the pool lets any measure be estimated. Of a stochastic oracle cells tell: a row that
+    answered with what adds nothing may answer otherwise, so it is drawn again.
+    """
+    chosen, wanted = SAMPLERS[sampler](MEASURES[driven_by], **keys), MEASURES[measure]
+    mean, _ = expected_risk(chosen, wanted, (1, 1) if chosen.stochastic else (2, 1))
+    bias = np.abs(mean - true_risk(wanted, chosen.stochastic)).max()
+    if chosen.can_estimate(POOL.table, wanted):
         assert bias < 1e-12
     else:
         assert bias > 1e-3
+        assert not chosen.delta
+    if chosen.stochastic:
+        assert chosen.can_estimate(POOL.table, Recall()) == (driven_by != "precision")
 
 
 @pytest.mark.parametrize(
@@ -280,24 +281,6 @@ def test_risk_of_a_vector_is_unbiased(sampler: str, measure: str, delta: float) 
     np.testing.assert_allclose(mean, true_risk(wanted), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("sampler", SAMPLERS)
-def test_share_of_the_pool_lets_any_measure_be_estimated(sampler: str, measure: str) -> None:
-    """Drawn for precision, which labelled rows and predicted negatives add nothing to."""
-    chosen = SAMPLERS[sampler](Precision(), delta=0.2)
-    assert chosen.can_estimate(POOL.table, MEASURES[measure])
-    mean, _ = expected_risk(chosen, MEASURES[measure], (2, 1))
-    np.testing.assert_allclose(mean, true_risk(MEASURES[measure]), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("model", ["tree", "scores"])
-@pytest.mark.parametrize("sizes", [(1, 1, 1), (2, 2)], ids=str)
-def test_any_model_and_any_tree_are_unbiased(model: str, sizes: tuple[int, ...]) -> None:
-    chosen = AdaptiveImportance(VECTORS["joint"], model=model, branching=9)
-    mean, _ = expected_risk(chosen, VECTORS["joint"], sizes)
-    np.testing.assert_allclose(mean, true_risk(VECTORS["joint"]), rtol=0, atol=1e-12)
-
-
 def contrary(cells: CellTable, labels: FloatArray) -> FloatArray:
     """A model that is wrong: the opposite of the prior and of the labels."""
     shares = 0.5 * cells.prior[:, ::-1] + labels[:, ::-1]
@@ -308,12 +291,14 @@ def contrary(cells: CellTable, labels: FloatArray) -> FloatArray:
 @pytest.mark.parametrize(
     "keys",
     [
+        {"model": "tree", "branching": 9},
+        {"model": "scores"},
         {"model": contrary},
         {"alpha": (3.0, 1.0), "beta": 0.1, "prior_weight": 0.2, "epsilon": 0.05},
     ],
-    ids=["own model", "own constants"],
+    ids=["flat tree", "scores", "own model", "own constants"],
 )
-def test_a_wrong_model_of_ones_own_is_unbiased(oracle: str, keys: dict) -> None:
+def test_any_model_is_unbiased(oracle: str, keys: dict) -> None:
     measure, sizes = VECTORS["joint"], (1, 1, 1) if oracle == "deterministic" else (1, 1)
     mean, total = expected_risk(AdaptiveImportance(measure, oracle, **keys), measure, sizes)
     assert total == pytest.approx(1, abs=1e-12)
@@ -359,20 +344,6 @@ def test_risk_under_a_stochastic_oracle_is_unbiased(
     np.testing.assert_allclose(mean, true_risk(wanted, True), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("driven_by", MEASURES)
-def test_support_under_a_stochastic_oracle_goes_by_cells(driven_by: str, measure: str) -> None:
-    """A row that answered with what adds nothing may answer otherwise, so it is drawn again."""
-    chosen = AdaptiveImportance(MEASURES[driven_by], "stochastic")
-    mean, _ = expected_risk(chosen, MEASURES[measure], (1, 1))
-    bias = np.abs(mean - true_risk(MEASURES[measure], True)).max()
-    if chosen.can_estimate(POOL.table, MEASURES[measure]):
-        assert bias < 1e-12
-    else:
-        assert bias > 1e-3
-    assert chosen.can_estimate(POOL.table, Recall()) == (driven_by != "precision")
-
-
 def unordered_histories(
     sampler: ReplacementSampler, sizes: tuple[int, ...], history: History, order: list[np.ndarray]
 ) -> Iterator[History]:
@@ -385,7 +356,7 @@ def unordered_histories(
     uniforms = [pair for pair, _ in outcomes_of(fixed, history)]
     drawn: dict[bytes, History] = {}
     for sequence in itertools.combinations_with_replacement(uniforms, draws):
-        after = fixed.design(POOL.table, history, 99, Uniforms([*sequence]))  # type: ignore[arg-type]
+        after = fixed.design(POOL.table, history, 99, Uniforms([*sequence]))
         drawn.setdefault(fingerprint(after), after)
     for after in drawn.values():
         answered = POOL.answer(after, order)

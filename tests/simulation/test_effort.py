@@ -79,7 +79,6 @@ EFFECT = float(np.mean(CHANCE[rows, TWO.prediction[:, 0]] - CHANCE[rows, TWO.pre
 
 def deviation(found: dict[str, Any] | None) -> float:
     """Of one draw, as an entry tells it."""
-    assert found is not None
     return float(found["standard_error"] * np.sqrt(found["draws"]))
 
 
@@ -90,14 +89,12 @@ def test_a_draw_of_accuracies_in_closed_form(sampler: Passive, square: float) ->
     """One draw has the variance d - Delta^2 of passive, d^2 - Delta^2 of disagreements alone."""
     found = draws_for(ACCURACIES, sampler, TWO.table, 0.95, 0.8, None)
     assert deviation(found) == pytest.approx(np.sqrt(square - EFFECT**2))
-    assert found is not None
     assert found["labels"] < found["draws"]
 
 
 def test_draws_are_those_of_the_formula() -> None:
     found = draws_for(ACCURACIES, Passive(ACCURACIES), TWO.table, 0.95, 0.8, EFFECT / 2)
     spread = np.sqrt(DIFFER - EFFECT**2 / 4)
-    assert found is not None
     assert found["draws"] == required_draws_of_student(EFFECT / 2, spread, 0.8, 0.05)
 
 
@@ -115,7 +112,6 @@ def test_self_normalised_weights_have_the_published_variance() -> None:
 def test_draws_of_a_stochastic_oracle_are_labels() -> None:
     sampler = Compare(ACCURACIES, "stochastic")
     found = draws_for(ACCURACIES, sampler, TWO.table, 0.95, 0.7, None)
-    assert found is not None
     assert found["labels"] == found["draws"]
 
 
@@ -143,8 +139,6 @@ def test_a_ratio_is_tested_on_the_logarithmic_scale() -> None:
     ratio = Quotient(Accuracy(), Accuracy(system=1))
     found = draws_for(ratio, Passive(ratio), TWO.table, 0.95, 0.8, None)
     plain = draws_for(ACCURACIES, Passive(ratio), TWO.table, 0.95, 0.8, None)
-    assert found is not None
-    assert plain is not None
     assert deviation(found) == pytest.approx(deviation(plain) / accuracy, rel=0.05)
 
 

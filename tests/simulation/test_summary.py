@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.measures import (
     Accuracy,
     Brier,
@@ -14,12 +15,23 @@ from evalsampling.measures import (
     LogLoss,
     Measure,
     PRCurve,
+    Precision,
     difference,
 )
-from evalsampling.samplers import Compare
+from evalsampling.samplers import Compare, Passive
+from evalsampling.samplers.certified import CertifyingDesign
 from evalsampling.simulation.simulate import Plan, simulate
-from evalsampling.simulation.summary import Candidates, Selection, candidates_of, mean_selection
+from evalsampling.simulation.summary import (
+    Candidates,
+    Outcome,
+    Selection,
+    candidates_of,
+    mean_selection,
+    promise_outcome,
+    promise_summary,
+)
 from evalsampling.spec import RoundSize
+from evalsampling.spec.promise import Promise
 from tests.samplers.pools import make_pool
 
 
@@ -115,3 +127,44 @@ def test_the_wrong_one_of_two_is_chosen_as_often_as_coins_say() -> None:
     assert found["selection_error"] == pytest.approx(expected, abs=0.06)
     lost = abs(right[:, 0].mean() - right[:, 1].mean())
     assert found["regret"] == pytest.approx(lost * found["selection_error"])
+
+
+POOL = make_pool(3000, 30, seed=3, positive=0.2, strength=6)
+
+
+def labelled(rows: int) -> Analysis:
+    history, _ = POOL.run(Passive(Precision()), 2, rows, seed=1)
+    return Analysis(POOL.table, Passive(Precision()), [Precision()], 1, 0.95, history)
+
+
+def test_outcomes_are_judged_by_the_truth() -> None:
+    assert promise_outcome(POOL.known, labelled(5), Promise({"precision": 0.8}), 10) == Outcome(
+        False, False, 0.0
+    )
+    never = Promise({"precision": 0.95, "recall": 0.95})
+    assert promise_outcome(POOL.known, labelled(5), never, 10).rows is None
+    good = promise_outcome(POOL.known, labelled(900), Promise({"precision": 0.6}), 1800)
+    assert good.proved
+    assert not good.broken
+    assert 0.3 < good.rows <= 1
+
+
+def test_summaries_are_shares_of_the_repeats() -> None:
+    outcomes = [Outcome(True, False, 0.8), Outcome(True, True, 1.2), Outcome(False, False, 0.0)]
+    assert promise_summary(outcomes) == {
+        "proved": pytest.approx(2 / 3),
+        "broken": pytest.approx(1 / 3),
+        "rows": pytest.approx(2 / 3),
+    }
+    assert promise_summary([Outcome(False, False, None)])["rows"] is None
+
+
+def test_more_labels_prove_more_and_none_is_broken_here() -> None:
+    sampler = CertifyingDesign(Precision(), goals={"precision": 0.8}, planned=500)
+    plan = Plan((200, 500), RoundSize(100), 6, 1, 0.95, promise=Promise({"precision": 0.8}))
+    few, many = simulate(POOL.known, [sampler], [Precision()], plan)["promises"]
+    assert (few["budget"], many["budget"]) == (200, 500)
+    assert many["proved"] >= few["proved"]
+    assert many["rows"] > few["rows"]
+    assert few["broken"] == many["broken"] == 0
+    assert np.isfinite(many["rows"])

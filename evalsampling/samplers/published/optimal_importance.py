@@ -1,19 +1,24 @@
-"""Optimal importance sampling, with the inputs of Poisson sampling, which it is compared with.
+"""Optimal importance sampling, and baselines that take one of its ingredients away.
 
 References:
     [Y] Yilmaz, Hayes, Habib, Burgess and Barber, *Sample Efficient Model Evaluation*, 2021,
-    algorithm 1.
+    algorithm 1: with the inputs of Poisson sampling, which it is compared with.
+    [AE] C. Sawade, *Active Evaluation of Predictive Models*, University of Potsdam 2012, sections
+    4.3, 4.4.1 and 6.4; the exponent of active_lambda is that of eq. 4.25.
 """
 
 import dataclasses
+
+import numpy as np
 
 from evalsampling.inference.score_calibration import (
     Calibration,
     check_calibration,
     recalibrated,
 )
+from evalsampling.measures.binary import Accuracy
 from evalsampling.measures.deviation import Deviation
-from evalsampling.samplers.optimal import DeviationSampler
+from evalsampling.samplers.active_risk import DeviationSampler
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
@@ -38,7 +43,7 @@ class OptimalImportance(DeviationSampler):
     smoothing: float = 1.0
     calibration: Calibration = None
     name = "optimal_importance"
-    takes_tags = True
+    takes = frozenset({"stochastic", "tags"})
 
     def __post_init__(self) -> None:
         """Check the parameters."""
@@ -47,9 +52,9 @@ class OptimalImportance(DeviationSampler):
         check_calibration(self.calibration)
 
     @property
-    def needs_classes(self) -> bool:  # type: ignore[override]
-        """Whether labels must be classes: to calibrate the prior."""
-        return self.calibration is not None
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """Classes, to calibrate the prior."""
+        return frozenset() if self.calibration is None else frozenset({"classes"})
 
     def probability(self, table: CellTable, history: History) -> FloatArray:
         """Return q = h / sum h ([Y] eq. 53), shape (cells,); uniform if h is 0 for all rows."""
@@ -58,13 +63,51 @@ class OptimalImportance(DeviationSampler):
         return mix_evenly(deviation.of_cells(table, prior), table.count, 0.0)
 
     def deviation(self, table: CellTable, prior: FloatArray) -> Deviation:
-        """Return the deviation h of the measure, before costs of labels.
-
-        Args:
-            table: the cells.
-            prior: shape (cells, classes): probability of each class in each cell.
-
-        Raises:
-            InputError: if the measure is undefined on the pool.
-        """
+        """Return the deviation h of the measure, before costs of labels."""
         return Deviation.from_cells(self.measure, table, prior, self.smoothing)
+
+
+@dataclasses.dataclass(frozen=True)
+class ActiveUniformCosts(OptimalImportance):
+    """The optimal design for labels that all cost the same: q in proportion to sqrt(h)."""
+
+    delta: float = 0.0
+    name = "active_uniC"
+    needs = frozenset({"cost"})
+    heeds_costs = False
+
+
+@dataclasses.dataclass(frozen=True)
+class ActiveUniformLabels(OptimalImportance):
+    """The optimal design if all labels are equally likely: q in proportion to sqrt(h / cost)."""
+
+    delta: float = 0.0
+    smoothing: float = 0.0
+    name = "active_uniD"
+
+
+@dataclasses.dataclass(frozen=True)
+class ActiveCosts(OptimalImportance):
+    """Draws rows, or queries, by their costs alone: q in proportion to 1 / sqrt(cost)."""
+
+    delta: float = 0.0
+    name = "active_lambda"
+    needs = frozenset({"cost"})
+    takes = frozenset({"stochastic", "tags", "queries"})
+    trusts_prior = False
+
+    def probability(self, table: CellTable, history: History) -> FloatArray:
+        return np.full(len(table), 1 / table.rows)
+
+
+@dataclasses.dataclass(frozen=True)
+class ActiveError(OptimalImportance):
+    """The optimal design for the error rate, whatever measure is estimated from it."""
+
+    delta: float = 0.0
+    name = "active_err"
+    needs = frozenset({"classes"})
+
+    def deviation(self, table: CellTable, prior: FloatArray) -> Deviation:
+        measure = Accuracy(system=self.measure.system)
+        return Deviation.from_cells(measure, table, prior, self.smoothing)
