@@ -12,12 +12,12 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.proofs import Search
+from evalsampling.evaluation.proofs import Proof, Search
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.unsearched import chances_of_labels, most_positives
 from evalsampling.report.numbers import shown
 from evalsampling.spec.promise import BELOW, Promise
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.finite import finite
 from evalsampling.version import __version__
 
@@ -221,7 +221,7 @@ class _Statement:
         """Yield what a promise by the model assumes, and what labels alone leave open."""
         names = " and ".join(_NAMES.get(name, name) for name in self.search.parts[2])
         yield (
-            f"That of {names} assumes that positives become rarer with the score as the "
+            f"The {names} part assumes that positives become rarer with the score as the "
             "calibration curve says."
         )
         table, history = self.search.analysis.table, self.search.analysis.history
@@ -246,6 +246,21 @@ class _Statement:
             f"about {taken:,} labels spread evenly over them would show whether too many are."
         )
 
+    def _apart(self, proof: Proof, allowed: BoolArray) -> str:
+        """Return for which thresholds one part of a promise is proved, and for which the others."""
+        above, goals = self.search.thresholds, self.search.promise.goals
+        names, others = (
+            " and ".join(_NAMES.get(name, name) for name in goals if (name in proof.goals) is own)
+            for own in (True, False)
+        )
+        proved = above[[proof.order[0], proof.last]]
+        first = f"{names} {'is' if len(proof.goals) == 1 else 'are'} proved {_range(*proved)}"
+        rest = f"{others} at none"
+        if allowed.any():
+            ends = above[np.flatnonzero(allowed)[[0, -1]]]
+            rest = f"{others} only {f'up to {_score(ends[0])}' if allowed[-1] else _range(*ends)}"
+        return f"No threshold keeps {'both' if len(goals) == 2 else 'all'}: {first}, {rest}."
+
     def _not_found(self, blank: Certificate) -> Certificate:
         labels = len(self.search.analysis.history.labelled)
         nothing = f"No threshold is proved with {labels:,} labels for {self.search.promise}."
@@ -253,15 +268,11 @@ class _Statement:
         sequences, allowed = self.search.proofs
         if not labels or not sequences:
             return dataclasses.replace(blank, statement=" ".join([nothing, *hint]))
-        proof = max(sequences, key=lambda proof: (proof.proved, proof.wealth / proof.level))
-        if proof.proved:  # The other parts forbid what it proves.
-            names = " and ".join(_NAMES.get(each, each) for each in proof.goals)
-            last = _score(float(self.search.thresholds[proof.order[proof.proved - 1]]))
-            others = "none"
-            if allowed.any():
-                others = f"those up to {_score(float(self.search.thresholds[np.argmax(allowed)]))}"
-            near = f"Its {names} is proved for thresholds from {last} on, the rest for {others}."
+        proved = [proof for proof in sequences if proof.proved]
+        if proved:  # The other parts forbid what they prove.
+            near = self._apart(max(proved, key=lambda proof: proof.last), allowed)
             return dataclasses.replace(blank, statement=" ".join([nothing, near, *hint]))
+        proof = max(sequences, key=lambda proof: proof.wealth / proof.level)
         threshold = float(self.search.thresholds[proof.order[0]])
         goals = self.search.promise.goals
         name, part, value, low = min(
@@ -291,6 +302,10 @@ class _Statement:
 
 def _score(value: float) -> str:
     return f"{value:.6g}"
+
+
+def _range(highest: float, lowest: float) -> str:
+    return f"from {_score(lowest)} up to {_score(highest)}"
 
 
 def _about(number: float) -> int:

@@ -73,6 +73,11 @@ class Proof:
     level: float
     blocks: Sequence[Block]
 
+    @property
+    def last(self) -> int:
+        """Place of the last threshold that is proved, if any is."""
+        return int(self.order[self.proved - 1])
+
     def holds(self, thresholds: int) -> BoolArray:
         """Return which of all thresholds are proved."""
         mask = np.zeros(thresholds, dtype=np.bool_)

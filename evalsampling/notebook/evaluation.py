@@ -30,6 +30,7 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import GatesSpec
+from evalsampling.spec.promise import Promise
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.counted import counted
 from evalsampling.stats.history import History
@@ -378,7 +379,7 @@ class Evaluation:
         gates = GatesSpec.claimed(claims)
         return self.gates(gates.at_least, gates.at_most)
 
-    def certify(self, promise: str, confidence: float | None = None) -> Certificate:
+    def certify(self, promise: str | None = None, confidence: float | None = None) -> Certificate:
         """Return the threshold for which a promise is proved by the labels so far, or that none is.
 
         Of a workspace a certificate that holds is kept as a file, as by `estimate --certify`.
@@ -386,12 +387,17 @@ class Evaluation:
         Args:
             promise: as ``"precision >= 0.95"``, ``"precision >= 0.9 and recall >= 0.8"`` or
                 ``"precision >= 0.9 in each shop"``; measures are precision, recall, f1, accuracy.
+                By default that of the spec's ``measure``.
             confidence: with which it is to be kept, in (0, 1); by default that of the intervals.
 
         Raises:
-            InputError: if it cannot be read, or nothing can be proved of such a pool.
+            InputError: if it cannot be read, the spec has none, or nothing can be proved of such a
+                pool.
         """
-        return self.state.certify(promise, confidence)
+        asked = self.spec.promise if promise is None else Promise.read(promise)
+        if asked is None:
+            raise InputError("certify: the spec has no promise: give one, as 'precision >= 0.95'")
+        return self.state.certify(asked, confidence)
 
     def _targets(self, at_least: Any, at_most: Any) -> GatesSpec:
         if at_least or at_most:

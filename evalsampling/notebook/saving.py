@@ -23,7 +23,7 @@ from evalsampling.preparation.reserve import split_reserve
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.storage import is_url
-from evalsampling.workspace.manifest import HERE
+from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
@@ -97,7 +97,7 @@ def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
 
 def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
     """Write the pool to the workspace of a spec, which holds nothing else, unless it is there."""
-    preparation = Preparation.from_spec(spec, HERE)
+    preparation = Preparation.from_spec(spec, ExecutionContext("this process"))
     workspace = preparation.workspace
     if not workspace.prepared:
         preparation.check_labels()

@@ -44,6 +44,7 @@ from evalsampling.pool.stored_columns import ID
 from evalsampling.receivers.run import Run
 from evalsampling.report.numbers import Number
 from evalsampling.spec.gates import GatesSpec
+from evalsampling.spec.promise import Promise
 from evalsampling.workspace.earlier_design import chances_elsewhere
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
@@ -182,7 +183,7 @@ class MemoryState:
     def people(self, analysis: Analysis) -> None:
         """Return None: labels of a notebook name nobody."""
 
-    def certify(self, promise: str, confidence: float | None) -> Certificate:
+    def certify(self, promise: Promise, confidence: float | None) -> Certificate:
         """Return what the labels prove of a promise."""
         limits = self.pool.limits
         return certify(
@@ -296,7 +297,7 @@ class StoredState:
         """Return how well people agree with each other; None without second answers."""
         return people_agree(analysis, self.snapshot.tally.answers, self.pool.spec.labels.votes)
 
-    def certify(self, promise: str, confidence: float | None) -> Certificate:
+    def certify(self, promise: Promise, confidence: float | None) -> Certificate:
         """Return what the labels prove of a promise, and keep a certificate that holds."""
         with Snapshot.held(self.pool) as snapshot:
             return certificates_of(snapshot, [promise], confidence)[0]

@@ -84,6 +84,7 @@ def test_a_saved_evaluation_is_opened_as_it_was(tmp_path: Path) -> None:
     third = evaluation.sample(20)
     assert opened.sample(20).tolist() == third.tolist(), "both go on alike"
     assert call("status", "--verify", tmp_path / "run").status == 0
+    assert " s on this process\n" in call("status", tmp_path / "run").out
 
 
 def own_model(cells: Any, labels: Any) -> Any:
