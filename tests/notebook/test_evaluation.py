@@ -449,7 +449,7 @@ def test_a_report_is_the_same_from_memory_and_from_a_workspace(tmp_path: Path) -
         assert told["workspace"] == ("WORKSPACE" if name == "memory" else str(tmp_path / "run"))
         assert [gate["number"] for gate in told["estimate"]["gates"]["gates"]] == ["recall", "f1"]
     assert numbers[0] == numbers[1]
-    assert "/evaluation" not in (tmp_path / "memory.json").read_text(), "it is removed"
+    assert '/evaluation"' not in (tmp_path / "memory.json").read_text(), "it is removed"
     long = Path(evaluation.report(tmp_path / "long.html")).read_text()
     assert len(long) > 2 * len(text)
     with pytest.raises(InputError, match=r"claims: must be like 'recall >= 0\.7'"):
