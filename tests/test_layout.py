@@ -76,7 +76,6 @@ ELSEWHERE = {
     "transforms/engine.py": "commands/test_prepare_plan.py",
     "commands/short_cells.py": "commands/test_top_up.py",
     "workspace/deliveries.py": "workspace/test_snapshot.py",
-    "workspace/earlier_design.py": "commands/test_labels_at_hand.py",
     "workspace/prepared.py": "workspace/test_in_store.py",
     "workspace/reserve.py": "commands/test_top_up.py",
     "workspace/rounds.py": "workspace/test_snapshot.py",

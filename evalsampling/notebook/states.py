@@ -45,9 +45,8 @@ from evalsampling.receivers.run import Run
 from evalsampling.report.numbers import Number
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.promise import Promise
-from evalsampling.workspace.earlier_design import chances_elsewhere
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.snapshot import Snapshot, chances_elsewhere
 
 
 class Turns:

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,16 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.counted import CountedPool, check_draws_by_row, next_chances
 from evalsampling.evaluation.round_rows import DRAWN_IN, ROUND, LabelJoin, RoundPicker
+from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tasks import TASK, keyed_hash
+from evalsampling.pool.batch import PoolBatch, batches_of, halves
+from evalsampling.pool.columns import required_columns
+from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
+from evalsampling.preparation.assignment import CellBatch, assign_cells
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import columns_of
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
@@ -268,3 +276,40 @@ def read_chances(path: str | Path) -> RoundChances:
     except (KeyError, TypeError, ValueError) as error:
         problem = f"no chances of a round: {type(error).__name__}: {error}"
         raise InputError(f"{path}: {problem}") from error
+
+
+def cells_of(batch: PoolBatch, facts: PoolFacts) -> CellBatch:
+    """Return the rows of a batch with their cells in a workspace."""
+    cells = assign_cells(batch, facts.pool.spec, facts.pool.stratification)
+    return dataclasses.replace(cells, workspace=facts.identity)
+
+
+def cells_and_rejects(
+    facts: PoolFacts, rows: Sequence[Any]
+) -> tuple[list[CellBatch], list[dict[str, Any]]]:
+    """Return rows with their cells, and the id and the reason of each row that cannot be read."""
+    spec = facts.pool.spec
+    try:
+        batches = [*batches_of(rows, required_columns(spec), "")]
+        found = [cells_of(batch, facts) for batch in batches]
+        for batch in batches:
+            for name in spec.pool.payload:  # It is read of the rows that are drawn.
+                batch.payload(name, np.arange(len(batch)))
+    except InputError as error:
+        parts = halves(rows)
+        if not parts:
+            return [], [_reject(rows[0], str(error), spec)]
+        (first, bad), (second, worse) = (cells_and_rejects(facts, part) for part in parts)
+        return first + second, bad + worse
+    return found, []
+
+
+def _reject(row: Any, reason: str, spec: EvaluationSpec) -> dict[str, Any]:
+    """Return the id of one row, as far as it can be read, and why it has no cell."""
+    own = DeliveredIds(spec.pool.id)
+    try:
+        (batch,) = batches_of([row], columns_of(spec.pool.id), "")
+        id: str | None = as_text(batch.ids(spec.pool.id)[0].as_py(), spec.pool.id)
+    except InputError:  # The reason says what is wrong with it.
+        id = None
+    return {**own.values(id), "reason": re.sub(",? (in )?row 0", "", reason, count=1)}

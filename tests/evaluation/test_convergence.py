@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation
-from evalsampling.evaluation.convergence import convergence
+from evalsampling.evaluation.pictures import convergence
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.predictive import LabelModel
 

@@ -271,17 +271,6 @@ def test_a_call_of_sample_that_was_interrupted_anywhere_leaves_no_round() -> Non
     assert got == expected
 
 
-def test_labels_that_were_put_into_the_history_are_saved(tmp_path: Path) -> None:
-    evaluation = make()
-    ids = evaluation.sample(10)
-    set_history(evaluation, evaluation.history.with_labels(np.array(truth(ids))))
-    evaluation.save(tmp_path / "run")
-    same(Evaluation.open(tmp_path / "run"), evaluation)
-    set_history(evaluation, evaluation.history.with_labels(np.full(10, -1)))
-    with pytest.raises(InputError, match="labels were taken away from the history"):
-        evaluation.save(tmp_path / "run")
-
-
 def test_a_stochastic_oracle_in_both(tmp_path: Path) -> None:
     evaluation = make(labels={"oracle": "stochastic"}, measure="f1", strata={"leaves": 2})
     ids = evaluation.sample(40)

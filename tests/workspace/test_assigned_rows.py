@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from evalsampling.workspace.assigned_rows import cells_and_rejects, cells_of
-from evalsampling.workspace.pool_facts import PoolFacts
+from evalsampling.workspace.pool_facts import PoolFacts, cells_and_rejects, cells_of
 from tests.drawn_by_row import cells_of as plain_cells_of
 from tests.jobs import Job, Jobs
 
