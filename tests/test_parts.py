@@ -45,7 +45,10 @@ def evaluation_with(**spec: object) -> Evaluation:
     ],
 )
 def test_measures_may_be_objects(given: object, named: object) -> None:
-    assert evaluation_with(measure=given).measures == evaluation_with(measure=named).measures
+    assert (
+        evaluation_with(measure=given).analysis.measures
+        == evaluation_with(measure=named).analysis.measures
+    )
 
 
 def test_every_measure_has_a_name() -> None:
@@ -55,11 +58,14 @@ def test_every_measure_has_a_name() -> None:
 
 
 def test_a_sampler_may_be_a_class() -> None:
-    assert evaluation_with(sampler=Passive).sampler == evaluation_with(sampler="passive").sampler
+    assert (
+        evaluation_with(sampler=Passive).analysis.sampler
+        == evaluation_with(sampler="passive").analysis.sampler
+    )
     given = {"name": Passive, "delta": 0.2}
     assert entry_of_sampler(given) == {"name": "passive", "delta": 0.2}
     own = evaluation_with(sampler={"name": Doubled, "share": 0.3})
-    assert own.sampler == Doubled(FBeta(), share=0.3)
+    assert own.analysis.sampler == Doubled(FBeta(), share=0.3)
     assert own.spec is not None
     assert own.spec.sampler.name == f"{__name__}:Doubled"
     ids = own.sample(20)
@@ -90,7 +96,7 @@ def test_an_own_sampler_is_kept(tmp_path: Path) -> None:
     evaluation.label(ids, GUESS[ids])
     evaluation.save(tmp_path / "run")
     again = Evaluation.open(tmp_path / "run")
-    assert again.sampler == Doubled(FBeta(beta=2), share=0.3)
+    assert again.analysis.sampler == Doubled(FBeta(beta=2), share=0.3)
     assert again.sample(10).tolist() == evaluation.sample(10).tolist()
     (design,) = (tmp_path / "run" / "rounds" / "0001").glob("design.json")
     assert json.loads(design.read_text())["sampler"]["name"] == f"{__name__}:Doubled"

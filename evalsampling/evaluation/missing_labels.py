@@ -35,15 +35,8 @@ def more_than_a_few(count: int, of: int) -> bool:
 class MissingBounds:
     """Least and greatest estimate of a number, over what missing labels may be.
 
-    Attributes:
-        measure: name of the number.
-        system: system that it is about, if systems have names.
-        threshold: threshold of a point of a curve, else None.
-        low: least value, None if it is undefined for some labels.
-        high: greatest value, likewise.
-        interval_low: least lower end of the default interval.
-        interval_high: greatest upper end.
-        against: system that the other is compared with, if any.
+    Either is None if the number is undefined for some labels. The interval goes from the least
+    lower to the greatest upper end.
     """
 
     measure: str

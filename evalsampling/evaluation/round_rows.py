@@ -45,13 +45,9 @@ replacement."""
 
 @dataclasses.dataclass(frozen=True)
 class RoundPicker:
-    """Picks the rows of a round of samplers without replacement.
+    """Picks the rows of the last of some rounds, of samplers without replacement.
 
-    Attributes:
-        spec: names the columns.
-        key: of the names of tasks.
-        rounds: chances of all rounds up to this one.
-        check: whether names of tasks have a check character.
+    ``key`` is that of the names of tasks, which have a ``check`` character or not.
     """
 
     spec: EvaluationSpec
@@ -119,15 +115,8 @@ class LabelJoin:
     """Joins answers to the rows of rounds, by the rules of a workspace.
 
     All answers count as one delivery: two different labels by nobody named are both rejected, as
-    neither comes first.
-
-    Attributes:
-        spec: says what labels there are, and how many votes a row is to have.
-        classes: number of classes of the cell table.
-        slices: of the pool; a value that it does not have is none of its slices.
-        key: of the names of tasks, by which rows of other workspaces are told; None if all rows
-            are known to be of this one.
-        check: whether names of tasks have a check character.
+    neither comes first. A value that is none of the slices' is in no slice. By the ``key`` rows of
+    other workspaces are told; it is None if all rows are known to be of this one.
     """
 
     spec: EvaluationSpec

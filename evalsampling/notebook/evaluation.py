@@ -20,21 +20,16 @@ from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.regions import Ellipsoid
-from evalsampling.measures.base import Measure
 from evalsampling.notebook.states import MemoryState, StoredState
 from evalsampling.pool.frames import Column, Frame, Ids
 from evalsampling.preparation.stratification import scores_of_classes
 from evalsampling.receivers.registry import read_addresses
 from evalsampling.report.svg import Picture
-from evalsampling.samplers.base import Sampler
-from evalsampling.samplers.diagnosis import LeafDiagnosis
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.promise import Promise
-from evalsampling.stats.cells import CellTable
 from evalsampling.stats.counted import counted
 from evalsampling.stats.history import History
-from evalsampling.stats.poisson import PoissonSize
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -219,10 +214,11 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """Return a line that tells where it stands."""
-        history, names = self.history, dict.fromkeys(part.name for part in self.measures)
+        history, table = self.history, self.analysis.table
+        names = dict.fromkeys(part.name for part in self.analysis.measures)
         return (
-            f"<Evaluation of {', '.join(names)}: {counted(self.table.rows, 'row')} in "
-            f"{counted(len(self.table), 'cell')}, sampler {self.sampler.name}; "
+            f"<Evaluation of {', '.join(names)}: {counted(table.rows, 'row')} in "
+            f"{counted(len(table), 'cell')}, sampler {self.analysis.sampler.name}; "
             f"rounds {len(history.rounds)}, "
             f"labels {len(history.labelled):,} of {counted(len(history), 'row')} drawn>"
         )
@@ -496,17 +492,6 @@ class Evaluation:
         """
         return self.analysis.curve
 
-    def label_likelihood(self) -> float | None:
-        """Return how good the scores' probabilities are by the labels so far, in (0, 1].
-
-        None if there are too few labels, or they are no classes of rows.
-        """
-        return self.analysis.label_likelihood
-
-    def diagnose(self) -> list[LeafDiagnosis]:
-        """Return, for each leaf, what the scores said and what the labels say."""
-        return self.analysis.diagnose()
-
     def plot(
         self, what: str = "intervals", system: str | None = None, label: str = "positives"
     ) -> Picture:
@@ -529,18 +514,13 @@ class Evaluation:
         return self.analysis.exhausted
 
     @property
-    def sample_size(self) -> PoissonSize | None:
-        """Rows expected and rows drawn by all rounds so far, if coins decide how many there are."""
-        return self.analysis.sample_size
-
-    @property
     def scores(self) -> ScoreSummary | None:
         """What was made of the scores; None of queries and of labels that are numbers.
 
         Its ``kind`` is "probability", "log-odds" or "order", None where a column of probabilities
         is the prior. Its ``words`` are what the command `prepare` says.
         """
-        return scores_of_classes(self.spec, self.state.pool.stratification, self.table)
+        return scores_of_classes(self.spec, self.state.pool.stratification, self.analysis.table)
 
     # --- what it is made of
 
@@ -553,21 +533,6 @@ class Evaluation:
     def history(self) -> History:
         """Rounds, draws and labels so far."""
         return self.analysis.history
-
-    @property
-    def table(self) -> CellTable:
-        """The cells of the pool."""
-        return self.analysis.table
-
-    @property
-    def sampler(self) -> Sampler:
-        """How rows are chosen and estimates made."""
-        return self.analysis.sampler
-
-    @property
-    def measures(self) -> Sequence[Measure]:
-        """What is reported."""
-        return self.analysis.measures
 
     @property
     def spec(self) -> EvaluationSpec:

@@ -68,11 +68,8 @@ class Turns:
 class MemoryState:
     """Rounds and labels of a pool in memory.
 
-    Attributes:
-        pool: all rows, and their cells.
-        analysis: the evaluation as it is now; replaced by one assignment as rounds and labels
-            come in, so that an interrupt finds all of them or none.
-        turns: of the threads that share it.
+    The analysis is replaced by one assignment as these come in, so that an interrupt finds all of
+    them or none.
     """
 
     pool: MemoryPool

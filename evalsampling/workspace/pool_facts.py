@@ -45,10 +45,7 @@ class PoolFacts:
     """What workers must know of a workspace; its rows and labels are not among it.
 
     Attributes:
-        path: of the workspace, for messages.
-        pool: its spec, cells and slices.
-        key: of the names of its tasks.
-        check: whether names of tasks have a check character.
+        key: of the names of its tasks, which have a ``check`` character or not.
         rounds: chances of the rounds that stand, in order.
         begin: `RoundChances.begin` of the round after these.
         drawn: the rounds without labels, where the order of draws counts; else None.
@@ -255,11 +252,7 @@ def drawn_rows(workspace: str | Path) -> pa.Table:
 
 
 def write_chances(chances: RoundChances, path: str | Path) -> None:
-    """Write the chances of a round as JSON, whole or not at all.
-
-    Raises:
-        InputError: if a file is there that holds anything else: rows may be drawn by its chances.
-    """
+    """Write the chances of a round as JSON, unless a file is there that holds anything else."""
     content = (json.dumps(chances.to_mapping(), allow_nan=False) + "\n").encode()
     if not Output(str(path), content).is_free():
         raise InputError(f"{path}: is there, and holds other chances or none; write another file")

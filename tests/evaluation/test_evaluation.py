@@ -35,7 +35,7 @@ def test_probabilities_by_class_equal_those_of_the_positive_class() -> None:
     p = np.linspace(0, 1, 2000)
     one = Evaluation.from_arrays(**arrays(probability=p))
     both = Evaluation.from_arrays(**arrays(probability=np.stack([1 - p, p], axis=1)))
-    np.testing.assert_array_equal(one.table.prior, both.table.prior)
+    np.testing.assert_array_equal(one.analysis.table.prior, both.analysis.table.prior)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_features_without_a_score() -> None:
     arguments["pool"] = {"features": ["x", "y"], "slices": ["year"]}
     arguments["columns"]["year"] = arguments["columns"]["year"].astype(str)
     evaluation = answered(Evaluation.from_arrays(**arguments), truth)
-    assert evaluation.table.leaves == 10
+    assert evaluation.analysis.table.leaves == 10
     y = np.array(list(truth.values()))
     f1, *_ = evaluation.estimate()
     f = arguments["prediction"]
@@ -326,13 +326,13 @@ def test_region_that_cannot_be_told() -> None:
 def test_diagnose() -> None:
     truth = make_pool().truth
     evaluation = Evaluation.from_arrays(**arrays())
-    before = evaluation.diagnose()
-    assert [leaf.leaf for leaf in before] == list(range(evaluation.table.leaves))
+    before = evaluation.analysis.diagnose()
+    assert [leaf.leaf for leaf in before] == list(range(evaluation.analysis.table.leaves))
     assert sum(leaf.rows for leaf in before) == 2000
     assert all(leaf.observed is None and leaf.posterior is None for leaf in before)
     answered(evaluation, truth)
-    history, table = evaluation.history, evaluation.table
-    leaves = evaluation.diagnose()
+    history, table = evaluation.history, evaluation.analysis.table
+    leaves = evaluation.analysis.diagnose()
     assert sum(leaf.labelled for leaf in leaves) == len(history.labelled)
     for leaf in leaves:
         assert sum(leaf.prior) == pytest.approx(1)
@@ -343,7 +343,7 @@ def test_diagnose() -> None:
         if leaf.observed is not None and len(set(labels.tolist())) == 1:
             assert leaf.observed[labels[0]] == pytest.approx(1)
     passive = answered(Evaluation.from_arrays(**arrays(sampler="passive")), truth, rounds=1)
-    assert all(leaf.posterior is None for leaf in passive.diagnose())
+    assert all(leaf.posterior is None for leaf in passive.analysis.diagnose())
 
 
 def test_measure_of_the_users_own() -> None:
