@@ -30,7 +30,6 @@ ELSEWHERE = {
     "commands/status.py": "commands/test_result.py",
     "commands/verify.py": "faults/test_bit_flips.py",
     "errors.py": "pipelines/test_prepare_bad_pools.py",
-    "evaluation/missing_labels.py": "commands/test_votes.py",
     "inference/estimand.py": "inference/test_estimates.py",
     "inference/inputs.py": "inference/test_estimates.py",
     "inference/results.py": "inference/test_choice.py",

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
@@ -18,8 +16,6 @@ from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, check_gates, judge
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
-from evalsampling.inference.precision_curve import PrecisionCurve
-from evalsampling.inference.regions import Ellipsoid
 from evalsampling.notebook.states import MemoryState, StoredState
 from evalsampling.pool.frames import Column, Frame, Ids
 from evalsampling.preparation.stratification import scores_of_classes
@@ -242,30 +238,6 @@ class Evaluation:
         """
         return self.state.sample(new_rows)
 
-    def draw(
-        self, new_rows: int, budget: int | None = None, money: float | None = None
-    ) -> npt.NDArray[np.int64]:
-        """Draw one round from a pool in memory and return the indices of its new questions.
-
-        A round is so large that its expected cost and one standard deviation more are within the
-        money: which rows it draws does not answer to what they cost. The next round goes on with
-        what this one leaves.
-
-        Args:
-            new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
-                at least 1; a sampler with a fixed number of draws does not heed it.
-            budget: most such rows in any case.
-            money: what their labels may cost; no round is drawn if one is expected to cost more.
-
-        Returns:
-            Indices of the new questions in ``history``; empty if the draws met labelled rows only.
-
-        Raises:
-            InputError: if ``new_rows`` is no such number, the measure is undefined, or this is a
-                workspace, whose spec has the budget.
-        """
-        return self.state.draw(new_rows, budget, money)
-
     def label(
         self, id: Column | Frame, label: Column | None = None, *, replace: bool = False
     ) -> None:
@@ -469,29 +441,6 @@ class Evaluation:
             )
             return report(options, place, gates).page
 
-    def region(self, measure: "Measures") -> Ellipsoid:
-        """Return the joint confidence region of a measure's components.
-
-        By default it is about the values that `estimate` reports, and of the kind of their default
-        intervals, which are its projections, widened to the joint level.
-
-        Args:
-            measure: as `estimate` takes it: usually a `measures.Joint`, or several. Differences
-                that come by themselves are left out.
-
-        Raises:
-            InputError: if there is no measure of a name, or the draws do not support it, or a
-                component is undefined.
-        """
-        return self.analysis.region(measure)
-
-    def curve(self) -> PrecisionCurve | None:
-        """Return the precision at every rank, with measures that follow from it and a guarantee.
-
-        None if the sampler gives none, or before there are labels enough for any.
-        """
-        return self.analysis.curve
-
     def plot(
         self, what: str = "intervals", system: str | None = None, label: str = "positives"
     ) -> Picture:
@@ -507,11 +456,6 @@ class Evaluation:
             InputError: if there is no such picture, or nothing to draw in it.
         """
         return picture(self.analysis, what, system, label)
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether every question that can be asked has been."""
-        return self.analysis.exhausted
 
     @property
     def scores(self) -> ScoreSummary | None:

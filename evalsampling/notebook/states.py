@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.commands.certify import certificates_of
@@ -23,18 +22,18 @@ from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, check_new_rows
 from evalsampling.evaluation.answers import questions_of, shown_ids
-from evalsampling.evaluation.cautions import cautions
-from evalsampling.evaluation.certificate import Certificate, certify
-from evalsampling.evaluation.gates import check_gates, judge
-from evalsampling.evaluation.graded import read_grades, take_grades
-from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.evaluation.labels_at_hand import contradictions, with_given
-from evalsampling.evaluation.missing_labels import (
+from evalsampling.evaluation.cautions import (
+    cautions,
     missing_bounds,
     more_than_a_few,
     seldom_at_random,
     silent_rows,
 )
+from evalsampling.evaluation.certificate import Certificate, certify
+from evalsampling.evaluation.gates import check_gates, judge
+from evalsampling.evaluation.graded import read_grades, take_grades
+from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.evaluation.labels_at_hand import contradictions, with_given
 from evalsampling.evaluation.odd_answers import groups_of_calls, odd_answers
 from evalsampling.evaluation.people import PeopleAgreement, people_agree
 from evalsampling.notebook.saving import FILE, save
@@ -108,27 +107,15 @@ class MemoryState:
                 self.analysis = before
             raise
 
-    def draw(self, new_rows: int, budget: int | None, money: float | None) -> npt.NDArray[np.int64]:
-        """Draw one round and return the indices of its new questions."""
-        with self.turns.lock:
-            before = len(self.analysis.history)
-            self.analysis = self._with_round(new_rows, budget, money)
-            return np.arange(before, len(self.analysis.history))
-
-    def _with_round(
-        self, new_rows: int, budget: int | None = None, money: float | None = None
-    ) -> Analysis:
+    def _with_round(self, new_rows: int) -> Analysis:
         """Return the analysis with one round more, with the outputs of its rows.
 
         Without one if the spec has a budget, and it is spent.
         """
-        limits, history = self.pool.limits, self.analysis.history
+        limits, history, budget, money = self.pool.limits, self.analysis.history, None, None
         if limits is not None:
-            left = limits.labels - self.analysis.spent(len(history))
-            budget = left if budget is None else min(budget, left)
-            if limits.money is not None:
-                left_money = limits.money - history.money
-                money = left_money if money is None else min(money, left_money)
+            budget = limits.labels - self.analysis.spent(len(history))
+            money = None if limits.money is None else limits.money - history.money
             if budget < 1:
                 return self.analysis
         drawn = self.analysis.with_round(new_rows, budget, money)
@@ -270,13 +257,6 @@ class StoredState:
             ]
             ids = self._ids().take(pa.array(waiting, pa.int64()))
             return shown_ids(ids, self.pool.spec.pool.id)
-
-    def draw(self, new_rows: int, budget: int | None, money: float | None) -> npt.NDArray[np.int64]:
-        """Refuse: a round that is in no file would be lost."""
-        raise InputError(
-            f"{self.pool.workspace.path}: rounds of a workspace are drawn by `sample`, within the "
-            "budget of its spec"
-        )
 
     def label(self, codes: Mapping[int, int], replace: bool) -> None:
         """Add labels to the workspace, as the command `estimate` adds a delivery."""

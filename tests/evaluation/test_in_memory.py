@@ -274,7 +274,7 @@ def test_measures_of_slices_that_are_asked_for_later() -> None:
         with pytest.raises(InputError, match="cells do not tell these rows apart; name the slice"):
             evaluation.estimate([unnamed])
     with pytest.raises(InputError, match="it has no region, which needs a derivative"):
-        evaluation.region([Least(Recall(), {"new": ["true"], "city": ["Bern"]}), "f1"])
+        evaluation.analysis.region([Least(Recall(), {"new": ["true"], "city": ["Bern"]}), "f1"])
 
 
 def test_a_measure_of_ones_own_sees_the_slices_that_the_spec_names(

@@ -18,7 +18,7 @@ from evalsampling import Evaluation, EvaluationSpec
 from evalsampling.errors import InputError
 from evalsampling.preparation.plan import read_table, stratify_pool
 from evalsampling.preparation.stratification import Stratification, scores_of_classes
-from tests.jobs import Pool, call
+from tests.jobs import call
 
 ROWS, PREDICTED = 400, 40
 TRUTH = np.zeros(ROWS, dtype=np.int64)
@@ -224,26 +224,6 @@ def test_probabilities_of_an_order_are_refused(name: str) -> None:
             Evaluation.from_frame(table_of(case), **case.keys, measure=measure)
         with pytest.raises(InputError, match=words):
             asked.estimate(measure)
-
-
-FORMATS = ("csv", "jsonl", "avro")
-
-
-@pytest.mark.parametrize("suffix", FORMATS)
-@pytest.mark.parametrize(
-    "name", ["probability a hair above 1", "log-odds", "log-odds with a shift", "0 to 100"]
-)
-def test_scores_in_every_format(name: str, suffix: str, tmp_path: Path) -> None:
-    case = CASES[name]
-    table = table_of(case).append_column("name", pa.array([f"row {i}" for i in range(ROWS)]))
-    Pool(table, {}).write_as(suffix, tmp_path / "pool", files=3)
-    content = {"pool": {"path": f"pool/*.{suffix}", **case.keys}, "strata": {"leaves": 8}}
-    spec = EvaluationSpec.from_mapping(content, tmp_path)
-    stratification = stratify_pool(spec)
-    found = scores_of_classes(spec, stratification, read_table(spec, stratification))
-    assert found is not None
-    assert found.kind == case.kind
-    assert found.expected == pytest.approx(case.expected, rel=tolerance(case))
 
 
 def test_systems_have_scores_of_their_own_kinds() -> None:

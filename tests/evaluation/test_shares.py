@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.shares import (
+from evalsampling.evaluation.round_rows import (
     SHARES,
     Packed,
     answers_by_share,

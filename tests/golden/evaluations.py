@@ -31,7 +31,7 @@ def told_by(case: Case) -> dict[str, Any]:
             "spec": case.keys,
             "sampler": evaluation.analysis.sampler.name,
             "ids": ids,
-            "exhausted": evaluation.exhausted,
+            "exhausted": evaluation.analysis.exhausted,
             "label_likelihood": evaluation.analysis.label_likelihood,
             "sample_size": evaluation.analysis.sample_size,
             "curve": _curve(evaluation),
@@ -68,7 +68,7 @@ def _round(
 
 def _curve(evaluation: Evaluation) -> Any:
     """Return the guarantee of a curve by ranks, where the sampler gives one."""
-    curve = evaluation.curve()
+    curve = evaluation.analysis.curve
     return None if curve is None else curve.guarantee
 
 
@@ -77,7 +77,7 @@ def _region(evaluation: Evaluation, case: Case) -> Any:
     first = case.keys["measure"][0]
     if not isinstance(first, Mapping) or "joint" not in first:
         return None
-    return evaluation.region(list(first["joint"]))
+    return evaluation.analysis.region(list(first["joint"]))
 
 
 def plain(value: Any) -> Any:

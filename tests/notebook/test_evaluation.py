@@ -16,7 +16,6 @@ import pytest
 
 import evalsampling
 from evalsampling import Evaluation, InputError
-from evalsampling.stats.history import History
 from evalsampling.workspace.snapshot import Snapshot
 from tests.jobs import call, make_pool
 
@@ -30,11 +29,6 @@ def make(**changes: Any) -> Evaluation:
 
 def truth(ids: Any) -> list[int]:
     return [POOL.truth[id] for id in ids.tolist()]
-
-
-def set_history(evaluation: Evaluation, history: History) -> None:
-    """Put rounds and labels in place of those in memory."""
-    evaluation.state.analysis = evaluation.analysis.with_history(history)
 
 
 def same(one: Evaluation, other: Evaluation) -> None:
@@ -326,20 +320,6 @@ def test_another_evaluation_is_there(tmp_path: Path, change: Any, message: str) 
         other.save(tmp_path / "run")
 
 
-def test_a_history_that_was_cut_is_saved_with_its_labels(tmp_path: Path) -> None:
-    """A round was given up; labels of rows of the first, and a correction, came after it."""
-    evaluation = make()
-    first = evaluation.sample(10)
-    evaluation.label(first[:8], truth(first[:8]))
-    evaluation.sample(10)
-    evaluation.label(first[8:], truth(first[8:]))
-    evaluation.label(first[:1], [1 - truth(first[:1])[0]], replace=True)
-    set_history(evaluation, evaluation.history.first(1))
-    assert evaluation.history.corrected == {0: 1}
-    evaluation.save(tmp_path / "run")
-    same(Evaluation.open(tmp_path / "run"), evaluation)
-
-
 def test_labels_are_no_votes(tmp_path: Path) -> None:
     evaluation = make(labels={"votes": 2})
     ids = evaluation.sample(5)
@@ -388,26 +368,6 @@ def test_a_label_that_was_changed_back_and_forth_is_saved(tmp_path: Path) -> Non
     same(Evaluation.open(run), evaluation)
     evaluation.save(run)
     assert call("status", "--verify", run).status == 0
-
-
-def test_rows_that_draw_draws_are_known(tmp_path: Path) -> None:
-    """They once had their cell's outputs, and no slices."""
-    by_draw, by_sample = (make(pool={"slices": ["name"]}) for _ in range(2))
-    assert by_draw.draw(20).tolist() == list(range(20))
-    by_sample.sample(20)
-    here, there = by_draw.history, by_sample.history
-    assert by_draw.state.ids() == by_sample.state.ids()
-    np.testing.assert_array_equal(here.slice, there.slice)
-    np.testing.assert_array_equal(here.outputs.score, there.outputs.score)
-
-
-def test_rounds_of_a_workspace_are_drawn_by_sample(tmp_path: Path) -> None:
-    """One of `draw` was in no file, and was gone with the next call."""
-    make().save(tmp_path / "run")
-    opened = Evaluation.open(tmp_path / "run")
-    with pytest.raises(InputError, match="run: rounds of a workspace are drawn by `sample`"):
-        opened.draw(5)
-    assert not opened.history.rounds
 
 
 def test_ids_are_typed_as_in_the_pool(tmp_path: Path) -> None:
