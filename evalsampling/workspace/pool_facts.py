@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.counted import CountedPool, check_draws_by_row, next_chances
+from evalsampling.evaluation.counted import CountedPool, next_chances
 from evalsampling.evaluation.round_rows import DRAWN_IN, ROUND, LabelJoin, RoundPicker
 from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.sinks import sink_of
@@ -113,10 +113,12 @@ class PoolFacts:
 
     def check_draws_by_row(self) -> None:
         """Check that rows of a round can be picked one by one."""
-        try:
-            check_draws_by_row(self.analysis.sampler)
-        except ValueError as error:
-            raise InputError(f"{self.path}: {error}") from error
+        sampler = self.analysis.sampler
+        if not sampler.by_row:
+            raise InputError(
+                f"{self.path}: sampler {sampler.name} does not draw row by row; take calibrated, "
+                "or poisson, or draw its rounds by the command sample"
+            )
 
     def check_same_rows(self, pool: CountedPool) -> None:
         """Check that a pool has as many rows in each cell as that of the workspace.
