@@ -72,7 +72,7 @@ class Rows:
         stratification = evaluation.state.pool.stratification
         bins = np.searchsorted(stratification.bin_edges, self.probability, side="right")
         codes = stratification.grid.codes(bins, self.prediction[:, None], self.cost)
-        return np.searchsorted(evaluation.table.code, codes)
+        return np.searchsorted(evaluation.analysis.table.code, codes)
 
 
 def like_spam(rows: int = SPAM, seed: int = 1, sharp: float = 1.0, angle: float = 0.0) -> Rows:
@@ -126,7 +126,7 @@ def compare(
 ) -> Mapping[str, Outcome]:
     """Return how samplers do with an amount of money."""
     evaluation = rows.evaluation(spec)
-    cell, table = rows.cells(evaluation), evaluation.table
+    cell, table = rows.cells(evaluation), evaluation.analysis.table
     truth = value_of(spec, rows, np.ones((1, len(cell))), np.arange(len(cell))[None])[0]
     found = {}
     for name in names:

@@ -55,7 +55,7 @@ class KnownRows:
     @classmethod
     def of(cls, evaluation: Evaluation, label: np.ndarray) -> "KnownRows":
         """Return the rows of an evaluation in memory whose ids are row numbers."""
-        table = evaluation.table
+        table = evaluation.analysis.table
         cell = np.repeat(np.arange(len(table)), table.count)
         first = np.cumsum(table.count) - table.count
         rank = np.arange(len(cell)) - first[cell]

@@ -273,7 +273,7 @@ def test_its_parts_in_python(outside: Path, tmp_path: Path) -> None:
             strata, sink = {"method": method, "leaves": 4}, {"format": "tabs"}
             evaluation = Evaluation.from_arrays(SCORE, GUESS, strata=strata, sink=sink, seed=3)
             assert CUT_METHODS.find("strata.method", method) is own.HALVING
-            table = evaluation.table
+            table = evaluation.analysis.table
             assert table.leaf_count.tolist() == pytest.approx([500, 250, 125, 125], abs=2)
         ids = evaluation.sample(20)
         evaluation.label(ids, GUESS[ids])

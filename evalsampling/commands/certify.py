@@ -16,7 +16,7 @@ FOLDER = "certificates"
 
 
 def certificate_of(
-    snapshot: Snapshot, promise: Promise | str, confidence: float | None = None
+    snapshot: Snapshot, promise: Promise, confidence: float | None = None
 ) -> Certificate:
     """Return what a workspace proves of a promise."""
     pool = snapshot.pool
@@ -34,7 +34,7 @@ def certificate_of(
 
 
 def certificates_of(
-    snapshot: Snapshot, promises: Sequence[Promise | str], confidence: float | None = None
+    snapshot: Snapshot, promises: Sequence[Promise], confidence: float | None = None
 ) -> tuple[Certificate, ...]:
     """Return what a workspace proves of promises, and keep those that hold as files of it."""
     made = tuple(certificate_of(snapshot, promise, confidence) for promise in promises)
@@ -56,7 +56,7 @@ def check_certificate(snapshot: Snapshot, name: str, content: Mapping[str, Any])
         rounds=snapshot.rounds[: content["rounds"]],
         deliveries=snapshot.deliveries[: content["deliveries"]],
     )
-    now = certificate_of(then, content["promise"], content["confidence"]).to_json()
+    now = certificate_of(then, Promise.read(content["promise"]), content["confidence"]).to_json()
     for key, value in now.items():
         if key != "version" and content[key] != value:
             url = snapshot.pool.workspace.store.url(name)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.labels_at_hand import contradictions
-from evalsampling.evaluation.missing_labels import (
+from evalsampling.evaluation.cautions import (
     MissingBounds,
     missing_bounds,
     more_than_a_few,
     seldom_at_random,
 )
+from evalsampling.evaluation.labels_at_hand import contradictions
 from evalsampling.evaluation.odd_answers import AnswerGroup, odd_answers
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.label_error import correct

@@ -5,10 +5,9 @@ import time
 from evalsampling.commands.deliveries import of_codes, store
 from evalsampling.commands.new_round import Request, write_round
 from evalsampling.evaluation.labels_at_hand import columns_of_given, with_given
-from evalsampling.workspace.earlier_design import chances_elsewhere
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.snapshot import Snapshot, chances_elsewhere
 
 FILE = "labels-at-hand.jsonl"
 """What the delivery of these labels is called."""

@@ -12,8 +12,7 @@ import numpy as np
 from evalsampling.commands.certify import certificate_of
 from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.convergence import convergence
-from evalsampling.evaluation.pictures import labelled_bands, prevalence
+from evalsampling.evaluation.pictures import convergence, labelled_bands, prevalence
 from evalsampling.inference.results import as_json
 from evalsampling.labels.annotators import records
 from evalsampling.labels.tally import State

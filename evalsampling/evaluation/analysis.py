@@ -131,7 +131,17 @@ class Analysis:
     ) -> Self:
         """Return the analysis with one round more; itself if the money buys no label.
 
-        See `notebook.Evaluation.draw`, which takes and raises the same.
+        A round is so large that its expected cost and one standard deviation more are within the
+        money: which rows it draws does not answer to what they cost.
+
+        Args:
+            new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
+                at least 1; a sampler with a fixed number of draws does not heed it.
+            budget: most such rows in any case.
+            money: what their labels may cost.
+
+        Raises:
+            InputError: if ``new_rows`` is no such number, or the measure is undefined.
         """
         check_new_rows(new_rows)
         rows = new_rows if budget is None else min(new_rows, budget)
@@ -294,9 +304,18 @@ class Analysis:
         return fit_labels(self.table, history, (self.seed,), self.hidden, stochastic=stochastic)
 
     def region(self, measure: "Measures") -> Ellipsoid:
-        """Return the joint confidence region of a measure's components: see `notebook.Evaluation`.
+        """Return the joint confidence region of a measure's components, as [MR], section 3.
 
-        It is that of [MR], section 3.
+        By default it is about the values that `estimate` reports, and of the kind of their default
+        intervals, which are its projections, widened to the joint level.
+
+        Args:
+            measure: as `estimate` takes it: usually a `measures.Joint`, or several. Differences
+                that come by themselves are left out.
+
+        Raises:
+            InputError: if there is no measure of a name, or the draws do not support it, or a
+                component is undefined.
         """
         asked = as_one(self._parts(measure))
         if not self.sampler.can_estimate(self.table, asked):
@@ -327,7 +346,10 @@ class Analysis:
 
     @functools.cached_property
     def curve(self) -> PrecisionCurve | None:
-        """The precision at every rank; None if the sampler does not estimate it."""
+        """The precision at every rank, with measures that follow from it and a guarantee.
+
+        None if the sampler gives none, or before there are labels enough for any.
+        """
         return self.sampler.curve(self.table, self.history)
 
     @functools.cached_property

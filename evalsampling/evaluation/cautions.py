@@ -1,16 +1,151 @@
-"""What a reader must know before trusting estimates, and when an evaluation may end."""
+"""What a reader must know before trusting estimates, as that labels are missing; when to stop."""
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.missing_labels import missing_beside_labels
 from evalsampling.inference.clusters import doubts_about_clusters
+from evalsampling.inference.domains import Domain
 from evalsampling.inference.label_likelihood import doubts
+from evalsampling.inference.nonresponse import WELL_ANSWERED, share_answered
 from evalsampling.inference.results import Estimate, brief, is_narrow, is_significant
 from evalsampling.labels.tally import Awaited
+from evalsampling.report.numbers import compared, decimals, shown_range, title
 from evalsampling.samplers.base import Sampler
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.counted import counted
+from evalsampling.stats.history import NO_LABEL, History
+
+MORE_THAN_A_FEW = 3
+"""Fewest rows or answers that are worth a word, however few there are in all."""
+
+_SHARE = 0.02
+"""Share of all from which rows or answers are worth a word."""
+
+_MOST_CLASSES = 16
+"""Most classes that are all tried; of more those that labels and predictions have."""
+
+_MOST_NUMBERS = 3
+"""Numbers whose bounds are said."""
+
+
+def more_than_a_few(count: int, of: int) -> bool:
+    """Tell whether so many of some rows or answers are worth a word before any number."""
+    return count >= max(MORE_THAN_A_FEW, _SHARE * of)
+
+
+@dataclasses.dataclass(frozen=True)
+class MissingBounds:
+    """Least and greatest estimate of a number, over what missing labels may be.
+
+    Either is None if the number is undefined for some labels. The interval goes from the least
+    lower to the greatest upper end.
+    """
+
+    measure: str
+    system: str | None
+    threshold: float | None
+    low: float | None
+    high: float | None
+    interval_low: float
+    interval_high: float
+    against: str | None = None
+
+
+def missing_beside_labels(history: History) -> IntArray:
+    """Return the questions without a label of rounds in which others have one."""
+    answered = share_answered(history)[history.met] > 0
+    return np.flatnonzero((history.label == NO_LABEL) & answered)
+
+
+def missing_bounds(analysis: Analysis, rows: IntArray | None = None) -> list[MissingBounds]:
+    """Return bounds for each number on the whole pool; an empty list if no label is missing.
+
+    They are over labels that are all one class, all as a system predicts, or all other than it
+    predicts: for two classes the least and the greatest that any labels give. The list is empty
+    too if labels are no classes of rows. Rounds without any label are left out, as they are from
+    the estimates.
+    """
+    history = analysis.history
+    missing = missing_beside_labels(history)
+    missing = missing if rows is None else np.intersect1d(missing, rows)
+    if not len(missing) or not analysis.has_classes:
+        return []
+    whole = dataclasses.replace(analysis.scope, domains=(Domain(),), bands_seed=None)
+    filled = []
+    for codes in _fillings(analysis, missing):
+        label = history.label.copy()
+        label[missing] = codes
+        now = analysis.with_history(history.with_labels(label))
+        filled.append(now.estimate(scope=whole))
+    bounds = []
+    for estimates in zip(*filled, strict=True):
+        target = estimates[0].target
+        values = [estimate.value for estimate in estimates if estimate.value is not None]
+        is_defined = len(values) == len(estimates)
+        bounds.append(
+            MissingBounds(
+                target.measure,
+                target.system,
+                target.threshold,
+                min(values) if is_defined else None,
+                max(values) if is_defined else None,
+                min(estimate.intervals[0].low for estimate in estimates),
+                max(estimate.intervals[0].high for estimate in estimates),
+                target.against,
+            )
+        )
+    return bounds
+
+
+def _fillings(analysis: Analysis, missing: IntArray) -> list[IntArray]:
+    """Return the labels that the questions without one may have: shape (missing,), no two alike."""
+    history, classes = analysis.history, analysis.table.classes
+    prediction = history.outputs.prediction[missing]
+    codes: Any = range(classes)
+    if classes > _MOST_CLASSES:
+        codes = np.unique([*history.label[history.labelled], *prediction.flat])
+    candidates: list[Any] = [np.full(len(missing), code) for code in codes]
+    for predicted in np.clip(prediction.T.astype(np.int64), 0, classes - 1):
+        candidates += [predicted, (predicted + 1) % classes]
+    return [np.array(each) for each in dict.fromkeys(tuple(row.tolist()) for row in candidates)]
+
+
+def bounds_in_words(bounds: Iterable[MissingBounds]) -> str:
+    """Return what numbers are whatever the missing labels are, in a sentence; empty without any."""
+    plain = [bound for bound in bounds if bound.threshold is None][:_MOST_NUMBERS]
+    parts = []
+    for bound in plain:
+        ends = bound.interval_low, bound.interval_high
+        name = title(compared(bound.measure), bound.system, bound.against)
+        parts.append(f"{name} {shown_range(*ends, decimals(*ends))}")
+    return f"Whatever they are: {', '.join(parts)}." if parts else ""
+
+
+def silent_rows(analysis: Analysis) -> IntArray:
+    """Return the questions without a label in rounds of which most rows have one.
+
+    Where labels come in by calls nobody says why a row has none, so a round that is well answered
+    is taken to be done.
+    """
+    history = analysis.history
+    well = share_answered(history)[history.met] >= WELL_ANSWERED
+    return np.flatnonzero((history.label == NO_LABEL) & well)
+
+
+def seldom_at_random(counts: Mapping[str, int], drawn: int, bounds: Sequence[MissingBounds]) -> str:
+    """Return that rows have no label, why, and what numbers may be; empty if they are few."""
+    total = sum(counts.values())
+    if not more_than_a_few(total, drawn):
+        return ""
+    listed = ", ".join(f"{count} {why}" for why, count in counts.items() if count and why)
+    why = f" ({listed})" if listed else ""
+    text = f"{total} of {drawn} rows drawn have no label{why}, which is seldom at random."
+    return f"{text} {bounds_in_words(bounds)}".rstrip()
 
 
 def cautions(

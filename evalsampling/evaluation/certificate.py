@@ -5,19 +5,19 @@ import hashlib
 import json
 import math
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.proofs import Search
+from evalsampling.evaluation.proofs import Proof, Search
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.unsearched import chances_of_labels, most_positives
 from evalsampling.report.numbers import shown
 from evalsampling.spec.promise import BELOW, Promise
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.finite import finite
 from evalsampling.version import __version__
 
@@ -94,7 +94,7 @@ class Certificate:
 
 def certify(
     analysis: Analysis,
-    promise: str | Promise,
+    promise: Promise,
     confidence: float | None = None,
     planned: int | None = None,
     pool: str | None = None,
@@ -103,31 +103,29 @@ def certify(
 
     Args:
         analysis: pool, rounds and labels.
-        promise: as ``"precision >= 0.95"`` or ``"precision >= 0.9 and recall >= 0.8"``.
+        promise: of the rows above a threshold.
         confidence: by default that of the intervals.
         planned: rows that are to be labelled in all, decided before the first label; None if it
             was not.
         pool: hash of the pool; by default of its cells.
 
     Raises:
-        InputError: if a promise cannot be read, or nothing can be proved on such a pool.
+        InputError: if nothing can be proved on such a pool.
     """
-    read = promise if isinstance(promise, Promise) else Promise.read(promise)
     if confidence is not None and not 0 < confidence < 1:
         raise InputError(f"confidence: must be between 0 and 1, got {confidence!r}")
-    search = Search(analysis, read, confidence or analysis.confidence, planned)
+    search = Search(analysis, promise, confidence or analysis.confidence, planned)
     search.check()
-    found = _Statement(search).found
     history = analysis.history
-    facts: dict[str, Any] = {
-        "labels": len(history.labelled),
-        "rounds": len(history.rounds),
-        "planned": planned,
-        "pool": pool or _hash(analysis.table.code, analysis.table.count, search.score),
-        "design": _hash(history.cell, history.rank, *_chances(analysis)),
-        "labels_hash": _hash(history.cell, history.rank, history.label),
-    }
-    return dataclasses.replace(found, **facts)
+    return dataclasses.replace(
+        _found(search),
+        labels=len(history.labelled),
+        rounds=len(history.rounds),
+        planned=planned,
+        pool=pool or _hash(analysis.table.code, analysis.table.count, search.score),
+        design=_hash(history.cell, history.rank, *_chances(analysis)),
+        labels_hash=_hash(history.cell, history.rank, history.label),
+    )
 
 
 def _hash(*arrays: Any) -> str:
@@ -144,153 +142,166 @@ def _chances(analysis: Analysis) -> Iterator[FloatArray]:
             yield drawn.cell_probability
 
 
-@dataclasses.dataclass(frozen=True)
-class _Statement:
-    """What a search found, in words."""
+def _found(search: Search) -> Certificate:
+    """Return the certificate, without what it was made from."""
+    promise, table = search.promise, search.analysis.table
+    blank = Certificate(
+        str(promise), search.confidence, False, None, None, None,
+        table.rows, MODEL if promise.by_model else LABELS, "",
+    )  # fmt: skip
+    if promise.by_model and search.model is None:
+        why = ": there is no calibration curve that the labels fit"
+        why *= bool(len(search.analysis.history.labelled))
+        return dataclasses.replace(blank, statement=f"{_nothing(search)}{why}.")
+    if search.best is None:
+        return _not_found(search, blank)
+    threshold, highest = search.best
+    rows = search.rows_above(threshold)
+    return dataclasses.replace(
+        blank,
+        holds=True,
+        threshold=threshold,
+        highest=highest,
+        rows=rows,
+        statement=" ".join(_proved(search, threshold, highest, rows)),
+    )
 
-    search: Search
 
-    @property
-    def found(self) -> Certificate:
-        """The certificate, without what it was made from."""
-        by_model = self.search.promise.by_model
-        blank = Certificate(
-            str(self.search.promise), self.search.confidence, False, None, None, None,
-            self.search.analysis.table.rows, MODEL if by_model else LABELS, "",
-        )  # fmt: skip
-        if by_model and self.search.model is None:
-            return dataclasses.replace(blank, statement=self._without_model())
-        if self.search.best is None:
-            return self._not_found(blank)
-        threshold, highest = self.search.best
-        rows = self.search.rows_above(threshold)
-        words = self._words(threshold, highest, rows)
-        return dataclasses.replace(
-            blank, holds=True, threshold=threshold, highest=highest, rows=rows, statement=words
-        )
+def _named(names: Iterable[str]) -> str:
+    return " and ".join(_NAMES.get(name, name) for name in names)
 
-    def _words(self, threshold: float, highest: float, rows: int) -> str:
-        goals = " and ".join(
-            f"{_NAMES.get(name, name)} is at least {x:g}"
-            for name, x in self.search.promise.goals.items()
-        )
-        promise, sure = self.search.promise, 100 * self.search.confidence
-        among = "" if promise.each is None else f" in each {promise.each}"
-        sentences = [
-            f"With {sure:g} % confidence, {goals}{among} for the {rows:,} rows "
-            f"with a score of {_score(threshold)} or more."
-        ]
-        if highest > threshold:
-            sentences.append(f"So it is for all thresholds tested up to {_score(highest)}.")
-        if self.search.promise.by_model:
-            sentences += self._assumption(threshold)
-        else:
-            sentences.append("This rests on labels alone, at every look, and on no model.")
-            sentences += self._with_model(threshold)
-        return " ".join([*sentences, *self._without_label()])
 
-    def _without_model(self) -> str:
-        labels = len(self.search.analysis.history.labelled)
-        nothing = f"No threshold is proved with {labels:,} labels for {self.search.promise}"
-        return (
-            f"{nothing}: there is no calibration curve that the labels fit."
-            if labels
-            else f"{nothing}."
-        )
+def _nothing(search: Search) -> str:
+    labels = len(search.analysis.history.labelled)
+    return f"No threshold is proved with {labels:,} labels for {search.promise}"
 
-    def _without_label(self) -> Iterator[str]:
-        history = self.search.analysis.history
-        missing = len(history) - len(history.labelled)
-        if missing:
-            yield f"{missing:,} rows without a label count as if they spoke against it."
 
-    def _with_model(self, threshold: float | None) -> Iterator[str]:
-        """Yield which threshold it would be by the model, if another."""
-        if not {*BELOW} & {*self.search.promise.goals} or self.search.model is None:
-            return
-        promise = dataclasses.replace(self.search.promise, by_model=True)
-        other = dataclasses.replace(self.search, promise=promise)
-        if other.best is not None and other.best[0] != threshold:
-            rows, first = self.search.rows_above(other.best[0]), _score(other.best[0])
-            yield (
-                f"By the calibration curve it is so for {rows:,} rows, from {first} on: add "
-                "`by model` if you accept what it assumes."
-            )
+def _proved(search: Search, threshold: float, highest: float, rows: int) -> Iterator[str]:
+    """Yield the sentences of a promise that holds."""
+    promise = search.promise
+    goals = " and ".join(f"{_named([name])} is at least {x:g}" for name, x in promise.goals.items())
+    among = "" if promise.each is None else f" in each {promise.each}"
+    yield (
+        f"With {100 * search.confidence:g} % confidence, {goals}{among} for the {rows:,} rows "
+        f"with a score of {_score(threshold)} or more."
+    )
+    if highest > threshold:
+        yield f"So it is for all thresholds tested up to {_score(highest)}."
+    if promise.by_model:
+        yield from _assumption(search, threshold)
+    else:
+        yield "This rests on labels alone, at every look, and on no model."
+        yield from _with_model(search, threshold)
+    yield from _without_label(search)
 
-    def _assumption(self, threshold: float) -> Iterator[str]:
-        """Yield what a promise by the model assumes, and what labels alone leave open."""
-        names = " and ".join(_NAMES.get(name, name) for name in self.search.parts[2])
+
+def _without_label(search: Search) -> Iterator[str]:
+    history = search.analysis.history
+    missing = len(history) - len(history.labelled)
+    if missing:
+        yield f"{missing:,} rows without a label count as if they spoke against it."
+
+
+def _with_model(search: Search, threshold: float | None) -> Iterator[str]:
+    """Yield which threshold it would be by the model, if another."""
+    if not {*BELOW} & {*search.promise.goals} or search.model is None:
+        return
+    promise = dataclasses.replace(search.promise, by_model=True)
+    other = dataclasses.replace(search, promise=promise)
+    if other.best is not None and other.best[0] != threshold:
+        rows, first = search.rows_above(other.best[0]), _score(other.best[0])
         yield (
-            f"That of {names} assumes that positives become rarer with the score as the "
-            "calibration curve says."
-        )
-        table, history = self.search.analysis.table, self.search.analysis.history
-        replaced = self.search.analysis.sampler.with_replacement
-        chance = chances_of_labels(table, history, replaced)
-        if chance is None or self.search.promise.each is not None:
-            return
-        below = self.search.score < threshold
-        labelled = np.bincount(history.cell[history.labelled], minlength=len(table))
-        left = np.where(below, table.count - labelled, 0)
-        alpha = 1 - self.search.confidence
-        most = int(most_positives(chance, left, alpha).sum())
-        met = self.search.positives(Domain()).mean(axis=0)
-        goal = min(x for name, x in self.search.promise.goals.items() if name in BELOW)
-        allowed = float(met @ ~below) * (1 - goal) / goal
-        rows = int(left.sum())
-        if not rows or most <= allowed:
-            return
-        taken = _about(min(rows * math.log(1 / alpha) / max(allowed, 1.0), rows))
-        yield (
-            f"By labels alone, {most:,} of the {rows:,} unlabelled rows below may be positive; "
-            f"about {taken:,} labels spread evenly over them would show whether too many are."
+            f"By the calibration curve it is so for {rows:,} rows, from {first} on: add "
+            "`by model` if you accept what it assumes."
         )
 
-    def _not_found(self, blank: Certificate) -> Certificate:
-        labels = len(self.search.analysis.history.labelled)
-        nothing = f"No threshold is proved with {labels:,} labels for {self.search.promise}."
-        hint = [] if self.search.promise.by_model else [*self._with_model(None)]
-        sequences, allowed = self.search.proofs
-        if not labels or not sequences:
-            return dataclasses.replace(blank, statement=" ".join([nothing, *hint]))
-        proof = max(sequences, key=lambda proof: (proof.proved, proof.wealth / proof.level))
-        if proof.proved:  # The other parts forbid what it proves.
-            names = " and ".join(_NAMES.get(each, each) for each in proof.goals)
-            last = _score(float(self.search.thresholds[proof.order[proof.proved - 1]]))
-            others = "none"
-            if allowed.any():
-                others = f"those up to {_score(float(self.search.thresholds[np.argmax(allowed)]))}"
-            near = f"Its {names} is proved for thresholds from {last} on, the rest for {others}."
-            return dataclasses.replace(blank, statement=" ".join([nothing, near, *hint]))
-        threshold = float(self.search.thresholds[proof.order[0]])
-        goals = self.search.promise.goals
-        name, part, value, low = min(
-            self.search.at(threshold, proof), key=lambda each: each[3] - goals[each[0]]
-        )
-        more = None
-        if value > goals[name] and proof.wealth > 0:
-            more = _about(labels * (proof.level / proof.wealth - 1))
-        near = (
-            f"The nearest is {_score(threshold)} with {self.search.rows_above(threshold):,} rows: "
-            f"{_NAMES.get(name, name)}{f' where {part}' if part else ''} is estimated at "
-            f"{shown(value, 3)}, and proved to be at least {shown(low, 3)}."
-        )
-        if more is None:
-            near += " More labels are unlikely to help while the estimate is no higher."
-        else:
-            near += f" If it stays so, about {more:,} labels more are expected to do."
-        return dataclasses.replace(
-            blank,
-            nearest=threshold,
-            value=value,
-            low=low,
-            more_labels=more,
-            statement=" ".join([nothing, near, *hint, *self._without_label()]),
-        )
+
+def _assumption(search: Search, threshold: float) -> Iterator[str]:
+    """Yield what a promise by the model assumes, and what labels alone leave open."""
+    yield (
+        f"The {_named(search.parts[2])} part assumes that positives become rarer with the score as "
+        "the calibration curve says."
+    )
+    table, history = search.analysis.table, search.analysis.history
+    replaced = search.analysis.sampler.with_replacement
+    chance = chances_of_labels(table, history, replaced)
+    if chance is None or search.promise.each is not None:
+        return
+    below = search.score < threshold
+    labelled = np.bincount(history.cell[history.labelled], minlength=len(table))
+    left = np.where(below, table.count - labelled, 0)
+    alpha = 1 - search.confidence
+    most = int(most_positives(chance, left, alpha).sum())
+    met = search.positives(Domain()).mean(axis=0)
+    goal = min(x for name, x in search.promise.goals.items() if name in BELOW)
+    allowed = float(met @ ~below) * (1 - goal) / goal
+    rows = int(left.sum())
+    if not rows or most <= allowed:
+        return
+    taken = _about(min(rows * math.log(1 / alpha) / max(allowed, 1.0), rows))
+    yield (
+        f"By labels alone, {most:,} of the {rows:,} unlabelled rows below may be positive; "
+        f"about {taken:,} labels spread evenly over them would show whether too many are."
+    )
+
+
+def _apart(search: Search, proof: Proof, allowed: BoolArray) -> str:
+    """Return for which thresholds one part of a promise is proved, and for which the others."""
+    above, goals = search.thresholds, search.promise.goals
+    names, others = _named(proof.goals), _named(name for name in goals if name not in proof.goals)
+    proved = above[[proof.order[0], proof.last]]
+    first = f"{names} {'is' if len(proof.goals) == 1 else 'are'} proved {_range(*proved)}"
+    rest = f"{others} at none"
+    if allowed.any():
+        ends = above[np.flatnonzero(allowed)[[0, -1]]]
+        rest = f"{others} only {f'up to {_score(ends[0])}' if allowed[-1] else _range(*ends)}"
+    return f"No threshold keeps {'both' if len(goals) == 2 else 'all'}: {first}, {rest}."
+
+
+def _not_found(search: Search, blank: Certificate) -> Certificate:
+    labels, nothing = len(search.analysis.history.labelled), f"{_nothing(search)}."
+    hint = [] if search.promise.by_model else [*_with_model(search, None)]
+    sequences, allowed = search.proofs
+    if not labels or not sequences:
+        return dataclasses.replace(blank, statement=" ".join([nothing, *hint]))
+    proved = [proof for proof in sequences if proof.proved]
+    if proved:  # The other parts forbid what they prove.
+        near = _apart(search, max(proved, key=lambda proof: proof.last), allowed)
+        return dataclasses.replace(blank, statement=" ".join([nothing, near, *hint]))
+    proof = max(sequences, key=lambda proof: proof.wealth / proof.level)
+    threshold = float(search.thresholds[proof.order[0]])
+    goals = search.promise.goals
+    name, part, value, low = min(
+        search.at(threshold, proof), key=lambda each: each[3] - goals[each[0]]
+    )
+    more = None
+    if value > goals[name] and proof.wealth > 0:
+        more = _about(labels * (proof.level / proof.wealth - 1))
+    near = (
+        f"The nearest is {_score(threshold)} with {search.rows_above(threshold):,} rows: "
+        f"{_named([name])}{f' where {part}' if part else ''} is estimated at "
+        f"{shown(value, 3)}, and proved to be at least {shown(low, 3)}."
+    )
+    if more is None:
+        near += " More labels are unlikely to help while the estimate is no higher."
+    else:
+        near += f" If it stays so, about {more:,} labels more are expected to do."
+    return dataclasses.replace(
+        blank,
+        nearest=threshold,
+        value=value,
+        low=low,
+        more_labels=more,
+        statement=" ".join([nothing, near, *hint, *_without_label(search)]),
+    )
 
 
 def _score(value: float) -> str:
     return f"{value:.6g}"
+
+
+def _range(highest: float, lowest: float) -> str:
+    return f"from {_score(lowest)} up to {_score(highest)}"
 
 
 def _about(number: float) -> int:

@@ -18,7 +18,6 @@ from evalsampling.labels.tally import Awaited
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.report.numbers import Number
-from evalsampling.samplers.base import Sampler
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellSums, CellTable
@@ -100,15 +99,6 @@ def nothing_drawn(analysis: Analysis) -> History:
     if analysis.spec.pool.cluster is not None:
         none = dataclasses.replace(none, cluster=np.zeros(0, dtype=np.int64))
     return dataclasses.replace(empty_history(analysis.spec, analysis.table), outputs=none)
-
-
-def check_draws_by_row(sampler: Sampler) -> None:
-    """Check that chances of cells and the numbers of rows say which rows a sampler draws."""
-    if not sampler.by_row:
-        raise ValueError(
-            f"sampler {sampler.name} does not draw row by row; take calibrated, or poisson, or "
-            "draw its rounds by the command sample"
-        )
 
 
 def next_chances(

@@ -77,15 +77,7 @@ class Gates:
 
 
 def check_gates(gates: GatesSpec, targets: Sequence[Target]) -> None:
-    """Check that the numbers of gates are estimated, and that their targets are possible values.
-
-    Args:
-        gates: to check.
-        targets: the numbers that may be estimated.
-
-    Raises:
-        InputError: naming the gate.
-    """
+    """Check that the numbers of gates are among targets, and that their own are possible values."""
     for gate, place in _places(gates, targets):
         low, high = targets[place].bounds
         if not low <= gate.target <= high:

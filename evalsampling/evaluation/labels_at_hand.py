@@ -57,17 +57,8 @@ def with_given(
 ) -> tuple[Analysis, dict[int, int]]:
     """Return the analysis with the rows that have a label as its first round, and their labels.
 
-    Args:
-        analysis: before the first round.
-        pool: its pool.
-        rows: the rows with a label, with `columns_of_given`; the first of their cells.
-        elsewhere: the chance of each row by its id as text, where another design drew them.
-
-    Returns:
-        The analysis, without the labels, and the class code of each question.
-
-    Raises:
-        InputError: if no row has a label, or a row was not drawn by the other design.
+    ``rows`` are the first of their cells, with `columns_of_given`; ``elsewhere`` has the chance of
+    each by its id as text, where another design drew them. The analysis has no labels yet.
     """
     table, at_hand = analysis.table, pool.spec.labels.at_hand
     assert at_hand is not None

@@ -49,12 +49,9 @@ _SHIFTS = (-1.0, -0.5, 0.0, 0.5, 1.0)
 
 @dataclasses.dataclass(frozen=True)
 class AnswerGroup:
-    """Answers that came together, in the order they came.
+    """Question and class code of answers that came together, in the order they came.
 
-    Attributes:
-        whose: of whom or what, in words, as "of labels.csv"; empty for all.
-        question: shape (n,): number of the question of each.
-        code: shape (n,): class code of each.
+    ``whose`` they are is in words, as "of labels.csv"; empty for all.
     """
 
     whose: str

@@ -21,13 +21,9 @@ from evalsampling.stats.outputs import Outputs
 
 @dataclasses.dataclass(frozen=True)
 class PeopleNumber:
-    """A number about the answers of people to the same rows.
+    """The agreement of people, or a kappa, by its name: None where it is undefined.
 
-    Attributes:
-        measure: ``agreement``, the share of pairs of answers that are the same, or a kappa's name.
-        value: None where it is undefined.
-        low: lower end of a design-based interval; None where nothing is claimed.
-        high: upper end.
+    Its interval is design-based; None where nothing is claimed.
     """
 
     measure: str
@@ -61,13 +57,9 @@ def people_agree(
 ) -> PeopleAgreement | None:
     """Return how well people agree; None of fewer than two rows, and of labels that are no classes.
 
-    Where several votes a row are wanted, the rows that have two represent those drawn, as rows with
-    a label represent those without. Other second answers represent nothing.
-
-    Args:
-        analysis: where the evaluation stands.
-        answers: codes of the answers of each person, by question; those below 0 name no class.
-        votes: answers wanted of each row.
+    ``answers`` has the codes of each person by question; those below 0 name no class. Where several
+    ``votes`` a row are wanted, the rows that have two represent those drawn, as rows with a label
+    represent those without. Other second answers represent nothing.
     """
     told = {
         question: named

@@ -3,10 +3,12 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.convergence import convergence
-from evalsampling.inference.domains import WHOLE_POOL
+from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
+from evalsampling.inference.results import Estimate
 from evalsampling.inference.score_bands import ScoreBand, score_bands
 from evalsampling.measures.binary import Prevalence
 from evalsampling.report import charts
@@ -21,6 +23,9 @@ PICTURES = ("intervals", "slices", "convergence", "curve", "effort", "calibratio
 
 MOST_ROWS = 40
 """Most numbers in a picture of intervals."""
+
+MOST_ROUNDS = 12
+"""Most rounds that are looked at; of more rounds, evenly spaced ones are taken."""
 
 
 def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Picture:
@@ -69,6 +74,37 @@ def _convergence(analysis: Analysis) -> Picture:
         raise InputError("all that was estimated are points of curves: draw the curve")
     numbers = [[Number.of(estimate) for estimate in after.estimates] for after in rounds]
     return charts.convergence_chart([after.labels for after in rounds], numbers)
+
+
+@dataclasses.dataclass(frozen=True)
+class RoundEstimates:
+    """Number of a round, labels by then, and estimates of one number on the whole pool."""
+
+    round: int
+    labels: int
+    estimates: tuple[Estimate, ...]
+
+
+def convergence(analysis: Analysis, most: int = MOST_ROUNDS) -> list[RoundEstimates]:
+    """Return the estimates after each round, in order; the last round is always among them.
+
+    Each entry is what `estimate` returns for the rounds up to that one. An answer that came late
+    counts for the round that asked for it. Curves and rounds without any answer are left out.
+    """
+    single = [measure for measure in analysis.measures if len(measure.components) == 1]
+    rounds = len(analysis.history.rounds)
+    if not single or not rounds:
+        return []
+    numbers = np.unique(np.linspace(rounds, 1, min(most, rounds)).round().astype(int)).tolist()
+    scope = ReportedDomains(systems=analysis.scope.systems)
+    by_round = []
+    for number in numbers:
+        then = analysis.with_history(analysis.history.first(number))
+        labels = len(then.history.labelled)
+        if labels:
+            estimates = tuple(then.estimate(single, scope=scope))
+            by_round.append(RoundEstimates(number, labels, estimates))
+    return by_round
 
 
 def prevalence(analysis: Analysis, curves: Sequence[ScoreCurve]) -> float | None:

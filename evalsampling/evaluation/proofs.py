@@ -56,14 +56,10 @@ _AT_A_TIME = 16
 
 @dataclasses.dataclass(frozen=True)
 class Proof:
-    """What a sequence of thresholds proves of some measures.
+    """What a sequence of thresholds, given by their places, proves of some measures.
 
-    Attributes:
-        goals: least values by measure.
-        order: places of its thresholds.
-        proved: how many of these, from the first on.
-        wealth: logarithm of the wealth at the one that failed, and the level it did not reach.
-        blocks: what was bet on.
+    The first ``proved`` of them are; ``wealth`` is the logarithm of that at the one that failed,
+    and ``level`` what it did not reach.
     """
 
     goals: Mapping[str, float]
@@ -72,6 +68,11 @@ class Proof:
     wealth: float
     level: float
     blocks: Sequence[Block]
+
+    @property
+    def last(self) -> int:
+        """Place of the last threshold that is proved, if any is."""
+        return int(self.order[self.proved - 1])
 
     def holds(self, thresholds: int) -> BoolArray:
         """Return which of all thresholds are proved."""
@@ -90,11 +91,7 @@ class Search:
     planned: int | None
 
     def check(self) -> None:
-        """Check that bets can be made on the pool and its rounds.
-
-        Raises:
-            InputError: saying why not.
-        """
+        """Check that bets can be made on the pool and its rounds."""
         analysis, spec = self.analysis, self.analysis.spec
         sampler, table = analysis.sampler, analysis.table
         own = [drawn for drawn in analysis.history.rounds if drawn.origin == SAMPLER]

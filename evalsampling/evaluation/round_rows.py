@@ -2,12 +2,16 @@
 
 Picking looks at one row at a time: its cell and its permanent random number. Joining looks at the
 rows and answers of a share of the tasks. So both can be done by any number of workers, and neither
-needs the reserve of a workspace.
+needs the reserve of a workspace. Which share a task is in follows from its name, a hash, so shares
+are alike in size however the pool is cut, and whichever labels are frequent.
 """
 
+import collections
 import dataclasses
+import pickle
 import tempfile
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +19,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.errors import InputError
+from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.register import Register
 from evalsampling.labels.sinks import task_file, write_tasks
 from evalsampling.labels.tasks import ID, TASK, blind, make_batch, mask_key, task_name
-from evalsampling.labels.vote import Vote
+from evalsampling.labels.vote import Vote, field_text, in_unicode, vote_of
 from evalsampling.labels.votes import Reject, check_votes
-from evalsampling.pool.batch import batches_of
+from evalsampling.pool.batch import batches_of, mapping_of
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import (
@@ -32,6 +38,7 @@ from evalsampling.pool.stored_columns import (
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.slices import Slices
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.permanent import permanent_numbers
@@ -45,13 +52,9 @@ replacement."""
 
 @dataclasses.dataclass(frozen=True)
 class RoundPicker:
-    """Picks the rows of a round of samplers without replacement.
+    """Picks the rows of the last of some rounds, of samplers without replacement.
 
-    Attributes:
-        spec: names the columns.
-        key: of the names of tasks.
-        rounds: chances of all rounds up to this one.
-        check: whether names of tasks have a check character.
+    ``key`` is that of the names of tasks, which have a ``check`` character or not.
     """
 
     spec: EvaluationSpec
@@ -119,15 +122,8 @@ class LabelJoin:
     """Joins answers to the rows of rounds, by the rules of a workspace.
 
     All answers count as one delivery: two different labels by nobody named are both rejected, as
-    neither comes first.
-
-    Attributes:
-        spec: says what labels there are, and how many votes a row is to have.
-        classes: number of classes of the cell table.
-        slices: of the pool; a value that it does not have is none of its slices.
-        key: of the names of tasks, by which rows of other workspaces are told; None if all rows
-            are known to be of this one.
-        check: whether names of tasks have a check character.
+    neither comes first. A value that is none of the slices' is in no slice. By the ``key`` rows of
+    other workspaces are told; it is None if all rows are known to be of this one.
     """
 
     spec: EvaluationSpec
@@ -208,3 +204,84 @@ def _facts_of(vote: Vote) -> tuple[Any, ...]:
     texts = (vote.task, vote.id, vote.label, vote.annotator, vote.time, vote.comment, vote.problem)
     flags = (vote.skipped, vote.unsure, vote.labels is None)
     return (*(text or "" for text in texts), *flags, vote.labels or (), vote.flags)
+
+
+# --- shares of the tasks
+
+SHARES = 64
+"""Shares of the tasks, each joined by one worker."""
+
+ROWS, ANSWERS = "rows", "answers"
+
+Packed = tuple[str, int, bytes]
+"""Rows or answers in transit: which they are, how many, and their bytes."""
+
+
+def share_of(name: str) -> int:
+    """Return the share of a task, or of an id, from 0."""
+    return zlib.crc32(name.encode("utf-8", "surrogatepass")) % SHARES
+
+
+def rows_by_share(rows: Any, by: str, id: IdColumns = ID) -> Iterator[tuple[int, pa.Table]]:
+    """Yield rows of rounds by share."""
+    table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist([dict(mapping_of(rows))])
+    if by not in table.column_names:
+        listed = ", ".join(table.column_names)
+        raise InputError(f"rows of a round: column {by!r} is missing; there are: {listed}")
+    places = collections.defaultdict(list)
+    for place, name in enumerate(table[by].to_pylist()):
+        places[share_of(as_text(name, id if by == ID else by))].append(place)
+    for share, of_share in places.items():
+        yield share, table.take(pa.array(of_share))
+
+
+def answers_by_share(
+    label: Any, by: str, id: IdColumns = ID
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Yield an answer with its share; of answers that do not name their row it is 0."""
+    answer = mapping_of(label)
+    name = DeliveredIds(id).text(answer) if by == ID else field_text(answer.get(by))
+    yield 0 if name is None else share_of(name), answer
+
+
+def packed_rows(share: int, tables: Sequence[pa.Table]) -> Iterator[tuple[int, Packed]]:
+    """Yield the rows of a share in transit."""
+    table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
+    yield share, (ROWS, len(table), pickle.dumps(table, protocol=pickle.HIGHEST_PROTOCOL))
+
+
+def packed_answers(
+    share: int, answers: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[int, Packed]]:
+    """Yield the answers of a share in transit."""
+    content = pickle.dumps([*map(dict, answers)], protocol=pickle.HIGHEST_PROTOCOL)
+    yield share, (ANSWERS, len(answers), content)
+
+
+def joined(
+    gathered: Iterable[Packed], join: LabelJoin, by: str
+) -> tuple[int, LabelledCounts, list[Reject]]:
+    """Return how many rows and answers came, counts of the rows, and answers that do not count."""
+    tables: list[pa.Table] = []
+    answers: list[Mapping[str, Any]] = []
+    size = 0
+    for kind, number, content in gathered:
+        (tables.append if kind == ROWS else answers.extend)(pickle.loads(content))
+        size += number
+    own = DeliveredIds(join.spec.pool.id)
+    votes = [in_unicode(own.vote(vote_of, 0, answer)) for answer in answers]
+    rows = pa.concat_tables(tables, promote_options="permissive") if tables else None
+    counts, rejects = join.join(rows, [vote for vote in votes if getattr(vote, by) is not None])
+    reason = f"no {own.words if by == ID else by} is given, by which labels are joined"
+    rejects += [Reject(0, reason, vote.task, vote.id) for vote in votes if not getattr(vote, by)]
+    return size, counts, rejects
+
+
+def as_mapping(reject: Reject, id: IdColumns = ID) -> Mapping[str, Any]:
+    """Return an answer that does not count as plain values; ``id`` has the columns of ids."""
+    return {
+        "task": reject.task,
+        **DeliveredIds(id).values(reject.id),
+        "label": reject.label,
+        "reason": reject.reason,
+    }

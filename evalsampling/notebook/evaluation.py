@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.errors import InputError
@@ -18,21 +16,15 @@ from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, check_gates, judge
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
-from evalsampling.inference.precision_curve import PrecisionCurve
-from evalsampling.inference.regions import Ellipsoid
-from evalsampling.measures.base import Measure
 from evalsampling.notebook.states import MemoryState, StoredState
 from evalsampling.pool.frames import Column, Frame, Ids
 from evalsampling.receivers.registry import read_addresses
 from evalsampling.report.svg import Picture
-from evalsampling.samplers.base import Sampler
-from evalsampling.samplers.diagnosis import LeafDiagnosis
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import GatesSpec
-from evalsampling.stats.cells import CellTable
+from evalsampling.spec.promise import Promise
 from evalsampling.stats.counted import counted
 from evalsampling.stats.history import History
-from evalsampling.stats.poisson import PoissonSize
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -217,10 +209,11 @@ class Evaluation:
 
     def __repr__(self) -> str:
         """Return a line that tells where it stands."""
-        history, names = self.history, dict.fromkeys(part.name for part in self.measures)
+        history, table = self.history, self.analysis.table
+        names = dict.fromkeys(part.name for part in self.analysis.measures)
         return (
-            f"<Evaluation of {', '.join(names)}: {counted(self.table.rows, 'row')} in "
-            f"{counted(len(self.table), 'cell')}, sampler {self.sampler.name}; "
+            f"<Evaluation of {', '.join(names)}: {counted(table.rows, 'row')} in "
+            f"{counted(len(table), 'cell')}, sampler {self.analysis.sampler.name}; "
             f"rounds {len(history.rounds)}, "
             f"labels {len(history.labelled):,} of {counted(len(history), 'row')} drawn>"
         )
@@ -243,30 +236,6 @@ class Evaluation:
             InputError: if that is no such number, or the measure is undefined.
         """
         return self.state.sample(new_rows)
-
-    def draw(
-        self, new_rows: int, budget: int | None = None, money: float | None = None
-    ) -> npt.NDArray[np.int64]:
-        """Draw one round from a pool in memory and return the indices of its new questions.
-
-        A round is so large that its expected cost and one standard deviation more are within the
-        money: which rows it draws does not answer to what they cost. The next round goes on with
-        what this one leaves.
-
-        Args:
-            new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
-                at least 1; a sampler with a fixed number of draws does not heed it.
-            budget: most such rows in any case.
-            money: what their labels may cost; no round is drawn if one is expected to cost more.
-
-        Returns:
-            Indices of the new questions in ``history``; empty if the draws met labelled rows only.
-
-        Raises:
-            InputError: if ``new_rows`` is no such number, the measure is undefined, or this is a
-                workspace, whose spec has the budget.
-        """
-        return self.state.draw(new_rows, budget, money)
 
     def label(
         self, id: Column | Frame, label: Column | None = None, *, replace: bool = False
@@ -377,7 +346,7 @@ class Evaluation:
         gates = GatesSpec.claimed(claims)
         return self.gates(gates.at_least, gates.at_most)
 
-    def certify(self, promise: str, confidence: float | None = None) -> Certificate:
+    def certify(self, promise: str | None = None, confidence: float | None = None) -> Certificate:
         """Return the threshold for which a promise is proved by the labels so far, or that none is.
 
         Of a workspace a certificate that holds is kept as a file, as by `estimate --certify`.
@@ -385,12 +354,17 @@ class Evaluation:
         Args:
             promise: as ``"precision >= 0.95"``, ``"precision >= 0.9 and recall >= 0.8"`` or
                 ``"precision >= 0.9 in each shop"``; measures are precision, recall, f1, accuracy.
+                By default that of the spec's ``measure``.
             confidence: with which it is to be kept, in (0, 1); by default that of the intervals.
 
         Raises:
-            InputError: if it cannot be read, or nothing can be proved of such a pool.
+            InputError: if it cannot be read, the spec has none, or nothing can be proved of such a
+                pool.
         """
-        return self.state.certify(promise, confidence)
+        asked = self.spec.promise if promise is None else Promise.read(promise)
+        if asked is None:
+            raise InputError("certify: the spec has no promise: give one, as 'precision >= 0.95'")
+        return self.state.certify(asked, confidence)
 
     def _targets(self, at_least: Any, at_most: Any) -> GatesSpec:
         if at_least or at_most:
@@ -466,40 +440,6 @@ class Evaluation:
             )
             return report(options, place, gates).page
 
-    def region(self, measure: "Measures") -> Ellipsoid:
-        """Return the joint confidence region of a measure's components.
-
-        By default it is about the values that `estimate` reports, and of the kind of their default
-        intervals, which are its projections, widened to the joint level.
-
-        Args:
-            measure: as `estimate` takes it: usually a `measures.Joint`, or several. Differences
-                that come by themselves are left out.
-
-        Raises:
-            InputError: if there is no measure of a name, or the draws do not support it, or a
-                component is undefined.
-        """
-        return self.analysis.region(measure)
-
-    def curve(self) -> PrecisionCurve | None:
-        """Return the precision at every rank, with measures that follow from it and a guarantee.
-
-        None if the sampler gives none, or before there are labels enough for any.
-        """
-        return self.analysis.curve
-
-    def label_likelihood(self) -> float | None:
-        """Return how good the scores' probabilities are by the labels so far, in (0, 1].
-
-        None if there are too few labels, or they are no classes of rows.
-        """
-        return self.analysis.label_likelihood
-
-    def diagnose(self) -> list[LeafDiagnosis]:
-        """Return, for each leaf, what the scores said and what the labels say."""
-        return self.analysis.diagnose()
-
     def plot(
         self, what: str = "intervals", system: str | None = None, label: str = "positives"
     ) -> Picture:
@@ -517,23 +457,13 @@ class Evaluation:
         return picture(self.analysis, what, system, label)
 
     @property
-    def exhausted(self) -> bool:
-        """Whether every question that can be asked has been."""
-        return self.analysis.exhausted
-
-    @property
-    def sample_size(self) -> PoissonSize | None:
-        """Rows expected and rows drawn by all rounds so far, if coins decide how many there are."""
-        return self.analysis.sample_size
-
-    @property
     def scores(self) -> ScoreSummary | None:
         """What was made of the scores; None of queries and of labels that are numbers.
 
         Its ``kind`` is "probability", "log-odds" or "order", None where a column of probabilities
         is the prior. Its ``words`` are what the command `prepare` says.
         """
-        return self.state.pool.stratification.score_summary(self.table)
+        return self.state.pool.stratification.score_summary(self.analysis.table)
 
     # --- what it is made of
 
@@ -546,21 +476,6 @@ class Evaluation:
     def history(self) -> History:
         """Rounds, draws and labels so far."""
         return self.analysis.history
-
-    @property
-    def table(self) -> CellTable:
-        """The cells of the pool."""
-        return self.analysis.table
-
-    @property
-    def sampler(self) -> Sampler:
-        """How rows are chosen and estimates made."""
-        return self.analysis.sampler
-
-    @property
-    def measures(self) -> Sequence[Measure]:
-        """What is reported."""
-        return self.analysis.measures
 
     @property
     def spec(self) -> EvaluationSpec:

@@ -21,9 +21,9 @@ from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.reserve import split_reserve
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import History
 from evalsampling.storage import is_url
-from evalsampling.workspace.manifest import HERE
+from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
@@ -35,11 +35,9 @@ FILE = "notebook.jsonl"
 def save(analysis: Analysis, pool: MemoryPool, path: str | Path) -> None:
     """Write an evaluation with its pool to a workspace: see `notebook.Evaluation.save`.
 
-    Nothing is written if something else is there, or the spec cannot be written, or labels were
-    taken away, which no delivery can do.
+    Nothing is written if something else is there, or the spec cannot be written.
     """
     history = analysis.history
-    _check_copied(analysis, pool)
     where = str(path) if is_url(path) else str(Path(path).resolve())
     _write_pool(pool, _storable(pool.spec, where))
     workspace = Workspace(where)
@@ -57,19 +55,6 @@ def save(analysis: Analysis, pool: MemoryPool, path: str | Path) -> None:
                         of_codes(FILE, snapshot, taken.codes, taken.replace), taken.codes, snapshot
                     )
                     snapshot = snapshot.reread()
-
-
-def _check_copied(analysis: Analysis, pool: MemoryPool) -> None:
-    """Check that a workspace can hold all parts of an evaluation."""
-    if any(NO_LABEL in taken.codes.values() for taken in analysis.history.taken):
-        raise InputError("labels were taken away from the history: a workspace only adds to them")
-    for name in ("sampler", "measures", "seed", "confidence"):
-        current, asked = getattr(analysis, name), getattr(pool.analysis, name)
-        if current is not asked and current != asked:
-            raise InputError(
-                f"{name}: was set after the evaluation was made, and a workspace would go on with "
-                "what the spec says; give it where the evaluation is made"
-            )
 
 
 def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
@@ -97,7 +82,7 @@ def _storable(spec: EvaluationSpec, where: str) -> EvaluationSpec:
 
 def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
     """Write the pool to the workspace of a spec, which holds nothing else, unless it is there."""
-    preparation = Preparation.from_spec(spec, HERE)
+    preparation = Preparation.from_spec(spec, ExecutionContext("this process"))
     workspace = preparation.workspace
     if not workspace.prepared:
         preparation.check_labels()

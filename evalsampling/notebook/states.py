@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from evalsampling.commands.certify import certificates_of
@@ -23,18 +22,18 @@ from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, check_new_rows
 from evalsampling.evaluation.answers import questions_of, shown_ids
-from evalsampling.evaluation.cautions import cautions
-from evalsampling.evaluation.certificate import Certificate, certify
-from evalsampling.evaluation.gates import check_gates, judge
-from evalsampling.evaluation.graded import read_grades, take_grades
-from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.evaluation.labels_at_hand import contradictions, with_given
-from evalsampling.evaluation.missing_labels import (
+from evalsampling.evaluation.cautions import (
+    cautions,
     missing_bounds,
     more_than_a_few,
     seldom_at_random,
     silent_rows,
 )
+from evalsampling.evaluation.certificate import Certificate, certify
+from evalsampling.evaluation.gates import check_gates, judge
+from evalsampling.evaluation.graded import read_grades, take_grades
+from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.evaluation.labels_at_hand import contradictions, with_given
 from evalsampling.evaluation.odd_answers import groups_of_calls, odd_answers
 from evalsampling.evaluation.people import PeopleAgreement, people_agree
 from evalsampling.notebook.saving import FILE, save
@@ -44,9 +43,9 @@ from evalsampling.pool.stored_columns import ID
 from evalsampling.receivers.run import Run
 from evalsampling.report.numbers import Number
 from evalsampling.spec.gates import GatesSpec
-from evalsampling.workspace.earlier_design import chances_elsewhere
+from evalsampling.spec.promise import Promise
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.snapshot import Snapshot, chances_elsewhere
 
 
 class Turns:
@@ -68,11 +67,8 @@ class Turns:
 class MemoryState:
     """Rounds and labels of a pool in memory.
 
-    Attributes:
-        pool: all rows, and their cells.
-        analysis: the evaluation as it is now; replaced by one assignment as rounds and labels
-            come in, so that an interrupt finds all of them or none.
-        turns: of the threads that share it.
+    The analysis is replaced by one assignment as these come in, so that an interrupt finds all of
+    them or none.
     """
 
     pool: MemoryPool
@@ -111,27 +107,15 @@ class MemoryState:
                 self.analysis = before
             raise
 
-    def draw(self, new_rows: int, budget: int | None, money: float | None) -> npt.NDArray[np.int64]:
-        """Draw one round and return the indices of its new questions."""
-        with self.turns.lock:
-            before = len(self.analysis.history)
-            self.analysis = self._with_round(new_rows, budget, money)
-            return np.arange(before, len(self.analysis.history))
-
-    def _with_round(
-        self, new_rows: int, budget: int | None = None, money: float | None = None
-    ) -> Analysis:
+    def _with_round(self, new_rows: int) -> Analysis:
         """Return the analysis with one round more, with the outputs of its rows.
 
         Without one if the spec has a budget, and it is spent.
         """
-        limits, history = self.pool.limits, self.analysis.history
+        limits, history, budget, money = self.pool.limits, self.analysis.history, None, None
         if limits is not None:
-            left = limits.labels - self.analysis.spent(len(history))
-            budget = left if budget is None else min(budget, left)
-            if limits.money is not None:
-                left_money = limits.money - history.money
-                money = left_money if money is None else min(money, left_money)
+            budget = limits.labels - self.analysis.spent(len(history))
+            money = None if limits.money is None else limits.money - history.money
             if budget < 1:
                 return self.analysis
         drawn = self.analysis.with_round(new_rows, budget, money)
@@ -182,7 +166,7 @@ class MemoryState:
     def people(self, analysis: Analysis) -> None:
         """Return None: labels of a notebook name nobody."""
 
-    def certify(self, promise: str, confidence: float | None) -> Certificate:
+    def certify(self, promise: Promise, confidence: float | None) -> Certificate:
         """Return what the labels prove of a promise."""
         limits = self.pool.limits
         return certify(
@@ -274,13 +258,6 @@ class StoredState:
             ids = self._ids().take(pa.array(waiting, pa.int64()))
             return shown_ids(ids, self.pool.spec.pool.id)
 
-    def draw(self, new_rows: int, budget: int | None, money: float | None) -> npt.NDArray[np.int64]:
-        """Refuse: a round that is in no file would be lost."""
-        raise InputError(
-            f"{self.pool.workspace.path}: rounds of a workspace are drawn by `sample`, within the "
-            "budget of its spec"
-        )
-
     def label(self, codes: Mapping[int, int], replace: bool) -> None:
         """Add labels to the workspace, as the command `estimate` adds a delivery."""
         file = of_codes(FILE, self.snapshot, codes, replace)
@@ -296,7 +273,7 @@ class StoredState:
         """Return how well people agree with each other; None without second answers."""
         return people_agree(analysis, self.snapshot.tally.answers, self.pool.spec.labels.votes)
 
-    def certify(self, promise: str, confidence: float | None) -> Certificate:
+    def certify(self, promise: Promise, confidence: float | None) -> Certificate:
         """Return what the labels prove of a promise, and keep a certificate that holds."""
         with Snapshot.held(self.pool) as snapshot:
             return certificates_of(snapshot, [promise], confidence)[0]

@@ -15,6 +15,7 @@ BELOW = ("recall", "f1")
 
 _BY_MODEL = re.compile(r"(.*\S)\s+by model\s*")
 _EACH = re.compile(r"(.*\S)\s+in each\s+(\S.*?)\s*")
+_STRICT = re.compile(r"[<>](?!=)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,6 +46,10 @@ class Promise:
         rest = text if model is None else model[1]
         found = _EACH.fullmatch(rest)
         claims, each = (rest, None) if found is None else found.groups()
+        strict = _STRICT.search(claims)
+        if strict is not None:
+            sign = strict[0]
+            raise InputError(f"certify: {claims}: write {sign}= in place of {sign}")
         try:
             claimed = GatesSpec.claimed([claims])
         except InputError as error:
@@ -59,7 +64,10 @@ class Promise:
         by_model: bool = False,
         at_most: Mapping[str, float] = {},
     ) -> "Promise":
-        """Return the promise of least values by measure, checked."""
+        """Return the promise of least values by measure, named in any case of letters, checked."""
+        named, goals = goals, {name.lower(): goal for name, goal in goals.items()}
+        if len(goals) < len(named):
+            raise InputError(f"certify: a measure is there twice: {', '.join(named)}")
         for name in at_most:
             raise InputError(f"certify: {name} <=: a promise is a least value, as {name} >= 0.9")
         for name, goal in goals.items():

@@ -186,8 +186,6 @@ class Store(abc.ABC):
                 f"reads version {latest}: use the one that wrote it"
             )
 
-    # --- checksums
-
     # --- tables
 
     def read_table(self, name: str, checksums: Checksums | None = None) -> pa.Table:

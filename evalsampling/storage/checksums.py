@@ -20,8 +20,6 @@ from evalsampling.storage.filesystems import naming
 SHA256 = "sha256"
 FILES = "files"
 
-_READ_BYTES = 1 << 20
-
 
 @dataclasses.dataclass(frozen=True)
 class Checksum:
@@ -38,12 +36,9 @@ class Checksum:
     @classmethod
     def of_file(cls, path: Path) -> "Checksum":
         """Return the checksum of a file of this machine, of any size."""
-        digest, size = hashlib.sha256(), 0
         with path.open("rb") as file:
-            while block := file.read(_READ_BYTES):
-                digest.update(block)
-                size += len(block)
-        return cls(size, digest.hexdigest())
+            digest = hashlib.file_digest(file, "sha256")
+            return cls(file.tell(), digest.hexdigest())
 
     def check(self, current: "Checksum", url: str) -> None:
         """Check that the checksum of a file's present content is this one."""

@@ -7,9 +7,9 @@ import functools
 import os
 import stat
 import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.fs
@@ -193,19 +193,10 @@ def naming(path: Path, draft: Path | None = None) -> Iterator[None]:
         raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from error
 
 
-class _Readable(Protocol):
-    """A store, as far as it is read."""
-
-    root: str
-
-    def read(self, name: str) -> bytes: ...
-    def sizes(self, beginning: str = "") -> Mapping[str, int]: ...
-
-
 class StoredFiles(pyarrow.fs.FileSystemHandler):  # type: ignore[misc]
     """A read-only file system over the ``sizes`` and ``read`` of a store."""
 
-    def __init__(self, store: _Readable) -> None:
+    def __init__(self, store: Any) -> None:
         """Name the store."""
         self.store = store
 

@@ -20,7 +20,7 @@ from evalsampling.evaluation.counted import (
     estimated,
     next_chances,
 )
-from evalsampling.evaluation.shares import (
+from evalsampling.evaluation.round_rows import (
     Packed,
     answers_by_share,
     as_mapping,

@@ -19,8 +19,7 @@ from evalsampling.storage import is_url, open_store, replace_file
 from evalsampling.transforms.gathering import Gather, check_together
 from evalsampling.transforms.metering import Meter
 from evalsampling.transforms.stages import map_batches
-from evalsampling.workspace.assigned_rows import cells_and_rejects, cells_of
-from evalsampling.workspace.pool_facts import PoolFacts, Rounds
+from evalsampling.workspace.pool_facts import PoolFacts, Rounds, cells_and_rejects, cells_of
 
 TASKS = "tasks"
 """Name of the files of tasks, or of their folder."""

@@ -22,12 +22,7 @@ _KEYS = ("started", "seconds", "runner", "counts")
 
 @dataclasses.dataclass(frozen=True)
 class ExecutionContext:
-    """The runner of a job.
-
-    Attributes:
-        runner: name of the Beam runner; None for a command that runs without Beam.
-        beam: Beam's options, without credentials.
-    """
+    """Beam runner of a job, None without Beam, and its options without credentials."""
 
     runner: str | None = None
     beam: Mapping[str, Any] = dataclasses.field(default_factory=dict)

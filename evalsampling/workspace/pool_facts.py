@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,18 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.counted import CountedPool, check_draws_by_row, next_chances
+from evalsampling.evaluation.counted import CountedPool, next_chances
 from evalsampling.evaluation.round_rows import DRAWN_IN, ROUND, LabelJoin, RoundPicker
+from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tasks import TASK, keyed_hash
+from evalsampling.pool.batch import PoolBatch, batches_of, halves
+from evalsampling.pool.columns import required_columns
+from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
+from evalsampling.preparation.assignment import CellBatch, assign_cells
+from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.id_columns import columns_of
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
@@ -37,10 +45,7 @@ class PoolFacts:
     """What workers must know of a workspace; its rows and labels are not among it.
 
     Attributes:
-        path: of the workspace, for messages.
-        pool: its spec, cells and slices.
-        key: of the names of its tasks.
-        check: whether names of tasks have a check character.
+        key: of the names of its tasks, which have a ``check`` character or not.
         rounds: chances of the rounds that stand, in order.
         begin: `RoundChances.begin` of the round after these.
         drawn: the rounds without labels, where the order of draws counts; else None.
@@ -108,10 +113,12 @@ class PoolFacts:
 
     def check_draws_by_row(self) -> None:
         """Check that rows of a round can be picked one by one."""
-        try:
-            check_draws_by_row(self.analysis.sampler)
-        except ValueError as error:
-            raise InputError(f"{self.path}: {error}") from error
+        sampler = self.analysis.sampler
+        if not sampler.by_row:
+            raise InputError(
+                f"{self.path}: sampler {sampler.name} does not draw row by row; take calibrated, "
+                "or poisson, or draw its rounds by the command sample"
+            )
 
     def check_same_rows(self, pool: CountedPool) -> None:
         """Check that a pool has as many rows in each cell as that of the workspace.
@@ -247,11 +254,7 @@ def drawn_rows(workspace: str | Path) -> pa.Table:
 
 
 def write_chances(chances: RoundChances, path: str | Path) -> None:
-    """Write the chances of a round as JSON, whole or not at all.
-
-    Raises:
-        InputError: if a file is there that holds anything else: rows may be drawn by its chances.
-    """
+    """Write the chances of a round as JSON, unless a file is there that holds anything else."""
     content = (json.dumps(chances.to_mapping(), allow_nan=False) + "\n").encode()
     if not Output(str(path), content).is_free():
         raise InputError(f"{path}: is there, and holds other chances or none; write another file")
@@ -268,3 +271,40 @@ def read_chances(path: str | Path) -> RoundChances:
     except (KeyError, TypeError, ValueError) as error:
         problem = f"no chances of a round: {type(error).__name__}: {error}"
         raise InputError(f"{path}: {problem}") from error
+
+
+def cells_of(batch: PoolBatch, facts: PoolFacts) -> CellBatch:
+    """Return the rows of a batch with their cells in a workspace."""
+    cells = assign_cells(batch, facts.pool.stratification)
+    return dataclasses.replace(cells, workspace=facts.identity)
+
+
+def cells_and_rejects(
+    facts: PoolFacts, rows: Sequence[Any]
+) -> tuple[list[CellBatch], list[dict[str, Any]]]:
+    """Return rows with their cells, and the id and the reason of each row that cannot be read."""
+    spec = facts.pool.spec
+    try:
+        batches = [*batches_of(rows, required_columns(spec.reading), "")]
+        found = [cells_of(batch, facts) for batch in batches]
+        for batch in batches:
+            for name in spec.pool.payload:  # It is read of the rows that are drawn.
+                batch.payload(name, np.arange(len(batch)))
+    except InputError as error:
+        parts = halves(rows)
+        if not parts:
+            return [], [_reject(rows[0], str(error), spec)]
+        (first, bad), (second, worse) = (cells_and_rejects(facts, part) for part in parts)
+        return first + second, bad + worse
+    return found, []
+
+
+def _reject(row: Any, reason: str, spec: EvaluationSpec) -> dict[str, Any]:
+    """Return the id of one row, as far as it can be read, and why it has no cell."""
+    own = DeliveredIds(spec.pool.id)
+    try:
+        (batch,) = batches_of([row], columns_of(spec.pool.id), "")
+        id: str | None = as_text(batch.ids(spec.pool.id)[0].as_py(), spec.pool.id)
+    except InputError:  # The reason says what is wrong with it.
+        id = None
+    return {**own.values(id), "reason": re.sub(",? (in )?row 0", "", reason, count=1)}

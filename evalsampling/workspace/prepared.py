@@ -99,8 +99,8 @@ class PreparedPool:
         """Checksums of the files that `prepare` wrote."""
         return checksums_of(self.marker)
 
-    def _place(self, file: str) -> str:
-        return place_of(file, self.checksums)
+    def _read(self, file: str) -> pa.Table:
+        return self.workspace.store.read_table(place_of(file, self.checksums), self.checksums)
 
     @functools.cached_property
     def stratification(self) -> "Stratification":
@@ -112,7 +112,7 @@ class PreparedPool:
     @functools.cached_property
     def table(self) -> CellTable:
         """The cell table."""
-        stored = self.workspace.store.read_table(self._place("cells.parquet"), self.checksums)
+        stored = self._read("cells.parquet")
         names = [name for name in stored.column_names if name.startswith(_MEANS)]
         return self.stratification.table_of_means(
             code=stored[CELL].to_numpy(),
@@ -126,7 +126,7 @@ class PreparedPool:
         names = self.spec.pool.slices
         if not names:
             return Slices()
-        stored = self.workspace.store.read_table(self._place("slices.parquet"), self.checksums)
+        stored = self._read("slices.parquet")
         values, counts = [], []
         for name in names:
             rows = stored.filter(pc.equal(stored["column"], name))

@@ -29,13 +29,10 @@ CLOSES = "closes"
 
 @dataclasses.dataclass(frozen=True)
 class RoundFiles:
-    """The contents of one round's files.
+    """The contents of one round's files, which are in a folder.
 
-    Attributes:
-        exported: path or URL of the file for the annotators, None if nobody was asked.
-        closed: whether the round has closed.json, written when it is closed by hand.
-        controls: tasks of the batch that check annotators: gold rows and repeats.
-        folder: where its files are.
+    ``exported`` is the path or URL of the file for the annotators, None if nobody was asked;
+    ``closed`` tells of closed.json, written when the round is closed by hand.
     """
 
     number: int

@@ -73,13 +73,9 @@ _READERS = 8
 
 @dataclasses.dataclass(frozen=True)
 class NewDelivery:
-    """A delivery of labels that is to be stored.
+    """A delivery that is to be stored: see `deliveries.Delivery` for its name and votes.
 
-    Attributes:
-        name: see `deliveries.Delivery`.
-        votes: those that count, with the columns of `deliveries.Delivery`.
-        rejects: votes that do not count: columns file, line, task, id, label, reason.
-        details: metadata to store with the votes.
+    Rejects have the columns file, line, task, id, label, reason; details are stored with the votes.
     """
 
     name: str

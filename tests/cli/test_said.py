@@ -248,7 +248,7 @@ def test_sentence(
 def test_numbers_of_sentences_fit_each_other(state: str) -> None:
     """No interval is said to reach beyond another, and no forecast is below what there is."""
     evaluation = STATES[state].evaluation()
-    labels, rows = len(evaluation.history.labelled), evaluation.table.rows
+    labels, rows = len(evaluation.history.labelled), evaluation.analysis.table.rows
     for estimate in evaluation.estimate():
         aside, part, outlook = estimate.without_unmet, estimate.unsearched, estimate.outlook
         if aside is not None:

@@ -151,11 +151,11 @@ def test_from_python() -> None:
     evaluation = Evaluation.from_arrays(
         score, pool.table["prediction"].to_numpy(), id=ids, **{**KEYS, "seed": 3}
     )
-    assert evaluation.curve() is None
-    while not evaluation.exhausted:
+    assert evaluation.analysis.curve is None
+    while not evaluation.analysis.exhausted:
         asked = evaluation.sample(100)
         evaluation.label(asked, np.array([pool.truth[id] for id in asked.tolist()]))
-    curve = evaluation.curve()
+    curve = evaluation.analysis.curve
     assert curve is not None
     ranked = np.array([pool.truth[id] for id in ids[np.argsort(-score)].tolist()])
     point = curve.at(500)

@@ -247,7 +247,10 @@ def test_objects_are_measures_of_rows_with_weights() -> None:
     where = {"part": "a"}
     measure = [{"name": "recall", "where": where}]
     evaluation = Evaluation.from_frame(frame, weight="views", measure=[Recall(), *measure])
-    assert [entry_of(each) for each in evaluation.measures] == [{"name": "recall"}, *measure]
+    assert [entry_of(each) for each in evaluation.analysis.measures] == [
+        {"name": "recall"},
+        *measure,
+    ]
     names = [each.measure for each in evaluation.estimate([Recall(), Sliced(Recall(), where)])]
     assert names == ["recall by views", "recall(part=a) by views"]
     with pytest.raises(InputError, match="rows have weights, so give its name"):

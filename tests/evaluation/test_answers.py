@@ -100,6 +100,9 @@ def test_tables_without_their_columns() -> None:
 def test_contradictions_take_nothing() -> None:
     evaluation, ids = drawn()
     evaluation.label(ids[:5], truth(ids[:5]))
+    evaluation.label(ids[:1], truth(ids[:1]))  # the same again says nothing new
+    with pytest.raises(InputError, match="id 'r-5' was not drawn"):
+        evaluation.label([*ids, "r-5"], [*truth(ids), 1])
     other = [1 - one for one in truth(ids)]
     with pytest.raises(InputError, match="replace=True takes the new one"):
         evaluation.label(ids, truth(ids[:4]) + other[4:])

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from evalsampling import Evaluation, InputError
+from evalsampling.evaluation.proofs import Search
+from evalsampling.spec.promise import Promise
 from tests.evaluation.promised_pools import evaluated, frame, true_precision
 from tests.slow import fast
 
@@ -71,7 +73,7 @@ def test_recall_by_labels_and_by_the_model() -> None:
     assert by_model.threshold is not None
     assert by_labels.threshold < by_model.threshold
     assert "add `by model` if you accept what it assumes." in by_labels.statement
-    assert "That of recall assumes that positives become rarer with the score" in by_model.statement
+    assert "The recall part assumes that positives become rarer" in by_model.statement
     above = pool["score"] >= by_model.threshold
     assert truth[above].sum() / truth.sum() >= 0.8
     assert by_model.rests_on == "model"
@@ -87,9 +89,37 @@ def test_several_measures_share_the_error() -> None:
     assert found.rows is not None
     assert alone.rows is not None
     assert found.rows <= alone.rows
-    none = evaluation.certify("precision >= 0.97 and recall >= 0.97 by model")
-    assert none.threshold is None
-    assert none.statement.startswith("No threshold is proved")
+
+
+@pytest.mark.parametrize(
+    ("promise", "ends"),
+    [
+        ("precision >= 0.8 and recall >= 0.99", "recall only up to {}"),
+        ("precision >= 0.9 and F1 >= 0.6 by model", "F1 only from {1} up to {0}"),
+        ("precision >= 0.9 and F1 >= 0.9 by model", "F1 at none"),
+    ],
+)
+def test_parts_that_no_threshold_keeps_together(promise: str, ends: str) -> None:
+    """Each is said to be proved for just those thresholds for which it is."""
+    evaluation, _, _ = evaluated(measure=["f1"], labels=800)
+    search = Search(evaluation.analysis, Promise.read(promise), 0.95, 800)
+    sequences, allowed = search.proofs
+    proved = [search.thresholds[proof.holds(len(allowed))] for proof in sequences]
+    lowest = min(filter(len, proved), key=min)
+    others = search.thresholds[allowed]
+    ends = ends.format(*(f"{x:.6g}" for x in (others.max(), others.min()))) if len(others) else ends
+    assert evaluation.certify(promise).statement.startswith(
+        f"No threshold is proved with 800 labels for {search.promise}. No threshold keeps both: "
+        f"precision is proved from {lowest.min():.6g} up to {lowest.max():.6g}, {ends}."
+    )
+
+
+def test_the_promise_of_the_spec_is_the_default() -> None:
+    evaluation, _, _ = evaluated()
+    assert evaluation.certify() == evaluation.certify("precision >= 0.9")
+    without = evaluated(measure=["f1"], rounds=0)[0]
+    with pytest.raises(InputError, match="certify: the spec has no promise: give one, as 'prec"):
+        without.certify()
 
 
 def test_a_promise_for_each_slice_holds_in_each() -> None:

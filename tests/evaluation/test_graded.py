@@ -113,11 +113,10 @@ def test_queries_drawn_by_their_costs_alone() -> None:
 
 def test_money_pays_for_queries_by_what_they_cost() -> None:
     """Rounds go on until the next query is expected to cost more than is left."""
-    one, left, rounds = evaluation(), 200.0, 0
-    while len(questions := one.draw(15, money=left)):
-        ids = np.array(one.state.ids())[questions]
+    one = evaluation(budget={"cost": 200.0})
+    while len(ids := one.sample(15)):
         one.label(ids, graded(one, ids))
-        assert one.history.outputs.cost is not None
-        left, rounds = 200 - float(one.history.outputs.cost.sum()), rounds + 1
-    assert rounds > 2
+    assert len(one.history.rounds) > 2
+    assert one.history.outputs.cost is not None
+    left = 200 - float(one.history.outputs.cost.sum())
     assert 0 <= left < max(QUERIES.columns["cost"])

@@ -63,7 +63,7 @@ def test_frames_of_any_library_are_one_pool(name: str) -> None:
     assert titles == [
         None, "city=Basel", "city=Bern", "city=null", "year=2019", "year=2020", "year=null",
     ]  # fmt: skip
-    np.testing.assert_array_equal(one.table.prior, other.table.prior)
+    np.testing.assert_array_equal(one.analysis.table.prior, other.analysis.table.prior)
 
 
 @pytest.mark.parametrize("kind", ["object", "string", "str", "category"])
@@ -216,7 +216,7 @@ def test_probabilities_by_the_names_of_classes() -> None:
     by_place = Evaluation.from_arrays(
         chance, guess, probability=np.stack([1 - chance, chance], axis=1), **keys
     )
-    np.testing.assert_array_equal(by_name.table.prior, by_place.table.prior)
+    np.testing.assert_array_equal(by_name.analysis.table.prior, by_place.analysis.table.prior)
     with pytest.raises(InputError, match="probability: 1 columns for 2 classes"):
         Evaluation.from_arrays(chance, guess, probability=np.ones((ROWS, 1)), **keys)
 
@@ -274,7 +274,7 @@ def test_measures_of_slices_that_are_asked_for_later() -> None:
         with pytest.raises(InputError, match="cells do not tell these rows apart; name the slice"):
             evaluation.estimate([unnamed])
     with pytest.raises(InputError, match="it has no region, which needs a derivative"):
-        evaluation.region([Least(Recall(), {"new": ["true"], "city": ["Bern"]}), "f1"])
+        evaluation.analysis.region([Least(Recall(), {"new": ["true"], "city": ["Bern"]}), "f1"])
 
 
 def test_a_measure_of_ones_own_sees_the_slices_that_the_spec_names(

@@ -31,7 +31,7 @@ def tiny(drawn: Any, given: np.ndarray, **columns: Any) -> Evaluation:
 
 def total_of_errors(evaluation: Evaluation) -> float:
     """Return the weighted number of wrong predictions, by the weights of the labelled rows."""
-    table, history = evaluation.table, evaluation.history
+    table, history = evaluation.analysis.table, evaluation.history
     sample = evaluation.analysis.sampler.weigh(table, history)
     wrong = history.label != history.outputs.prediction[:, 0]
     return float(sample.weight @ wrong[sample.question] * table.rows)
@@ -88,7 +88,7 @@ def test_rows_that_people_picked_say_nothing_of_others() -> None:
     assert alone[0].value is None
     assert "people picked all rows with a label" in str(alone[0].reason)
     evaluation = with_picked("picked", 40, measure="precision")
-    table, history = evaluation.table, evaluation.history
+    table, history = evaluation.analysis.table, evaluation.history
     sample = evaluation.analysis.sampler.weigh(table, history)
     assert sample.weight[history.picked] == pytest.approx(1 / table.rows)
     assert sample.weight_square_sum[history.picked] == pytest.approx(0)
@@ -196,9 +196,9 @@ def test_labels_by_strata_have_the_variance_of_strata() -> None:
     rate = np.array([label[of].mean() for of in rows])
     missed = 1 - 150 / (share * 20_000)
     expected = np.sqrt(np.sum(share**2 * missed * rate * (1 - rate) / 149))
-    sampler, pool = evaluation.analysis.sampler, evaluation.table
+    sampler, pool = evaluation.analysis.sampler, evaluation.analysis.table
     inputs = sampler.inputs(pool, evaluation.history.ordered, 0.95)
-    estimand = Estimand(evaluation.measures[0], inputs)
+    estimand = Estimand(evaluation.analysis.measures[0], inputs)
     value, influence = estimand.linearised
     assert value[0] == pytest.approx(share @ rate)
     assert np.sqrt(inputs.sample.variance(influence)[0]) == pytest.approx(expected)

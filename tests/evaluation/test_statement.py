@@ -176,13 +176,21 @@ def test_other_estimates(estimate: Estimate, words: str) -> None:
     assert statement(estimate).startswith(words)
 
 
-def test_a_comparison_has_its_test_and_its_chance() -> None:
+@pytest.mark.parametrize(
+    ("p_value", "above", "words"),
+    [
+        (0.0123, 0.987, "is 0.99, the p-value of no difference is 0.012."),
+        (1e-12, 0.99998, "is above 0.99, the p-value of no difference is below 0.0001."),
+    ],
+)
+def test_a_comparison_has_its_test_and_its_chance(p_value: float, above: float, words: str) -> None:
+    """Near their ends they are not called certain."""
     target = Target("difference(f1)", (-1.0, 1.0), system="new", against="old")
-    tested = Significance(0.0123, chance_above=0.987)
+    tested = Significance(p_value, chance_above=above)
     estimate = of(0.052, 0.011, 0.093, DESIGN, target, significance=tested)
     assert statement(estimate) == (
         "Difference in F1 of new against old 0.052 (0.011 to 0.093): new is higher. The chance "
-        "that new is higher is 0.99, the p-value of no difference is 0.012."
+        f"that new is higher {words}"
     )
 
 
@@ -200,16 +208,6 @@ def test_a_comparison_has_a_verdict(low: float, high: float, measure: str, verdi
     bounds = (0.0, math.inf) if measure.startswith("ratio") else (-1.0, 1.0)
     target = Target(measure, bounds, system="new", against="old")
     assert statement(of((low + high) / 2, low, high, DESIGN, target)).endswith(f"): {verdict}.")
-
-
-def test_chances_and_p_values_near_their_ends_are_not_called_certain() -> None:
-    target = Target("accuracy", (-1.0, 1.0), system="new", against="old")
-    tested = Significance(1e-12, chance_above=0.99998)
-    estimate = of(0.052, 0.011, 0.093, DESIGN, target, significance=tested)
-    assert statement(estimate) == (
-        "Difference in accuracy of new against old 0.052 (0.011 to 0.093): new is higher. The "
-        "chance that new is higher is above 0.99, the p-value of no difference is below 0.0001."
-    )
 
 
 def test_intervals_that_are_not_reliable_have_no_outlook() -> None:

@@ -88,8 +88,3 @@ def test_payload_that_some_tasks_lack_stays_empty() -> None:
 def test_payload_of_two_types_is_refused() -> None:
     with pytest.raises(InputError, match="tasks: column 'left', row 1: "):
         task_files(spec("csv"), [TASKS[0], {**TASKS[1], "left": 3}], "tasks")
-
-
-def test_a_format_that_is_not_there_is_refused() -> None:
-    with pytest.raises(InputError, match=r"sink\.format"):
-        task_files(spec("tests.no_such_module:Sink"), TASKS, "tasks")

@@ -83,13 +83,6 @@ def silent(one: Job, changes: Iterator[tuple[str, int, bytes]]) -> tuple[int, li
     return tried, bad
 
 
-@pytest.mark.slow
-def test_some_flipped_bits_change_nothing_silently(tiny: Job) -> None:
-    tried, bad = silent(tiny, flips(tiny, 2003, np.random.default_rng(1)))
-    assert tried > 60
-    assert bad == []
-
-
 def test_names_of_columns_that_are_no_text(tiny: Job) -> None:
     """A batch is parsed though it is not as it was written: its payload may have been removed."""
     name = "rounds/0001/batch.parquet"

@@ -3,6 +3,7 @@
 On the runners: `tests/runners/test_portable.py`; PySpark: `tests/pipelines/test_spark_prepare.py`.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,35 @@ SEEN_BEFORE = {cut, gone, of_same_size_and_time}
 """Changes of a file that nobody has looked into yet: it is damaged or gone, or as good as any."""
 
 
-def check(job: Jobs, suffix: str, change: Change, moment: str, *by: str) -> None:
+BETWEEN = "between the passes"
+
+TRIED: list[tuple[str, Change, str, tuple[str, ...]]] = [
+    *(("parquet", change, moment, ("--in-process",)) for change in CHANGES for moment in MOMENTS),
+    *((suffix, change, BETWEEN, ("--in-process",)) for suffix in ("csv", "jsonl")
+      for change in CHANGES),
+    *(("avro", change, BETWEEN, ("--in-process",)) for change in (shorter, longer)),
+    *(("parquet", change, moment, ()) for change in (longer, of_same_size) for moment in MOMENTS),
+]  # fmt: skip
+"""Format, change, its moment, and options: by Beam if there are none."""
+
+FAST = [
+    *(("parquet", change, BETWEEN) for change in (added, of_same_size, of_same_size_and_time)),
+    ("csv", longer, BETWEEN),
+]
+"""Places within a longer file of text that was there before are the middle of rows."""
+
+
+@pytest.mark.parametrize(
+    ("suffix", "change", "moment", "by"),
+    [
+        case if case[:3] in FAST and case[3] else pytest.param(*case, marks=pytest.mark.slow)
+        for case in TRIED
+        if case[2] != "found" or case[1] not in SEEN_BEFORE
+    ],
+)
+def test_any_change_at_any_moment(
+    job: Jobs, suffix: str, change: Change, moment: str, by: Sequence[str]
+) -> None:
     one, path = small(job, suffix)
     before = files_of(one)
     with changed(moment, lambda: change(path)):
@@ -48,45 +77,6 @@ def check(job: Jobs, suffix: str, change: Change, moment: str, *by: str) -> None
     assert_refused(one, result, path, change)
     if suffix != "avro":  # Whose columns have other names than the reference's.
         assert_whole_when_run_again(one, before, lambda: one.prepare("--in-process"))
-
-
-@pytest.mark.parametrize("change", [added, of_same_size, of_same_size_and_time])
-def test_a_file_changes_between_the_passes(job: Jobs, change: Change) -> None:
-    check(job, "parquet", change, "between the passes", "--in-process")
-
-
-def test_what_is_misread_of_a_longer_file_is_not_told(job: Jobs) -> None:
-    """Places within the file that was there before are the middle of rows."""
-    check(job, "csv", longer, "between the passes", "--in-process")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("change", CHANGES)
-def test_any_change_at_any_moment(job: Jobs, change: Change, moment: str) -> None:
-    if moment == "found" and change in SEEN_BEFORE:
-        pytest.skip("it was read as one version, whichever")
-    check(job, "parquet", change, moment, "--in-process")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-@pytest.mark.parametrize("change", CHANGES)
-def test_any_change_of_a_file_of_text(job: Jobs, change: Change, suffix: str) -> None:
-    check(job, suffix, change, "between the passes", "--in-process")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("change", [shorter, longer])
-def test_any_change_of_an_avro_file(job: Jobs, change: Change) -> None:
-    check(job, "avro", change, "between the passes", "--in-process")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("change", [longer, of_same_size])
-def test_changes_at_any_moment_of_a_job_of_beam(job: Jobs, change: Change, moment: str) -> None:
-    check(job, "parquet", change, moment)
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ class Driver:
 
     def sample(self) -> None:
         size = self.draw.randint(1, 9)
-        if self.memory.exhausted or len(self.memory.history.labelled) >= KEYS["budget"]:
+        if self.memory.analysis.exhausted or len(self.memory.history.labelled) >= KEYS["budget"]:
             return
         before = Snapshot.at(self.one.workspace)
         ids = self.memory.sample(size).tolist()

@@ -85,8 +85,9 @@ def fill(zone: Path, files: Zone) -> None:
         (zone / f".{name}").replace(zone / name)
 
 
-def kill_here(here: tuple[Job, Path], wanted: int | None) -> None:
-    """Kill a command at some of its operations, all if None; let files come, and run it again."""
+@pytest.mark.slow
+def test_files_come_after_a_kill_at_any_operation(here: tuple[Job, Path]) -> None:
+    """They come in the meantime, and the command is run again."""
     one, zone = here
     first, last = zones(one.workspace)
     kept = one.directory / "kept"
@@ -102,7 +103,7 @@ def kill_here(here: tuple[Job, Path], wanted: int | None) -> None:
     reset()
     with faults(CHANGES, None) as counted:
         assert one.estimate("--labels", zone).status == 0
-    for at in some(counted.done, wanted or counted.done):
+    for at in range(1, counted.done + 1):
         reset()
         with faults(CHANGES, at), contextlib.suppress(Killed):
             one.estimate("--labels", zone)
@@ -110,16 +111,6 @@ def kill_here(here: tuple[Job, Path], wanted: int | None) -> None:
         again = [one.estimate("--labels", zone) for _ in range(2)]
         assert [(told.status, told.json["labels"]) for told in again] == [(0, ROWS)] * 2, at
         assert_all_taken_once(one.workspace)
-
-
-@pytest.mark.slow
-def test_files_come_after_a_kill(here: tuple[Job, Path]) -> None:
-    kill_here(here, 3)
-
-
-@pytest.mark.slow
-def test_files_come_after_a_kill_at_any_operation(here: tuple[Job, Path]) -> None:
-    kill_here(here, None)
 
 
 def before_the_lock(

@@ -5,7 +5,7 @@ import errno
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,15 +45,18 @@ def arguments(one: Job, command: str) -> Sequence[Any]:
     return commands(one)[command]
 
 
-def check(one: Job, command: str, numbers: Callable[[int], Sequence[int]]) -> None:
-    """Let the disk be full from some writes on, then have room again."""
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_full_from_every_write_on(prepared: Job, command: str) -> None:
+    """Then it has room again."""
+    one = prepared
     line, kept = arguments(one, command), one.directory / "kept"
     shutil.copytree(one.workspace, kept)
     before = files_below(kept)
     with faults(WRITES, None) as counted:
         assert call(*line).status == 0
     after = set(files_below(one.workspace))
-    for number in numbers(counted.done):
+    for number in range(1, counted.done + 1):
         shutil.rmtree(one.workspace)
         shutil.copytree(kept, one.workspace)
         with faults(WRITES, number, full):
@@ -69,18 +72,6 @@ def check(one: Job, command: str, numbers: Callable[[int], Sequence[int]]) -> No
         assert verify(WorkspaceOptions(str(one.workspace))).bad == (), number
         assert call(*line).status == 0
         assert set(files_below(one.workspace)) >= after, number
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
-def test_full_from_some_write_on(prepared: Job, command: str) -> None:
-    check(prepared, command, lambda count: [*range(1, count, count // 4), count])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
-def test_full_from_every_write_on(prepared: Job, command: str) -> None:
-    check(prepared, command, lambda count: range(1, count + 1))
 
 
 FILES = {
@@ -119,11 +110,13 @@ def test_the_file_without_room_is_named(prepared: Job, command: str) -> None:
     assert named >= FILES[command]
 
 
-def prepare_check(one: Job, numbers: Callable[[int], Sequence[int]]) -> None:
+@pytest.mark.slow
+def test_prepare_full_from_every_write_on(job: Jobs) -> None:
+    one = job(make_pool(300), strata={"leaves": 3})
     with faults(WRITES, None) as counted:
         assert one.prepare(BEAM).status == 0
     names = set(files_below(one.workspace))
-    for number in numbers(counted.done):
+    for number in range(1, counted.done + 1):
         shutil.rmtree(one.workspace)
         with faults(WRITES, number, full):
             result = one.prepare(BEAM)
@@ -136,18 +129,6 @@ def prepare_check(one: Job, numbers: Callable[[int], Sequence[int]]) -> None:
         assert one.prepare(BEAM).status == 0
         missing = names - set(files_below(one.workspace))
         assert missing <= {"steps/prepare.json"}, number
-
-
-@pytest.mark.slow
-def test_prepare_full_from_some_write_on(job: Jobs) -> None:
-    one = job(make_pool(300), strata={"leaves": 3})
-    prepare_check(one, lambda count: [1, count // 2, count - 3])
-
-
-@pytest.mark.slow
-def test_prepare_full_from_every_write_on(job: Jobs) -> None:
-    one = job(make_pool(300), strata={"leaves": 3})
-    prepare_check(one, lambda count: range(1, count + 1))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

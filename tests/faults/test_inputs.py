@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from evalsampling import EvaluationSpec, InputError
-from evalsampling.storage import replace_json
 from evalsampling.storage.filesystems import read_file
 from tests.jobs import Jobs
 
@@ -42,19 +41,3 @@ def test_a_nul_in_the_path_of_a_file() -> None:
     for path in ("a\0b", "gs://bucket/a\0b"):
         with pytest.raises(InputError, match="no path has such characters"):
             read_file(path)
-
-
-def test_output_follows_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Links under the names that others foresee, and under the name of the output itself."""
-    mine = tmp_path / "mine"
-    mine.write_text("precious")
-    folder = tmp_path / "shared"
-    folder.mkdir()
-    monkeypatch.setattr("os.getpid", lambda: 7)
-    (folder / ".out.json-7").symlink_to(mine)
-    (folder / "out.json").symlink_to(mine)
-    replace_json(str(folder / "out.json"), {"a": 1})
-    assert mine.read_text() == "precious"
-    assert not (folder / "out.json").is_symlink()
-    assert (folder / "out.json").read_text() == '{"a": 1}\n'
-    assert sorted(path.name for path in folder.iterdir()) == [".out.json-7", "out.json"]

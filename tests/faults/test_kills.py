@@ -24,7 +24,7 @@ from tests.faults.operations import CHANGES, REQUESTS, Killed, faults
 from tests.jobs import Jobs, call, make_pool
 from tests.stores import move
 
-COMMANDS = ["sample", "estimate", "next", "top-up"]
+COMMANDS = ["prepare", "sample", "estimate", "next", "top-up"]
 
 
 @dataclasses.dataclass
@@ -112,8 +112,15 @@ def _all_closed(workspace: str) -> bool:
     return all(store.exists(f"rounds/{name}") for name in ("0001/closed.json", "0002/design.json"))
 
 
-def some(count: int, wanted: int) -> list[int]:  # from the first to the last
-    return sorted({*np.linspace(1, count, wanted).astype(int).tolist()})
+def lines(spec: Any, workspace: Any, zone: Any) -> dict[str, Sequence[Any]]:
+    """Return the command lines that are killed."""
+    return {
+        "prepare": ("prepare", spec),
+        "top-up": ("prepare", spec, "--top-up", "30"),
+        "sample": ("sample", workspace),
+        "next": ("sample", workspace, "--next"),
+        "estimate": ("estimate", workspace, "--labels", zone, "--close"),
+    }
 
 
 @pytest.fixture
@@ -123,21 +130,14 @@ def local(job: Jobs, tmp_path: Path, one_key: None) -> Callable[[str], Case]:
 
     def case(command: str) -> Case:
         kept, here = tmp_path / "kept", one.workspace
-        arguments: dict[str, Sequence[Any]] = {
-            "prepare": ("prepare", one.spec),
-            "top-up": ("prepare", one.spec, "--top-up", "30"),
-            "sample": ("sample", here),
-            "next": ("sample", here, "--next"),
-        }
+        zone = one.directory / "zone"
         if command != "prepare":
             one.prepare()
         if command in ("next", "estimate"):
             one.sample()
-            zone = one.directory / "zone"
             zone.mkdir()
             one.deliver([*one.answers(1)[:2], ["nobody", "1"]], "zone/a.csv")
             one.deliver(one.answers(1)[2:3], "zone/b.csv")
-            arguments["estimate"] = ("estimate", here, "--labels", zone, "--close")
         if here.exists():
             here.rename(kept)
 
@@ -146,30 +146,24 @@ def local(job: Jobs, tmp_path: Path, one_key: None) -> Callable[[str], Case]:
             if kept.exists():
                 shutil.copytree(kept, here)
 
-        return Case(str(here), arguments[command], reset, CHANGES)
+        return Case(str(here), lines(one.spec, here, zone)[command], reset, CHANGES)
 
     return case
 
 
 @pytest.mark.parametrize(
     ("command", "wanted"),
-    [
-        ("prepare", 3),
-        *(
-            (name, 6) if name == "estimate" else pytest.param(name, 6, marks=pytest.mark.slow)
-            for name in COMMANDS
-        ),
-    ],
+    [("prepare", 3), ("estimate", 6)],
 )
 def test_killed_at_some_operations(local: Callable[[str], Case], command: str, wanted: int) -> None:
     case = local(command)
     count = case.count()
     assert count > 20
-    check(case, some(count, wanted))
+    check(case, sorted({*np.linspace(1, count, wanted).astype(int).tolist()}))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["prepare", *COMMANDS])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_killed_at_every_operation(local: Callable[[str], Case], command: str) -> None:
     case = local(command)
     check(case, range(1, case.count() + 1))
@@ -185,12 +179,6 @@ def remote(
     spec = url.replace("/run", "/evaluation.yaml")
 
     def case(command: str) -> Case:
-        arguments: dict[str, Sequence[Any]] = {
-            "prepare": ("prepare", spec),
-            "top-up": ("prepare", spec, "--top-up", "30"),
-            "sample": ("sample", url),
-            "next": ("sample", url, "--next"),
-        }
         if command != "prepare":
             assert call("prepare", spec).status == 0
         if command in ("next", "estimate"):
@@ -203,8 +191,6 @@ def remote(
             for name, rows in halves.items():
                 blob = bucket.blob(f"zone/{name}.csv")
                 blob.upload_from_filename(str(one.deliver(rows, f"{name}.csv")))
-            zone = f"gs://{bucket.name}/zone/"
-            arguments["estimate"] = ("estimate", url, "--labels", zone, "--close")
         kept = {blob.name: blob.download_as_bytes() for blob in bucket.list_blobs(prefix="specs/r")}
 
         def reset() -> None:
@@ -213,7 +199,7 @@ def remote(
             for name, content in kept.items():
                 bucket.blob(name).upload_from_string(content)
 
-        return Case(url, arguments[command], reset, REQUESTS)
+        return Case(url, lines(spec, url, f"gs://{bucket.name}/zone/")[command], reset, REQUESTS)
 
     return case
 
@@ -221,9 +207,4 @@ def remote(
 @pytest.mark.parametrize("command", COMMANDS)
 def test_killed_at_every_request(remote: Callable[[str], Case], command: str) -> None:
     case = remote(command)
-    check(case, range(1, case.count() + 1))
-
-
-def test_prepare_killed_at_every_request(remote: Callable[[str], Case]) -> None:
-    case = remote("prepare")
     check(case, range(1, case.count() + 1))

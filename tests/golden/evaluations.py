@@ -29,11 +29,11 @@ def told_by(case: Case) -> dict[str, Any]:
         {
             "pool": case.pool,
             "spec": case.keys,
-            "sampler": evaluation.sampler.name,
+            "sampler": evaluation.analysis.sampler.name,
             "ids": ids,
-            "exhausted": evaluation.exhausted,
-            "label_likelihood": evaluation.label_likelihood(),
-            "sample_size": evaluation.sample_size,
+            "exhausted": evaluation.analysis.exhausted,
+            "label_likelihood": evaluation.analysis.label_likelihood,
+            "sample_size": evaluation.analysis.sample_size,
             "curve": _curve(evaluation),
             "region": _region(evaluation, case),
             "warnings": list(dict.fromkeys(one for each in estimates for one in each.warnings)),
@@ -58,7 +58,7 @@ def _round(
     if case.pool == "queries":
         items = evaluation.items(ids)
         told = [[known[one] for one in of] for known, of in zip(told, items, strict=True)]
-    if evaluation.sampler.stochastic:
+    if evaluation.analysis.sampler.stochastic:
         told = np.where(rng.random(len(told)) < 0.2, 1 - np.array(told), told).tolist()
     answered = [place for place in range(len(told)) if not case.skips or place % case.skips]
     if answered:
@@ -68,7 +68,7 @@ def _round(
 
 def _curve(evaluation: Evaluation) -> Any:
     """Return the guarantee of a curve by ranks, where the sampler gives one."""
-    curve = evaluation.curve()
+    curve = evaluation.analysis.curve
     return None if curve is None else curve.guarantee
 
 
@@ -77,7 +77,7 @@ def _region(evaluation: Evaluation, case: Case) -> Any:
     first = case.keys["measure"][0]
     if not isinstance(first, Mapping) or "joint" not in first:
         return None
-    return evaluation.region(list(first["joint"]))
+    return evaluation.analysis.region(list(first["joint"]))
 
 
 def plain(value: Any) -> Any:

@@ -97,8 +97,8 @@ def test_spam_at_the_top_does_not_turn_the_scores_round(spam: int) -> None:
     for size in (50, 65, 85, 100, 100):
         ids = evaluation.sample(size)
         evaluation.label(ids, match[ids])
-    curve = fit_curves(evaluation.table, evaluation.history, HiddenPrior())[1].curve
-    highest = np.argmax(evaluation.table.prior[:, 1])
+    curve = fit_curves(evaluation.analysis.table, evaluation.history, HiddenPrior())[1].curve
+    highest = np.argmax(evaluation.analysis.table.prior[:, 1])
     assert curve.corner[highest] == 0
     (one,) = evaluation.estimate()
     truth = 2 * np.sum(match & (score > 1)) / (np.sum(match) + np.sum(score > 1))

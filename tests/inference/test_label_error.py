@@ -30,8 +30,8 @@ def evaluation(
 
 
 def band(one: Evaluation, gold: np.ndarray) -> LabelErrorBand:
-    inputs = one.sampler.inputs(one.table, one.history, 0.95)
-    found = correct(one.sampler.measure, inputs, gold, 1, one.estimate()[0])
+    inputs = one.analysis.sampler.inputs(one.analysis.table, one.history, 0.95)
+    found = correct(one.analysis.sampler.measure, inputs, gold, 1, one.estimate()[0])
     assert found is not None
     return found
 
@@ -129,7 +129,7 @@ def test_few_gold_rows_make_a_wide_band() -> None:
 
 def test_measures_of_several_numbers_have_none() -> None:
     one, _ = evaluation("f1")
-    inputs = one.sampler.inputs(one.table, one.history, 0.95)
+    inputs = one.analysis.sampler.inputs(one.analysis.table, one.history, 0.95)
     curve = BY_NAME["roc_curve"]
     thresholds = np.linspace(-1, 1, 4)
     estimate = one.estimate()[0]
@@ -146,11 +146,13 @@ def test_by_the_model_too_the_share_of_positives_is_that_of_rogan_and_gladen() -
     wrong = with_errors(one, np.array([[0.95, 0.05], [0.1, 0.9]]), np.random.default_rng(2))
     model = wrong.analysis.label_model
     assert model is not None
-    shares = wrong.sampler.measure.values(model.everywhere.risks(wrong.sampler.measure))[:, 0]
+    shares = wrong.analysis.sampler.measure.values(
+        model.everywhere.risks(wrong.analysis.sampler.measure)
+    )[:, 0]
     low, high = (np.quantile(shares, [0.025, 0.975]) + 0.95 - 1) / (0.9 + 0.95 - 1)
-    inputs = wrong.sampler.inputs(wrong.table, wrong.history, 0.95)
+    inputs = wrong.analysis.sampler.inputs(wrong.analysis.table, wrong.history, 0.95)
     gold = np.array([[95, 5], [10, 90]]) * 10_000
-    found = correct(wrong.sampler.measure, inputs, gold, 1, wrong.estimate()[0], model)
+    found = correct(wrong.analysis.sampler.measure, inputs, gold, 1, wrong.estimate()[0], model)
     assert found is not None
     reach = 0.75 * 1.96 * (found.sampling_error or 0)
     assert found.low == pytest.approx(min(low, (found.value or 0) - reach), abs=0.006)
@@ -162,7 +164,7 @@ def test_losses_under_another_class_are_those_of_the_rows() -> None:
     one, truth = evaluation("f1", labels=ROWS)
     model = one.analysis.label_model
     assert model is not None
-    measure, label = one.sampler.measure, truth.astype(int)
+    measure, label = one.analysis.sampler.measure, truth.astype(int)
     outputs = one.history.outputs
     for given in (0, 1):
         rows = np.flatnonzero(one.history.label == given)
@@ -196,9 +198,9 @@ def test_bands_hold_where_positives_are_rare() -> None:
         known = np.repeat([0, 1], 50)
         gold = np.zeros((2, 2), dtype=np.int64)
         np.add.at(gold, (known, majority(known, rng)), 1)
-        inputs = one.sampler.inputs(one.table, one.history, 0.95)
+        inputs = one.analysis.sampler.inputs(one.analysis.table, one.history, 0.95)
         model = one.analysis.label_model
-        found = correct(one.sampler.measure, inputs, gold, seed, one.estimate()[0], model)
+        found = correct(one.analysis.sampler.measure, inputs, gold, seed, one.estimate()[0], model)
         assert found is not None
         hits = (truth & (score > 2)).sum()
         held += found.low <= 2 * hits / (truth.sum() + (score > 2).sum()) <= found.high

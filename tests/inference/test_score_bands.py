@@ -20,26 +20,26 @@ def evaluate(rows: int = 4000, leaves: int = 32, labels: int = 120, **spec: obje
 
 
 def bands_of(evaluation: Evaluation, **options: object) -> list[ScoreBand]:
-    return score_bands(evaluation.table, evaluation.history, [1], 0.95, **options)  # type: ignore[arg-type]
+    return score_bands(evaluation.analysis.table, evaluation.history, [1], 0.95, **options)  # type: ignore[arg-type]
 
 
 def test_every_row_and_label_is_in_one_band() -> None:
     evaluation = evaluate()
     bands = bands_of(evaluation)
     assert 6 <= len(bands) <= 12
-    assert sum(band.rows for band in bands) == evaluation.table.rows
+    assert sum(band.rows for band in bands) == evaluation.analysis.table.rows
     assert sum(band.labelled for band in bands) == len(evaluation.history.labelled)
     assert sum(band.met for band in bands) == int((evaluation.history.label == 1).sum())
     ends = [(band.first_leaf, band.last_leaf) for band in bands]
     assert [first for first, _ in ends] == [0, *(last + 1 for _, last in ends[:-1])]
-    assert ends[-1][1] == evaluation.table.leaves - 1
+    assert ends[-1][1] == evaluation.analysis.table.leaves - 1
 
 
 def test_classes_add_up_to_what_they_are_together() -> None:
     """Bands of both classes together: every label is met, at a rate of 1."""
     evaluation = evaluate()
     both = score_bands(
-        evaluation.table, evaluation.history, [0, 1], 0.95, evaluation.analysis.label_model
+        evaluation.analysis.table, evaluation.history, [0, 1], 0.95, evaluation.analysis.label_model
     )
     for band in both:
         assert band.met == band.labelled
@@ -74,7 +74,7 @@ def test_one_band_is_the_rate_of_all_labels_where_rows_are_drawn_alike() -> None
 def test_cells_of_a_band_count_by_their_rows() -> None:
     evaluation = evaluate(leaves=4)
     [band] = bands_of(evaluation, most=1)
-    table, history = evaluation.table, evaluation.history
+    table, history = evaluation.analysis.table, evaluation.history
     rates, rows, labels = [], [], []
     for cell in range(len(table)):
         of_cell = history.label[(history.cell == cell) & (history.label >= 0)]
@@ -96,7 +96,7 @@ def test_bands_are_even_and_unobserved_before_any_label() -> None:
     )
     bands = bands_of(evaluation, most=4)
     leaves = [band.last_leaf - band.first_leaf + 1 for band in bands]
-    assert (sum(leaves), max(leaves)) == (evaluation.table.leaves, -(-sum(leaves) // 4))
+    assert (sum(leaves), max(leaves)) == (evaluation.analysis.table.leaves, -(-sum(leaves) // 4))
     assert all(band.observed is None and band.labelled == 0 for band in bands)
 
 
@@ -108,9 +108,12 @@ def test_the_model_lies_between_what_scores_and_labels_allow() -> None:
         assert band.model is not None
         assert 0 <= band.model.low <= band.model.value <= band.model.high <= 1
         cells = np.flatnonzero(
-            (evaluation.table.leaf >= band.first_leaf) & (evaluation.table.leaf <= band.last_leaf)
+            (evaluation.analysis.table.leaf >= band.first_leaf)
+            & (evaluation.analysis.table.leaf <= band.last_leaf)
         )
-        drawn = np.average(model.rates[:, cells, 1], axis=1, weights=evaluation.table.count[cells])
+        drawn = np.average(
+            model.rates[:, cells, 1], axis=1, weights=evaluation.analysis.table.count[cells]
+        )
         assert band.model.value == pytest.approx(np.median(drawn))
 
 

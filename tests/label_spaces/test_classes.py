@@ -74,8 +74,8 @@ def test_logits_of_three_classes_are_probabilities_by_softmax() -> None:
     frame = {"prediction": truth, "x": logits[:, 0], "y": logits[:, 1], "z": logits[:, 2]}
     of_frame = Evaluation.from_frame(frame, logits={0: "x", 1: "y", 2: "z"}, measure="brier")
     for evaluation in (of_array, of_frame):
-        assert evaluation.table.prior == pytest.approx(
-            np.tile([0.125, 0.25, 0.625], (len(evaluation.table), 1)), abs=1e-9
+        assert evaluation.analysis.table.prior == pytest.approx(
+            np.tile([0.125, 0.25, 0.625], (len(evaluation.analysis.table), 1)), abs=1e-9
         )
         ids = evaluation.sample(300)
         evaluation.label(ids, truth[ids])

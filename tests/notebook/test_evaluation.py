@@ -16,7 +16,6 @@ import pytest
 
 import evalsampling
 from evalsampling import Evaluation, InputError
-from evalsampling.stats.history import History
 from evalsampling.workspace.snapshot import Snapshot
 from tests.jobs import call, make_pool
 
@@ -30,11 +29,6 @@ def make(**changes: Any) -> Evaluation:
 
 def truth(ids: Any) -> list[int]:
     return [POOL.truth[id] for id in ids.tolist()]
-
-
-def set_history(evaluation: Evaluation, history: History) -> None:
-    """Put rounds and labels in place of those in memory."""
-    evaluation.state.analysis = evaluation.analysis.with_history(history)
 
 
 def same(one: Evaluation, other: Evaluation) -> None:
@@ -84,6 +78,7 @@ def test_a_saved_evaluation_is_opened_as_it_was(tmp_path: Path) -> None:
     third = evaluation.sample(20)
     assert opened.sample(20).tolist() == third.tolist(), "both go on alike"
     assert call("status", "--verify", tmp_path / "run").status == 0
+    assert " s on this process\n" in call("status", tmp_path / "run").out
 
 
 def own_model(cells: Any, labels: Any) -> Any:
@@ -270,17 +265,6 @@ def test_a_call_of_sample_that_was_interrupted_anywhere_leaves_no_round() -> Non
     assert got == expected
 
 
-def test_labels_that_were_put_into_the_history_are_saved(tmp_path: Path) -> None:
-    evaluation = make()
-    ids = evaluation.sample(10)
-    set_history(evaluation, evaluation.history.with_labels(np.array(truth(ids))))
-    evaluation.save(tmp_path / "run")
-    same(Evaluation.open(tmp_path / "run"), evaluation)
-    set_history(evaluation, evaluation.history.with_labels(np.full(10, -1)))
-    with pytest.raises(InputError, match="labels were taken away from the history"):
-        evaluation.save(tmp_path / "run")
-
-
 def test_a_stochastic_oracle_in_both(tmp_path: Path) -> None:
     evaluation = make(labels={"oracle": "stochastic"}, measure="f1", strata={"leaves": 2})
     ids = evaluation.sample(40)
@@ -336,20 +320,6 @@ def test_another_evaluation_is_there(tmp_path: Path, change: Any, message: str) 
         other.save(tmp_path / "run")
 
 
-def test_a_history_that_was_cut_is_saved_with_its_labels(tmp_path: Path) -> None:
-    """A round was given up; labels of rows of the first, and a correction, came after it."""
-    evaluation = make()
-    first = evaluation.sample(10)
-    evaluation.label(first[:8], truth(first[:8]))
-    evaluation.sample(10)
-    evaluation.label(first[8:], truth(first[8:]))
-    evaluation.label(first[:1], [1 - truth(first[:1])[0]], replace=True)
-    set_history(evaluation, evaluation.history.first(1))
-    assert evaluation.history.corrected == {0: 1}
-    evaluation.save(tmp_path / "run")
-    same(Evaluation.open(tmp_path / "run"), evaluation)
-
-
 def test_labels_are_no_votes(tmp_path: Path) -> None:
     evaluation = make(labels={"votes": 2})
     ids = evaluation.sample(5)
@@ -400,26 +370,6 @@ def test_a_label_that_was_changed_back_and_forth_is_saved(tmp_path: Path) -> Non
     assert call("status", "--verify", run).status == 0
 
 
-def test_rows_that_draw_draws_are_known(tmp_path: Path) -> None:
-    """They once had their cell's outputs, and no slices."""
-    by_draw, by_sample = (make(pool={"slices": ["name"]}) for _ in range(2))
-    assert by_draw.draw(20).tolist() == list(range(20))
-    by_sample.sample(20)
-    here, there = by_draw.history, by_sample.history
-    assert by_draw.state.ids() == by_sample.state.ids()
-    np.testing.assert_array_equal(here.slice, there.slice)
-    np.testing.assert_array_equal(here.outputs.score, there.outputs.score)
-
-
-def test_rounds_of_a_workspace_are_drawn_by_sample(tmp_path: Path) -> None:
-    """One of `draw` was in no file, and was gone with the next call."""
-    make().save(tmp_path / "run")
-    opened = Evaluation.open(tmp_path / "run")
-    with pytest.raises(InputError, match="run: rounds of a workspace are drawn by `sample`"):
-        opened.draw(5)
-    assert not opened.history.rounds
-
-
 def test_ids_are_typed_as_in_the_pool(tmp_path: Path) -> None:
     text = make_pool(rows=300, text_ids=True)
     evaluation = Evaluation.from_frame(text.table, id="id", strata={"leaves": 4})
@@ -448,7 +398,7 @@ def test_a_report_is_the_same_from_memory_and_from_a_workspace(tmp_path: Path) -
         assert told["workspace"] == ("WORKSPACE" if name == "memory" else str(tmp_path / "run"))
         assert [gate["number"] for gate in told["estimate"]["gates"]["gates"]] == ["recall", "f1"]
     assert numbers[0] == numbers[1]
-    assert "/evaluation" not in (tmp_path / "memory.json").read_text(), "it is removed"
+    assert '/evaluation"' not in (tmp_path / "memory.json").read_text(), "it is removed"
     long = Path(evaluation.report(tmp_path / "long.html")).read_text()
     assert len(long) > 2 * len(text)
     with pytest.raises(InputError, match=r"claims: must be like 'recall >= 0\.7'"):

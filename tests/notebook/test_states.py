@@ -55,7 +55,6 @@ def test_rounds_are_within_a_budget_that_is_given() -> None:
     one = make(budget=50)
     assert [len(one.sample(30)) for _ in range(3)] == [30, 20, 0]
     assert len(one.history.rounds) == 2
-    assert len(make(budget=50).draw(30, budget=10)) == 10
     assert len(make().sample(60)) == 60
 
 

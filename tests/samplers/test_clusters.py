@@ -85,7 +85,7 @@ def test_it_needs_clusters_and_draws_single_rows_where_none_are_known() -> None:
     with pytest.raises(InputError, match="duplicate id 0, also in row 0"):
         Evaluation.from_frame(twice, cluster="talk", sampler="clusters")
     evaluation = Evaluation.from_frame(pool(), measure="f1", strata={"leaves": 7})
-    table, sampler = evaluation.table, Clusters(evaluation.measures[0])
+    table, sampler = evaluation.analysis.table, Clusters(evaluation.analysis.measures[0])
     drawn = sampler.design(table, History.start(), 12, np.random.default_rng(4))
     chance = np.full(len(table), 12 / table.rows)
     alone = draw_unseen(table, History.start(), chance, np.random.default_rng(4))

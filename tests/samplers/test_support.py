@@ -69,7 +69,7 @@ def test_own_measure_of_scores_is_sampled_where_a_bin_straddles(sampler: str) ->
     values = []
     for seed in range(60):
         evaluation, _ = evaluate(seed, sampler={"name": sampler, "draws": 100}, rounds=0)
-        own = dataclasses.replace(evaluation.sampler, measure=SureErrors())
+        own = dataclasses.replace(evaluation.analysis.sampler, measure=SureErrors())
         evaluation = with_parts(evaluation, sampler=own, measures=[SureErrors()])
         for _ in range(2):
             ids = evaluation.sample(50)
@@ -97,7 +97,7 @@ def test_thresholds_between_bins_are_not_supported_by_labelled_rows() -> None:
 
 def test_what_may_and_what_must_add() -> None:
     evaluation, _ = evaluate(rounds=0)
-    table = evaluation.table
+    table = evaluation.analysis.table
     f1, accuracy = FBeta(positive=1), Accuracy()
     assert np.array_equal(adds_to(f1, table), always_adds_to(f1, table))
     assert known_exactly(accuracy, table)
@@ -124,7 +124,8 @@ def test_rows_of_probability_zero_keep_the_chance_their_cell_has() -> None:
     )
     ids = evaluation.sample(200)
     evaluation.label(ids, label[ids])
-    proposal = evaluation.sampler.proposal(evaluation.table, evaluation.history)
+    proposal = evaluation.analysis.sampler.proposal(evaluation.analysis.table, evaluation.history)
+    assert proposal is not None
     assert np.all(proposal.atom_probability > 0)
 
 
@@ -145,7 +146,7 @@ def test_signatures_that_share_a_cell_support_only_the_measure_sampled_for() -> 
         strata={"leaves": 64},
         sampler="ais",
     )
-    assert evaluation.table.is_mixed.any()
+    assert evaluation.analysis.table.is_mixed.any()
     ids = evaluation.sample(100)
     evaluation.label(ids, label[ids])
     first, second = evaluation.estimate()

@@ -13,6 +13,7 @@ from evalsampling.spec.promise import Promise
         ("precision >= 0.95", {"precision": 0.95}, None, False),
         ("precision>=.9 and recall >= 0.8", {"precision": 0.9, "recall": 0.8}, None, False),
         ("f1 >= 0.7 in each shop by model", {"f1": 0.7}, "shop", True),
+        ("F1 >= 0.7 and Precision>=0.8 in each Shop", {"f1": 0.7, "precision": 0.8}, "Shop", False),
     ],
 )
 def test_reads(text: str, goals: dict[str, float], each: str | None, by_model: bool) -> None:
@@ -33,6 +34,11 @@ def test_reads(text: str, goals: dict[str, float], each: str | None, by_model: b
         ("recall >= 1", "certify: recall >= 1: must be between 0 and 1"),
         ("recall <= 0.5", "certify: recall <=: a promise is a least value, as recall >= 0.9"),
         ("precision >= 0.9 by model", "certify: by model: is about recall and f1 alone"),
+        ("precision > 0.9", "certify: precision > 0.9: write >= in place of >"),
+        (
+            "precision >= 0.9 and Precision >= 0.8",
+            "certify: a measure is there twice: precision, Precision",
+        ),
         (0.9, "certify: must be a text like 'precision >= 0.95', got 0.9"),
     ],
 )

@@ -40,6 +40,6 @@ def test_class_that_is_positive_counts() -> None:
     table = Evaluation.from_frame(
         {"p": np.array([0.1, 0.8]), "says": np.array([0, 1])},
         score="p", probability="p", prediction="says", seed=1,
-    ).table  # fmt: skip
+    ).analysis.table  # fmt: skip
     assert ScoreSummary.of_class(table, 1).expected == pytest.approx(0.9)
     assert ScoreSummary.of_class(table, 0).expected == pytest.approx(1.1)

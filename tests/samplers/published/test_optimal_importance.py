@@ -43,7 +43,7 @@ def test_settings_of_the_paper_can_be_chosen(settings: dict[str, float]) -> None
     wanted = (1 - delta) * h / h.sum() + delta / 200
     ids = evaluation.sample(150)
     history = evaluation.history
-    assert isinstance(evaluation.sampler, OptimalImportance)
+    assert isinstance(evaluation.analysis.sampler, OptimalImportance)
     found = history.rounds[0].probability
     assert found == pytest.approx(wanted[ids[history.question]], rel=1e-6)
 
