@@ -16,8 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import preparations
-from measured import report
+import measured
 
 PROBABILITY_ONE = 2**32
 THREADS = 2
@@ -40,7 +39,7 @@ def main() -> None:
         work = _cut(options.pool)
     else:
         work = WAYS[options.way](options.pool, json.loads(options.edges.read_text()))
-    report(work)
+    measured.report(work)
 
 
 def _cut(pool: Path) -> Callable[[], list[float]]:
@@ -110,7 +109,7 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
     from evalsampling.preparation.stratification import Stratification
     from evalsampling.transforms import FetchPool, FindCells, SumCells
 
-    spec = _spec(preparations.pattern(pool), strata={"edges": [*edges]})
+    spec = _spec(measured.pattern(pool), strata={"edges": [*edges]})
     given = Stratification.given(spec)
     assert given is not None
 

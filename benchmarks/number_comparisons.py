@@ -8,11 +8,9 @@ Matern kernel are fitted to 500 rows; the rest is the pool. The Abalone data (UC
 no part of the project: without the file, made-up data take their place. Needs scikit-learn.
 """
 
-import argparse
 import csv
 import dataclasses
 import functools
-import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pools
-import tables
+import runner
+from runner import Options, Row, Table
 from scipy import special
 
 from evalsampling.measures.build import build_driver
@@ -162,9 +161,7 @@ def read(columns: dict[str, Any], variant: str) -> pools.Ground:
         "measure": {"difference": "mse"},
         "sampler": {"name": "compare", "variant": variant},
     }
-    with tempfile.TemporaryDirectory() as folder:
-        pools.write(Path(folder), "pool", columns)
-        return pools.Ground.read(Path(folder), "pool", **content)
+    return pools.Ground.of(columns, **content)
 
 
 def draw(
@@ -175,14 +172,10 @@ def draw(
     Each row is a kind of its own in the known pool. Estimate, error and degrees of freedom are
     those of the package, with each draw as a term (`tests/samplers/test_compare_numbers.py`).
     """
-    table, start = known.table, History.start(2, known.table.classes)
-    proposal = sampler.proposal(table, start)
-    assert proposal is not None
-    chance = proposal.cell_probability[known.cell]
-    own = sampler.measure.loss(known.outputs, known.label)[:, 0]
-    row = rng.choice(len(chance), (repeats, LOOKS[-1]), p=chance / chance.sum())
-    weight, loss = 1 / (table.rows * chance[row]), own[row]
-    normalised = sampler.inputs(table, start, 1 - LEVEL).self_normalised
+    draws, start = pools.Draws.of(known, sampler), History.start(2, known.table.classes)
+    row = rng.choice(len(draws.chance), (repeats, LOOKS[-1]), p=draws.chance / draws.chance.sum())
+    weight, loss = draws.ratio[row], draws.loss[row]
+    normalised = sampler.inputs(known.table, start, 1 - LEVEL).self_normalised
     student, wald, right = [], [], []
     for n in LOOKS:
         w, d = weight[:, :n], loss[:, :n]
@@ -197,7 +190,7 @@ def draw(
         statistic = -np.abs(value) / error
         student.append(2 * special.stdtr(degrees, statistic))
         wald.append(2 * special.ndtr(statistic * np.sqrt(n / (n - 1))))
-        right.append(value * own.mean() > 0)
+        right.append(value * draws.truth > 0)
     labels = [[len(np.unique(one[:n])) for n in LOOKS] for one in row]
     columns = (np.stack(one, axis=1) for one in (student, wald, right))
     return Runs(*columns, np.array(labels))
@@ -209,7 +202,7 @@ def _joined(parts: list[Runs]) -> Runs:
     return Runs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
-def stopping(options: argparse.Namespace) -> Iterator[tables.Row]:
+def stopping(options: Options) -> Iterator[Row]:
     """Yield draws, labels, and shares that are significant and falsely so, of the protocol."""
     for test in TESTS:
         for (name, way), runs in all_runs(options.abalone, options.repeats, options.pairs).items():
@@ -224,7 +217,7 @@ def stopping(options: argparse.Namespace) -> Iterator[tables.Row]:
             yield test, way, f"{used:.0f}", f"{labels:.0f}", _percent(found), _percent(wrong)
 
 
-def after(systems: str, options: argparse.Namespace) -> Iterator[tables.Row]:
+def after(systems: str, options: Options) -> Iterator[Row]:
     """Yield how often the worse system looked better, the mean p-value, shares of rejections."""
     for size in SIZES:
         place = LOOKS.index(size)
@@ -248,10 +241,10 @@ AFTER = "systems,draws,test,drawn by,wrong system,mean p," + ",".join(
     f"rejected at {level:g}" for level in LEVELS
 )
 TABLES = (
-    tables.Table(f"{STUDY}/stopping", STOPPING, stopping, 500),
-    tables.Table(f"{STUDY}/different", AFTER, functools.partial(after, "real"), 500),
-    tables.Table(f"{STUDY}/alike", AFTER, functools.partial(after, "alike"), 500),
+    Table(f"{STUDY}/stopping", STOPPING, stopping, 500),
+    Table(f"{STUDY}/different", AFTER, functools.partial(after, "real"), 500),
+    Table(f"{STUDY}/alike", AFTER, functools.partial(after, "alike"), 500),
 )
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES, abalone=Path("abalone.data"), pairs=10)
+    runner.main(__doc__, TABLES, abalone=Path("abalone.data"), pairs=10)

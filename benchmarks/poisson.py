@@ -8,7 +8,6 @@ MNIST, like its comments with six labels, and of the shape of 20 Newsgroups, 11,
 abt-buy is looked for.
 """
 
-import argparse
 import dataclasses
 import functools
 import time
@@ -16,9 +15,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pools
 import pyarrow.parquet as pq
-import tables
-from tables import Table
+import runner
+from runner import Options, Row, Table
 
 from evalsampling import Evaluation
 from evalsampling.inference.domains import ReportedDomains
@@ -55,14 +55,10 @@ class KnownRows:
     @classmethod
     def of(cls, evaluation: Evaluation, label: np.ndarray) -> "KnownRows":
         """Return the rows of an evaluation in memory whose ids are row numbers."""
-        table = evaluation.table
-        cell = np.repeat(np.arange(len(table)), table.count)
-        first = np.cumsum(table.count) - table.count
-        rank = np.arange(len(cell)) - first[cell]
-        pool = evaluation.state.pool
+        cell, rank, number = pools.places(evaluation)
         history = dataclasses.replace(evaluation.history, cell=cell, rank=rank)
-        outputs, _ = pool.describe(history)
-        return cls(table, cell, outputs, label[pool.ids(cell, rank)])
+        outputs, _ = evaluation.state.pool.describe(history)
+        return cls(evaluation.table, cell, outputs, label[number])
 
     def true(self, measure: Measure) -> float:
         """Return the value of a measure on all rows."""
@@ -217,7 +213,7 @@ def newsgroups(rows: int = 11_313, groups: int = 20) -> tuple[KnownRows, list[Me
 # --- tables
 
 
-def shares(options: argparse.Namespace) -> Iterator[tables.Row]:
+def shares(options: Options) -> Iterator[Row]:
     """Yield errors and coverage at equal distinct labels, by share of the pool."""
     found = {"like MNIST": like_mnist(), "abt-buy, probability_platt": abt_buy(options.pools)}
     for name, pool in found.items():
@@ -233,7 +229,7 @@ def shares(options: argparse.Namespace) -> Iterator[tables.Row]:
             yield name, f"{share:g}", *passive.cells, *importance.cells, *poisson.cells, ratio
 
 
-def six_labels(options: argparse.Namespace) -> Iterator[tables.Row]:
+def six_labels(options: Options) -> Iterator[Row]:
     """Yield micro and macro F1 of six labels with rare positives."""
     pool, measures = like_comments(), [MicroF(6, sets=True), MacroF(6, sets=True)]
     for labels in (60, 150, 300, 450):
@@ -245,7 +241,7 @@ def six_labels(options: argparse.Namespace) -> Iterator[tables.Row]:
             yield str(labels), driver.name, *(cell for one in found for cell in one.cells)
 
 
-def tags(options: argparse.Namespace) -> Iterator[tables.Row]:
+def tags(options: Options) -> Iterator[Row]:
     """Yield error and coverage of micro and macro F1 of 500 tags, drawn for each by itself."""
     pool, measures = many_tags()
     for labels in (500, 1500):
@@ -258,7 +254,7 @@ def tags(options: argparse.Namespace) -> Iterator[tables.Row]:
                 yield str(labels), kind.name, measure.name, *told
 
 
-def measures(options: argparse.Namespace) -> Iterator[tables.Row]:
+def measures(options: Options) -> Iterator[Row]:
     """Yield the error of each measure from rows drawn for each, by both designs ([Y] F.1)."""
     pools = (
         ("like MNIST", like_mnist(), BINARY, 1120),
@@ -284,4 +280,4 @@ TABLES = (
 )
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES)
+    runner.main(__doc__, TABLES)
