@@ -12,7 +12,7 @@ import grpc
 from google.protobuf import empty_pb2
 from google.pubsub_v1 import types
 
-from tests import grpc_servers
+from tests.servers import serving_grpc
 
 EMULATOR = "PUBSUB_EMULATOR_HOST"
 """Variable by which Google's clients find a server in place of Google's."""
@@ -174,5 +174,5 @@ class FakePubSub:
 def serving() -> Iterator[FakePubSub]:
     """Serve, to this process and those that it starts."""
     fake = FakePubSub()
-    with grpc_servers.serving(EMULATOR, *fake.handlers()):
+    with serving_grpc(EMULATOR, *fake.handlers()):
         yield fake

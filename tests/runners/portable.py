@@ -4,20 +4,19 @@ import contextlib
 import dataclasses
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.servers import free_port, running
+
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "evalsampling"
 """Where the scripts of `deployment` put what they fetch or build."""
 
 _PROJECT = Path(__file__).parents[2]
-_PATIENCE = 180
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,48 +140,9 @@ def workers(directory: Path, **environment: str) -> Iterator[Workers]:
         yield Workers(process, options)
 
 
-def until(condition: Callable[[], bool], still: Callable[[], bool] = lambda: True) -> None:
-    """Wait for a condition, as long as another holds."""
-    deadline = time.monotonic() + _PATIENCE
-    while not condition():
-        assert still()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def skip_unless_there(name: str) -> Runner:
     """Return a runner, or skip the test and say what is missing."""
     missing = RUNNERS[name].missing()
     if missing:
         pytest.skip(missing)
     return RUNNERS[name]
-
-
-@contextlib.contextmanager
-def running(
-    command: list[str], port: int, log: Path, environment: dict[str, str] | None = None
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a server, wait until it listens, and stop it in the end."""
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            command, stdout=out, stderr=out, env={**os.environ, **(environment or {})}
-        )
-        try:
-            until(lambda: _listens(port), lambda: process.poll() is None)
-            yield process
-        finally:
-            process.terminate()
-            process.wait()
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("localhost", 0))
-        return int(one.getsockname()[1])
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as one:
-        return one.connect_ex(("localhost", port)) == 0

@@ -13,7 +13,8 @@ import pytest
 
 from tests.jobs import Job
 from tests.reference import assert_same_evaluation
-from tests.runners.portable import Runner, by_prism, serving, until, workers
+from tests.runners.portable import Runner, by_prism, serving, workers
+from tests.servers import until
 
 pytestmark = [
     pytest.mark.runners,

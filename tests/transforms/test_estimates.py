@@ -26,9 +26,11 @@ from tests.drawn_by_row import picked
 from tests.golden.cases import FEW, FOUR, NUMBERS, ON_SLICES, SETS, SURE, TWO
 from tests.golden.pools import pool_of
 from tests.in_pipelines import (
+    RETRYING,
     TWO_WORKERS,
     answers_to,
     created,
+    failing_now_and_then,
     keep,
     kept,
     pipeline,
@@ -36,7 +38,6 @@ from tests.in_pipelines import (
     two_rounds,
 )
 from tests.jobs import Pool, make_pool
-from tests.retries import RETRYING, failing_now_and_then
 from tests.slow import slowly
 
 SCORED = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
