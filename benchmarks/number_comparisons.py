@@ -9,7 +9,6 @@ no part of the project: without the file, made-up data take their place. Needs s
 """
 
 import csv
-import dataclasses
 import functools
 import warnings
 from collections.abc import Iterator
@@ -44,8 +43,16 @@ LEVELS = (0.1, 0.05, 0.01, 0.001)
 TESTS = ("wald", "student")
 
 
+Runs = dict[str, npt.NDArray[np.generic]]
+"""What evaluations say after each number of draws, of shape (repeats, looks).
+
+`student` and `wald`: p-values of Student's test, as the package makes it, and of Wald's, as the
+thesis has it (eq. 3.24); `right`: whether the better system looked better; `labels`: rows labelled.
+"""
+
+
 @functools.cache
-def all_runs(abalone: Path, repeats: int, pairs: int) -> dict[tuple[str, str], "Runs"]:
+def all_runs(abalone: Path, repeats: int, pairs: int) -> dict[tuple[str, str], Runs]:
     """Return the runs of all pairs of models, on real and alike systems, by the way of drawing."""
     features, label = read_abalone(abalone) if abalone.exists() else made_up()
     runs: dict[tuple[str, str], list[Runs]] = {}
@@ -54,21 +61,10 @@ def all_runs(abalone: Path, repeats: int, pairs: int) -> dict[tuple[str, str], "
         for name, pool in (("real", columns), ("alike", both_ways(columns))):
             for way, told in evaluate(pool, repeats, seed=pair).items():
                 runs.setdefault((name, way), []).append(told)
-    return {key: _joined(parts) for key, parts in runs.items()}
-
-
-@dataclasses.dataclass(frozen=True)
-class Runs:
-    """What the evaluations of one pool say after each number of draws, of shape (repeats, looks).
-
-    P-values of Student's test, as the package makes it, and of Wald's, as the thesis has it (eq.
-    3.24); whether the better system looked better; rows labelled.
-    """
-
-    student: FloatArray
-    wald: FloatArray
-    right: npt.NDArray[np.bool_]
-    labels: npt.NDArray[np.int64]
+    return {
+        key: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        for key, parts in runs.items()
+    }
 
 
 def read_abalone(path: Path) -> tuple[FloatArray, FloatArray]:
@@ -192,14 +188,9 @@ def draw(
         wald.append(2 * special.ndtr(statistic * np.sqrt(n / (n - 1))))
         right.append(value * draws.truth > 0)
     labels = [[len(np.unique(one[:n])) for n in LOOKS] for one in row]
-    columns = (np.stack(one, axis=1) for one in (student, wald, right))
-    return Runs(*columns, np.array(labels))
-
-
-def _joined(parts: list[Runs]) -> Runs:
-    """Return the evaluations of all pairs of models."""
-    names = [field.name for field in dataclasses.fields(Runs)]
-    return Runs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+    found = {"student": student, "wald": wald, "right": right}
+    stacked = {name: np.stack(columns, axis=1) for name, columns in found.items()}
+    return {**stacked, "labels": np.array(labels)}
 
 
 def stopping(options: Options) -> Iterator[Row]:
@@ -208,12 +199,12 @@ def stopping(options: Options) -> Iterator[Row]:
         for (name, way), runs in all_runs(options.abalone, options.repeats, options.pairs).items():
             if name != "real":
                 continue
-            below = getattr(runs, test) <= LEVEL
+            below = runs[test] <= LEVEL
             found = below.any(axis=1)
             end = np.where(found, below.argmax(axis=1), len(LOOKS) - 1)
             rows = np.arange(len(end))
-            wrong = found & ~runs.right[rows, end]
-            used, labels = np.array(LOOKS)[end].mean(), runs.labels[rows, end].mean()
+            wrong = found & ~runs["right"][rows, end]
+            used, labels = np.array(LOOKS)[end].mean(), runs["labels"][rows, end].mean()
             yield test, way, f"{used:.0f}", f"{labels:.0f}", _percent(found), _percent(wrong)
 
 
@@ -225,8 +216,8 @@ def after(systems: str, options: Options) -> Iterator[Row]:
             runs = all_runs(options.abalone, options.repeats, options.pairs)
             for (name, way), one in runs.items():
                 if name == systems:
-                    p_value = getattr(one, test)[:, place]
-                    wrong = _percent(~one.right[:, place]) if name == "real" else "-"
+                    p_value = one[test][:, place]
+                    wrong = _percent(~one["right"][:, place]) if name == "real" else "-"
                     told = (_percent(p_value <= level) for level in LEVELS)
                     yield name, str(size), test, way, wrong, f"{p_value.mean():.3f}", *told
 

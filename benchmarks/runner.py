@@ -167,10 +167,8 @@ class Study:
         if not todo:
             return
         note(options.results)
-        started, executor = (
-            time.perf_counter(),
-            concurrent.futures.ProcessPoolExecutor(options.workers),
-        )
+        started = time.perf_counter()
+        executor = concurrent.futures.ProcessPoolExecutor(options.workers)
         try:
             jobs = {executor.submit(self.simulate, options, *one): one[0] for one in todo}
             for done, job in enumerate(concurrent.futures.as_completed(jobs), start=1):
@@ -291,7 +289,7 @@ def main(
     tables: Sequence[Table],
     study: Study | None = None,
     then: Callable[[Options], int | None] = lambda options: 0,
-    **own: int | Path,
+    **own: int | bool | Path,
 ) -> None:
     """Make the tables of a program, or run its study; end with the exit status.
 
@@ -322,12 +320,15 @@ def main(
             "--samplers", nargs="*", default=[], metavar="NAME", help="default: all"
         )
     for name, usual in own.items():
-        parser.add_argument(f"--{name}", type=type(usual), default=usual, help=f"usual: {usual}")
+        how: Any = {"type": type(usual), "default": usual, "help": f"usual: {usual}"}
+        parser.add_argument(f"--{name}", **({"action": "store_true"} if usual is False else how))
     options = parser.parse_args()
     if study is not None and options.action == "run":
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         study.run(options)
         return
+    if study is not None and not any(options.results.glob("runs/*")):
+        sys.exit(f"{options.results}: no results, nothing written")
     for name, table in by_name.items():
         if study is not None or name in options.only:
             table.make(options)

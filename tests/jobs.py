@@ -4,13 +4,17 @@ import contextlib
 import csv
 import dataclasses
 import hashlib
+import importlib.util
 import io
 import itertools
 import json
+import os
 import shutil
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import fastavro
@@ -158,6 +162,12 @@ LABEL_SET = ("toxic", "insult", "threat")
 
 def same(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Score nothing: a scorer for specs."""
+    return batch
+
+
+def napping(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Score nothing, after as many seconds as the variable NAP says: a scorer for specs."""
+    time.sleep(float(os.environ.get("NAP", "0")))
     return batch
 
 
@@ -326,6 +336,16 @@ class Job:
 
 Jobs = Callable[..., Job]
 """What the fixture `job` is."""
+
+
+def loaded(path: Path) -> ModuleType:
+    """A program as a module, wherever it is."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def csv_rows(path: str | Path) -> list[dict[str, str]]:

@@ -39,16 +39,11 @@ class Runner:
 
     def missing(self) -> str | None:
         """Say what is missing to start it, None if nothing is."""
-        return missing_program(self.program, self.script)
-
-
-def missing_program(program: Path, script: str) -> str | None:
-    """Say what is missing to start a program that a script makes, None if nothing is."""
-    if not program.exists():
-        return f"no {program.name}: run {script}"
-    if program.suffix == ".jar" and shutil.which("java") is None:
-        return "no java"
-    return None
+        if not self.program.exists():
+            return f"no {self.program.name}: run {self.script}"
+        if self.program.suffix == ".jar" and shutil.which("java") is None:
+            return "no java"
+        return None
 
 
 def _java(master: str) -> Callable[[Path, int], list[str]]:
@@ -138,11 +133,3 @@ def workers(directory: Path, **environment: str) -> Iterator[Workers]:
     with running(command, port, directory / "workers.log", environment) as process:
         options = ["--environment_type=EXTERNAL", f"--environment_config=localhost:{port}"]
         yield Workers(process, options)
-
-
-def skip_unless_there(name: str) -> Runner:
-    """Return a runner, or skip the test and say what is missing."""
-    missing = RUNNERS[name].missing()
-    if missing:
-        pytest.skip(missing)
-    return RUNNERS[name]
