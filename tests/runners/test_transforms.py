@@ -22,10 +22,9 @@ def test_a_round_and_its_estimates_are_those_of_the_commands(
     one = job(sampler="poisson", measure=["f1", "recall"])
     answers, said = two_rounds(one)
     with pipeline(*server.options) as root:
-        cells = created(root, "rows", one.pool.table.to_pylist(), parts) | AssignCells(
-            one.workspace
-        )
-        keep((cells | SampleRound(one.workspace, 2))["rows"], tmp_path / "drawn")
+        rows = created(root, "rows", one.pool.table.to_pylist(), parts)
+        picked = rows | AssignCells(one.workspace) | SampleRound(one.workspace, 2)
+        keep(picked["rows"], tmp_path / "drawn")
         joined = created(root, "labels", answers, parts) | JoinLabels(one.workspace)
         keep(joined["counts"] | EstimateMeasures(one.workspace), tmp_path / "estimates")
     (made,) = kept(tmp_path / "estimates")
