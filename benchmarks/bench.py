@@ -87,10 +87,6 @@ def tightened(limits: Mapping[str, float], ratios: Mapping[str, float]) -> dict[
     """Return limits of which none is above what it was.
 
     A ratio without a limit gets one; the limit of a ratio that was not measured stays.
-
-    Args:
-        limits: as they are, above 0.
-        ratios: as measured, above 0.
     """
     wanted = {name: _rounded_up(MARGIN * ratio) for name, ratio in ratios.items()}
     return {**wanted, **{name: min(one, wanted.get(name, one)) for name, one in limits.items()}}
@@ -110,10 +106,7 @@ def too_slow(limits: Mapping[str, float], ratios: Mapping[str, float]) -> list[s
 def record(page: Path, ratios: Mapping[str, float], date: datetime.date, commit: str) -> None:
     """Add a row to the table at the end of a page, in the order of its columns.
 
-    A column that was not measured has a dash.
-
-    Raises:
-        ValueError: if a ratio has no column.
+    A ratio that was not measured has a dash; one without a column is an error.
     """
     text = page.read_text("utf-8").rstrip("\n")
     head = next(line for line in text.splitlines() if line.startswith("| date "))

@@ -51,13 +51,7 @@ LABELS = 20 * [0, 0, 1, 0, 0]
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """Works that are measured by the same.
-
-    Attributes:
-        works: returns the seconds of each work by its name.
-        by: returns the seconds of what they are measured by.
-        repeats: how often both run.
-    """
+    """What returns seconds of works by their names, and of what they are measured by."""
 
     works: Callable[[], Mapping[str, float]]
     by: Callable[[], float]
@@ -74,12 +68,7 @@ class Group:
 
 @contextlib.contextmanager
 def groups(directory: Path, folder: Path) -> Iterator[list[Group]]:
-    """Give all groups, with the pools and workspaces that they need.
-
-    Args:
-        directory: where pools are made and kept.
-        folder: for what is kept as long as the groups.
-    """
+    """Give all groups, with pools that are kept, and workspaces in a folder that goes with them."""
     pool = measured.make_pool(directory, POOL_ROWS)
     measured.read_through(pool)
     yield [
@@ -242,11 +231,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _start(environment: Mapping[str, str], *arguments: object) -> float:
-    """Run Python; return the processor time of the whole process.
-
-    Raises:
-        ChildProcessError: if it fails.
-    """
+    """Run Python; return the processor time of the whole process."""
     argv = [*map(str, arguments)]
     code, usage = measured.start(argv, env=environment, stdout=subprocess.DEVNULL)
     if code:
@@ -344,11 +329,9 @@ def measure_rounds(rows: int, sampler: Sampler, rounds: int, draws: int) -> tupl
 
 
 def make_table(rows: int) -> tuple[CellTable, np.ndarray]:
-    """Make up the cells of a pool in which one row in a thousand is positive.
+    """Make up the cells of a pool in which one row in a thousand is positive, and their rates.
 
-    Returns:
-        The cells, whose prior takes the scores to be half as steep as they are, and the true rate
-        of positives in each, shape (cells,).
+    The prior takes the scores to be half as steep as they are.
     """
     score = np.linspace(-12, 4, LEAVES)
     grid = CellGrid(np.arange(LEAVES), score, LEAVES, Signatures.every((2,)))

@@ -63,11 +63,7 @@ def measure_command(*arguments: object) -> Measurement:
 
 
 def run(script: str, *arguments: object) -> tuple[bytes, resource.struct_rusage]:
-    """Run a script beside this one; return what it prints and what it uses.
-
-    Raises:
-        ChildProcessError: with the end of what it wrote to stderr, if it failed.
-    """
+    """Run a script beside this one; return what it prints and what it uses."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         argv = [str(_HERE.with_name(script)), *map(str, arguments)]
         code, usage = start(argv, stdout=out, stderr=err)

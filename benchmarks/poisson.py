@@ -161,10 +161,7 @@ def abt_buy(folder: Path) -> KnownRows | None:
 def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[KnownRows, list[Measure]]:
     """Return a pool of rows with labels, and the measures of all labels.
 
-    Args:
-        p: shape (n, labels): probability of each label.
-        f: shape (n, labels): whether it is predicted.
-        y: shape (n, labels): whether a row has it.
+    Of shape (n, labels): probability of each label, whether it is predicted, whether a row has it.
     """
     names = [f"tag {number}" for number in range(p.shape[1])]
     evaluation = Evaluation.from_arrays(

@@ -106,13 +106,9 @@ def _insert_error(unknown: list[str]) -> dict[str, str]:
 
 @dataclasses.dataclass
 class FakeRest:
-    """The server of REST.
+    """The server of REST: tables by name, jobs of loads and exports by id, methods called in order.
 
-    Attributes:
-        tables: by name in the dataset.
-        jobs: of loads and exports, by their ids.
-        calls: to the methods, in order.
-        lost: how many answers of a method get lost: it does its work, and says 503.
+    `lost` has how many answers of a method get lost: it does its work, and says 503.
     """
 
     tables: dict[str, Table] = dataclasses.field(default_factory=dict)
@@ -121,11 +117,7 @@ class FakeRest:
     lost: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
 
     def answer(self, verb: str, path: str, body: Any) -> Any:
-        """Return the answer to a call.
-
-        Raises:
-            CallError: if there is none.
-        """
+        """Return the answer to a call."""
         for method, (asked, pattern) in _METHODS.items():
             found = re.fullmatch(pattern, path)
             if verb == asked and found:
@@ -223,11 +215,7 @@ _METHODS = {
 
 
 def _check(asked: Any, **served: Any) -> None:
-    """Check that a job is of the kind that the server does.
-
-    Raises:
-        CallError: if not.
-    """
+    """Check that a job is of the kind that the server does."""
     other = {name: asked.get(name) for name in served if asked.get(name) != served[name]}
     if other:
         raise CallError(400, "notImplemented", f"not served: {other}")
@@ -290,10 +278,7 @@ def serving(directory: Path) -> Iterator[FakeRest]:
     """Serve, to this process alone.
 
     Beam finds the server in place of Google's by the URL of its client, which is replaced, and
-    the credentials by a file of a service account, as a user's program does.
-
-    Args:
-        directory: for that file.
+    the credentials by a file of a service account in a folder, as a user's program does.
     """
     fake = FakeRest()
     http = server.ThreadingHTTPServer(("127.0.0.1", 0), _handler(fake))

@@ -32,12 +32,10 @@ StartSpark = Callable[[], Any]
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """An engine.
+    """An engine: what prepares the pool of a spec, and what keeps a Poisson sample of a file.
 
-    Attributes:
-        prepare: prepares the pool of a spec; the last argument is whether all ids are checked.
-        keep: returns the Poisson sample of a pool in a file, by id; the last argument is whether
-            rows of a cell share a probability. None for an engine that draws none.
+    The last arguments are whether all ids are checked, and whether rows of a cell share a
+    probability.
     """
 
     prepare: Callable[[EvaluationSpec, StartSpark, bool], Any]
@@ -45,11 +43,9 @@ class Case:
 
 
 def in_shares(most: int, merged: list[int] | None = None) -> Shares:
-    """Return an engine that merges what comes of shares in no order, as after a shuffle.
+    """Return an engine that merges what comes of some shares in no order, as after a shuffle.
 
-    Args:
-        most: shares that a pass is dealt out in.
-        merged: gets how many states each merge was given.
+    `merged` gets how many states each merge was given.
     """
     rng = np.random.default_rng(0)
 

@@ -249,9 +249,7 @@ class DoneBefore:
 class Job:
     """A spec on disk with its pool, and shorthands for what is done with it.
 
-    Attributes:
-        in_process: whether `prepare` needs no Beam.
-        before: copies what the first `prepare` and `sample` make, if other jobs had the same.
+    It needs no Beam if it is `in_process`; `before` copies what other jobs made of the same.
     """
 
     directory: Path

@@ -52,12 +52,7 @@ OF_THE_MACHINE = {"workspace", "seconds", "versions", "peak_mebibytes", "bytes"}
 
 @dataclasses.dataclass(frozen=True)
 class Installation:
-    """Where the examples find Python and the package.
-
-    Attributes:
-        python: the interpreter.
-        source: folder of the package, None if it is installed with that interpreter.
-    """
+    """Where the examples find Python, and the folder of the package unless that Python has it."""
 
     python: str
     source: Path | None

@@ -11,13 +11,9 @@ from tests.compared_numbers import RANGE, systems_of
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """An evaluation of a pool in memory, as far as it goes.
+    """An evaluation of a pool of `pools` in memory: keys of the spec, and new rows of each round.
 
-    Attributes:
-        pool: its name in `pools`.
-        keys: of the spec.
-        rounds: new rows that each round asks for.
-        skips: one row of so many has no label, 0 for none.
+    One row of so many as `skips` says has no label; of 0 all have one.
     """
 
     pool: str

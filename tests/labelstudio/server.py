@@ -48,11 +48,7 @@ class Server:
     """A server that can be killed, and what annotators do on it."""
 
     def __init__(self, directory: Path) -> None:
-        """Name a server on loopback; `start` starts it.
-
-        Args:
-            directory: of its data, which stay when it is killed.
-        """
+        """Name a server on loopback; `start` starts it, and its data stay when it is killed."""
         self._directory, self._port = directory, free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.url = f"http://127.0.0.1:{self._port}"

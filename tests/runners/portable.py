@@ -21,14 +21,9 @@ _PROJECT = Path(__file__).parents[2]
 
 @dataclasses.dataclass(frozen=True)
 class Runner:
-    """A portable runner that can be started here.
+    """A portable runner: the program that a script of `deployment` makes, and what starts it.
 
-    Attributes:
-        name: as `--runner` has it.
-        program: that must be there, made by `script`.
-        script: of `deployment`.
-        command: starts it on a port.
-        options: of Beam, further ones.
+    Options are further ones of Beam.
     """
 
     name: str
