@@ -7,18 +7,16 @@ The axes are those of the thesis (C. Sawade, *Active Evaluation of Predictive Mo
 4.4). Its pools were not at hand, though most are public: data of the same description are made up.
 """
 
-import argparse
 import dataclasses
-import tempfile
+import itertools
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pools
-import tables
+import runner
+from runner import Options, Row, Table
 from scipy import special
-from tables import Table
 
 from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.measures import Accuracy, FBeta, MeanSquaredError, Measure, TableRisk
@@ -28,7 +26,6 @@ from evalsampling.samplers import (
     ModelStratified,
     OnlineStratified,
     Passive,
-    ReplacementSampler,
     Sampler,
 )
 from evalsampling.simulation.truth import KnownPool, Urns
@@ -65,55 +62,31 @@ def made_up(share: float) -> KnownPool:
         "probability": special.expit(logit),
         "label": label,
     }
-    with tempfile.TemporaryDirectory() as folder:
-        pools.write(Path(folder), "pool", columns)
-        return pools.Ground.read(Path(folder), "pool").known
-
-
-def fraction(known: KnownPool, measure: Measure) -> tuple[FloatArray, FloatArray]:
-    """Return what each row adds to the numerator and to the denominator of a measure."""
-    loss = measure.loss(known.outputs, known.label)
-    return loss[:, 0], loss[:, 1] if loss.shape[1] == 2 else np.ones(len(loss))
+    return pools.Ground.of(columns).known
 
 
 @dataclasses.dataclass(frozen=True)
 class Estimates:
     """Self-normalised estimates of one measure from many samples (eq. 3.31), and the truth.
 
-    Attributes:
-        value: shape (repeats,): NaN where a sample has no weight.
-        truth: value on the whole pool.
+    Values are of shape (repeats,), NaN where a sample has no weight.
     """
 
     value: FloatArray
     truth: float
 
     @classmethod
-    def simulated(
-        cls,
-        known: KnownPool,
-        sampler: ReplacementSampler,
-        draws: int,
-        repeats: int,
-        measure: Measure | None = None,
-    ) -> "Estimates":
-        """Return the estimates from draws with replacement, rows alike taken together.
-
-        Of the measure that they are drawn for, unless another one is given.
-        """
-        numerator, weight = fraction(known, measure or sampler.measure)
-        q, ratio = pools.drawn(known, sampler)
-        chance = q * known.count
-        rng = np.random.default_rng(draws)
-        total = np.zeros((repeats, 2))
+    def simulated(cls, draws: pools.Draws, size: int, repeats: int) -> "Estimates":
+        """Return the estimates from samples of a size, rows alike taken together."""
+        rng = np.random.default_rng(size)
+        terms = draws.ratio[:, None] * np.stack([draws.loss, draws.weight], 1)
+        total, chance = np.zeros((repeats, 2)), draws.chance / draws.chance.sum()
         for begin in range(0, repeats, 200):
-            taken = rng.multinomial(
-                draws, chance / chance.sum(), size=min(200, repeats - begin)
-            ).astype(np.float64)
-            total[begin : begin + 200] = taken @ (ratio[:, None] * np.stack([numerator, weight], 1))
+            taken = rng.multinomial(size, chance, size=min(200, repeats - begin))
+            total[begin : begin + 200] = taken.astype(np.float64) @ terms
         value = np.full(repeats, np.nan)
         np.divide(total[:, 0], total[:, 1], out=value, where=total[:, 1] > 0)
-        return cls(value, float((known.count @ numerator) / (known.count @ weight)))
+        return cls(value, draws.truth)
 
     @property
     def error(self) -> float:
@@ -126,45 +99,45 @@ class Estimates:
         return float(np.nanmean(self.value) - self.truth) ** 2, float(np.nanvar(self.value))
 
 
-def both(known: KnownPool, measure: Measure, draws: int, repeats: int) -> tuple[Estimates, ...]:
-    """Return the estimates of passive and of active draws."""
-    samplers = (Passive(measure), ActiveRisk(measure))
-    return tuple(Estimates.simulated(known, one, draws, repeats) for one in samplers)
+def both(known: KnownPool, measure: Measure) -> list[pools.Draws]:
+    """Return passive and active draws."""
+    return [pools.Draws.of(known, sampler(measure)) for sampler in (Passive, ActiveRisk)]
 
 
-def labels_for_the_same_error(known: KnownPool, measure: Measure) -> float:
+def compared(
+    draws: Sequence[pools.Draws], size: int, repeats: int, form: str = ".4f"
+) -> Iterator[str]:
+    """Yield the errors of passive and of active draws."""
+    return (f"{Estimates.simulated(one, size, repeats).error:{form}}" for one in draws)
+
+
+def labels_for_the_same_error(draws: Sequence[pools.Draws]) -> float:
     """Return n_active / n_passive, with the true labels (lemma 3.4); NaN without an error."""
-    hit, weight = fraction(known, measure)
-    value = (known.count @ hit) / (known.count @ weight)
-    square = known.count * (hit - value * weight) ** 2
-    variances = []
-    for sampler in (ActiveRisk(measure), Passive(measure)):
-        q, _ = pools.drawn(known, sampler)
-        variances.append(np.sum(np.divide(square, q, out=np.zeros(len(q)), where=q > 0)))
-    return float(variances[0] / variances[1]) if variances[1] else float("nan")
+    passive, active = (one.variance for one in draws)
+    return active / passive if passive else float("nan")
 
 
-def skew(options: argparse.Namespace) -> Iterator[tables.Row]:
+def skew(options: Options) -> Iterator[Row]:
     """Yield errors at 200 draws for pools of different shares of positives."""
     for share in SHARES:
         known = made_up(share)
         for name, measure in MEASURES.items():
-            passive, active = both(known, measure, 200, options.repeats)
-            errors = (f"{one:.4f}" for one in (active.truth, passive.error, active.error))
-            needed = f"{labels_for_the_same_error(known, measure):.2f}"
-            yield f"{100 * share:.0f}", name, *errors, needed
+            draws = both(known, measure)
+            errors = compared(draws, 200, options.repeats)
+            needed = f"{labels_for_the_same_error(draws):.2f}"
+            yield f"{100 * share:.0f}", name, f"{draws[0].truth:.4f}", *errors, needed
 
 
-def parts_of_the_error(options: argparse.Namespace) -> Iterator[tables.Row]:
+def parts_of_the_error(options: Options) -> Iterator[Row]:
     """Yield squared bias and variance by the number of draws."""
     known = made_up(SPAM)
-    for name in TWO:
-        for draws in SIZES:
-            found = both(known, MEASURES[name], draws, options.repeats)
-            yield str(draws), name, *(f"{part:.1e}" for one in found for part in one.parts)
+    for name, size in itertools.product(TWO, SIZES):
+        draws = both(known, MEASURES[name])
+        found = (Estimates.simulated(one, size, options.repeats) for one in draws)
+        yield str(size), name, *(f"{part:.1e}" for one in found for part in one.parts)
 
 
-def rivals(options: argparse.Namespace) -> Iterator[tables.Row]:
+def rivals(options: Options) -> Iterator[Row]:
     """Yield errors of 200 labels for the stratified rivals, by the share of positives."""
     measures = [MEASURES[name] for name in TWO]
     for share in RIVAL_SHARES:
@@ -178,7 +151,7 @@ def rivals(options: argparse.Namespace) -> Iterator[tables.Row]:
         ]
         for place, (name, measure) in enumerate(zip(TWO, measures, strict=True)):
             passive, error, active = (
-                Estimates.simulated(known, one, 200, 2000, measure).error
+                Estimates.simulated(pools.Draws.of(known, one, measure), 200, 2000).error
                 for one in (Passive(measure), ActiveError(measure), ActiveRisk(measure))
             )
             told = [passive, *(found[place] for found in stratified), error, active]
@@ -204,7 +177,7 @@ def errors_of_rounds(
     return np.nanmean(errors, axis=0).tolist()
 
 
-def numbers(options: argparse.Namespace) -> Iterator[tables.Row]:
+def numbers(options: Options) -> Iterator[Row]:
     """Yield errors of the mean squared error at 200 draws, by how much variances differ."""
     rng, rows, most = np.random.default_rng(6), 8000, 1000
     measure = MeanSquaredError(Numbers(-most, most))
@@ -212,25 +185,24 @@ def numbers(options: argparse.Namespace) -> Iterator[tables.Row]:
         variance = rng.gamma(shape, 5 / shape, rows)
         label = np.sqrt(variance) * rng.normal(size=rows)
         columns = {"prediction": np.zeros(rows), "variance": variance, "label": label}
-        with tempfile.TemporaryDirectory() as folder:
-            pools.write(Path(folder), "numbers", columns)
-            content = {"pool": {}, "labels": {"range": [-most, most]}}
-            known = pools.Ground.read(Path(folder), "numbers", **content).known
-        passive, active = both(known, measure, 200, options.repeats)
-        errors = (f"{one:.3f}" for one in (active.truth, passive.error, active.error))
-        yield f"{1 / np.sqrt(shape):g}", *errors, f"{labels_for_the_same_error(known, measure):.2f}"
+        labels = {"range": [-most, most]}
+        known = pools.Ground.of(columns, pool={}, labels=labels).known
+        draws = both(known, measure)
+        errors = compared(draws, 200, options.repeats, ".3f")
+        needed = f"{labels_for_the_same_error(draws):.2f}"
+        yield f"{1 / np.sqrt(shape):g}", f"{draws[0].truth:.3f}", *errors, needed
 
 
-def real_pools(options: argparse.Namespace) -> Iterator[tables.Row]:
+def real_pools(options: Options) -> Iterator[Row]:
     """Yield errors on real pools."""
     for pool in pools.find(options.pools):
         known = pools.Ground.read(options.pools, pool).known
         for name, measure in MEASURES.items():
-            needed = f"{labels_for_the_same_error(known, measure):.3g}"
-            for draws in (200, 800):
-                passive, active = both(known, measure, draws, options.repeats)
-                errors = f"{passive.error:.2g}", f"{active.error:.2g}"
-                yield pool, name, f"{active.truth:.3g}", str(draws), *errors, needed
+            draws = both(known, measure)
+            needed = f"{labels_for_the_same_error(draws):.3g}"
+            for size in (200, 800):
+                errors = compared(draws, size, options.repeats, ".2g")
+                yield pool, name, f"{draws[0].truth:.3g}", str(size), *errors, needed
 
 
 ERRORS = "passive,active,labels_for_the_same_error"
@@ -245,4 +217,4 @@ TABLES = (
 )
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES)
+    runner.main(__doc__, TABLES)

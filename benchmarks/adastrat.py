@@ -11,7 +11,6 @@ tests/stats/test_precision_queries.py). Plain random sampling is the least of r 
 all up to rank r, then at the density s / r.
 """
 
-import argparse
 import dataclasses
 import math
 from collections.abc import Iterator
@@ -20,7 +19,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import tables
+import runner
+from runner import Options, Row, Table
 
 from evalsampling.measures import PRCurve
 from evalsampling.samplers import AdaStrat, LogStrat, RankedSampler
@@ -131,7 +131,7 @@ def _row(sampler: RankedSampler, one: List, seed: int) -> Iterator[str]:
     yield from (f"{curve.guarantee.factor:.4f}", f"{off:.4f}", "yes" if inside else "no")
 
 
-def rows(options: argparse.Namespace) -> Iterator[tables.Row]:
+def rows(options: Options) -> Iterator[Row]:
     """Yield both samplers and plain random sampling on all lists."""
     for end in ENDS:
         for scale in SCALES:
@@ -150,16 +150,14 @@ def rows(options: argparse.Namespace) -> Iterator[tables.Row]:
 
 def draw(path: Path, scale: int = 100, end: float = 0.5) -> None:
     """Draw curve, bounds and queries of both samplers on one list, like figure 4 of [SX]."""
-    import figure_files  # it needs matplotlib
-
     one = List.enlarged(scale, end, 0)
-    figure = figure_files.new(7.2, 5.4)
+    figure = runner.new_figure(7.2, 5.4)
     panels = figure.subplots(2, 1, sharex=True, sharey=True)
     for kind, axes in zip((AdaStrat, LogStrat), panels, strict=True):
         _panel(axes, kind(PRCurve((0.0,)), p_min=end - 0.01, first=FIRST, m=100), one)
     panels[0].legend(frameon=False, loc="lower left")
     panels[1].set_xlabel(f"rank, of {one.rows.sum():,} items")
-    figure_files.save(figure, path)
+    runner.save_figure(figure, path)
 
 
 def _panel(axes: Any, sampler: RankedSampler, one: List) -> None:
@@ -185,7 +183,7 @@ HEADER = (
     "precision_at_the_end,items,sampler,queries,rounds,labels,guaranteed,worst,bounds_hold,"
     "queries_published,labels_published"
 )
-TABLES = (tables.Table("adastrat/lists", HEADER, rows),)
+TABLES = (Table("adastrat/lists", HEADER, rows),)
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES)
+    runner.main(__doc__, TABLES)

@@ -6,29 +6,37 @@
 
 Ratios are of processor time, so that they say the same on another machine and beside other work.
 It takes about five minutes; `make bench` installs what it needs. `bench_ratios.py` has what is
-measured, `bench_limits.json` the limits.
+measured. `bench_limits.json` has the most that each ratio was once held to: a new limit is the
+ratio measured with a margin for noise, and is taken only where it is below the one before.
 """
 
 import argparse
 import datetime
 import json
-import subprocess
+import math
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import bench_limits
 import bench_ratios
+import runner
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "bench.md"
+LIMITS = Path(__file__).with_name("bench_limits.json")
+
+MARGIN = 1.15
+"""A new limit, by the ratio measured: so much medians differ from run to run on a busy machine."""
+
+TOO_SLOW = 1.4
+"""A ratio that is more than so many times its limit is too slow."""
 
 
 def main(argv: list[str] | None = None) -> int:
     """Measure, print, return the exit status."""
     options = _parse(argv)
-    limits = bench_limits.read()
+    limits: dict[str, float] = json.loads(LIMITS.read_text())
     options.directory.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix=".bench-", dir=options.directory) as folder,
@@ -38,17 +46,17 @@ def main(argv: list[str] | None = None) -> int:
         slow: list[str] = []
         for group in groups:
             first = group.ratios()
-            if suspects := bench_limits.too_slow(limits, first):
+            if suspects := too_slow(limits, first):
                 print(f"again: {', '.join(suspects)}", file=sys.stderr)
                 again = group.ratios()
-                slow += [name for name in suspects if name in bench_limits.too_slow(limits, again)]
+                slow += [name for name in suspects if name in too_slow(limits, again)]
                 first = {name: min(one, again[name]) for name, one in first.items()}
             ratios |= first
     print(json.dumps(ratios, indent=1) if options.json else _table(ratios, limits, slow))
     if options.record:
-        record(PAGE, ratios, datetime.date.today(), _commit())
+        record(PAGE, ratios, datetime.date.today(), runner.commit())
     if options.tighten:
-        bench_limits.write(bench_limits.tightened(limits, ratios))
+        LIMITS.write_text(json.dumps(tightened(limits, ratios), indent=1) + "\n")
     return 1 if slow else 0
 
 
@@ -75,13 +83,30 @@ def _table(ratios: Mapping[str, float], limits: Mapping[str, float], slow: list[
     return "\n".join(lines)
 
 
+def tightened(limits: Mapping[str, float], ratios: Mapping[str, float]) -> dict[str, float]:
+    """Return limits of which none is above what it was.
+
+    A ratio without a limit gets one; the limit of a ratio that was not measured stays.
+    """
+    wanted = {name: _rounded_up(MARGIN * ratio) for name, ratio in ratios.items()}
+    return {**wanted, **{name: min(one, wanted.get(name, one)) for name, one in limits.items()}}
+
+
+def _rounded_up(number: float) -> float:
+    """Return a number with three digits, not below itself."""
+    unit = 10.0 ** (math.floor(math.log10(number)) - 2)
+    return float(f"{math.ceil(number / unit) * unit:.6g}")
+
+
+def too_slow(limits: Mapping[str, float], ratios: Mapping[str, float]) -> list[str]:
+    """Return the names of the ratios that are too slow; one without a limit is not."""
+    return [name for name, ratio in ratios.items() if ratio > TOO_SLOW * limits.get(name, math.inf)]
+
+
 def record(page: Path, ratios: Mapping[str, float], date: datetime.date, commit: str) -> None:
     """Add a row to the table at the end of a page, in the order of its columns.
 
-    A column that was not measured has a dash.
-
-    Raises:
-        ValueError: if a ratio has no column.
+    A ratio that was not measured has a dash; one without a column is an error.
     """
     text = page.read_text("utf-8").rstrip("\n")
     head = next(line for line in text.splitlines() if line.startswith("| date "))
@@ -92,14 +117,6 @@ def record(page: Path, ratios: Mapping[str, float], date: datetime.date, commit:
     cells |= {name: f"{ratio:.3g}" for name, ratio in ratios.items()}
     row = "".join(f" {cells.get(name, '-')} |" for name in names)
     page.write_text(f"{text}\n|{row}\n", "utf-8")
-
-
-def _commit() -> str:
-    """Return the commit of the working tree, with a plus if something was changed since."""
-    commit = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
-    changed = ["git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no"]
-    head, rest = (subprocess.check_output(one, text=True).strip() for one in (commit, changed))
-    return f"{head}{'+' * bool(rest)}"
 
 
 if __name__ == "__main__":

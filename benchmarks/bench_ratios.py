@@ -12,7 +12,6 @@ import os
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,19 +20,24 @@ from pathlib import Path
 import fastavro
 import measured
 import numpy as np
-import preparations
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet as pq
-from rounds import make_known, measure_rounds
+from scipy import special
 
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.measures import FBeta
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.samplers import AdaptiveImportance, CalibratedDesign, Sampler
 from evalsampling.simulation.simulate import Plan, simulate
+from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec, RoundSize
+from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.cells import CellGrid, CellTable
+from evalsampling.stats.history import History
+from evalsampling.stats.signatures import Signatures
 
 POOL_ROWS = 10_000_000
 """Rows of the pool that is prepared: enough that starting Beam is not most of it."""
@@ -47,13 +51,7 @@ LABELS = 20 * [0, 0, 1, 0, 0]
 
 @dataclasses.dataclass(frozen=True)
 class Group:
-    """Works that are measured by the same.
-
-    Attributes:
-        works: returns the seconds of each work by its name.
-        by: returns the seconds of what they are measured by.
-        repeats: how often both run.
-    """
+    """What returns seconds of works by their names, and of what they are measured by."""
 
     works: Callable[[], Mapping[str, float]]
     by: Callable[[], float]
@@ -70,18 +68,13 @@ class Group:
 
 @contextlib.contextmanager
 def groups(directory: Path, folder: Path) -> Iterator[list[Group]]:
-    """Give all groups, with the pools and workspaces that they need.
-
-    Args:
-        directory: where pools are made and kept.
-        folder: for what is kept as long as the groups.
-    """
-    pool = preparations.make_pool(directory, POOL_ROWS)
-    preparations.read_through(pool)
+    """Give all groups, with pools that are kept, and workspaces in a folder that goes with them."""
+    pool = measured.make_pool(directory, POOL_ROWS)
+    measured.read_through(pool)
     yield [
         _preparing(pool, directory, folder),
-        *_formats(preparations.make_pool(directory, FORMAT_ROWS), folder),
-        *_starting(preparations.make_pool(directory, STARTED_ROWS), folder),
+        *_formats(measured.make_pool(directory, FORMAT_ROWS), folder),
+        *_starting(measured.make_pool(directory, STARTED_ROWS), folder),
         _rounds(),
         _simulating(),
     ]
@@ -98,7 +91,7 @@ def _preparing(pool: Path, directory: Path, folder: Path) -> Group:
         return measured.measure("cell_passes.py", way, pool, "--edges", edges)[0].cpu_seconds
 
     def prepare() -> float:
-        with preparations.new_spec(pool, directory) as spec:
+        with measured.new_spec(pool, directory) as spec:
             return measured.measure_command("prepare", spec)[0].cpu_seconds
 
     def works() -> dict[str, float]:
@@ -195,7 +188,7 @@ def _starting(pool: Path, folder: Path) -> list[Group]:
     workspace = folder / "evaluation" / "run"
     workspace.parent.mkdir()
     spec = workspace.with_name("evaluation.yaml")
-    spec.write_text(preparations.spec_of(pool))
+    spec.write_text(measured.spec_of(pool))
     environment = _environment(folder / "bytecode")
     command = ["-m", "evalsampling"]
     start = functools.partial(_start, environment)
@@ -238,17 +231,11 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _start(environment: Mapping[str, str], *arguments: object) -> float:
-    """Run Python; return the processor time of the whole process.
-
-    Raises:
-        ChildProcessError: if it fails.
-    """
-    argv = [sys.executable, *map(str, arguments)]
-    child = subprocess.Popen(argv, env=environment, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode:
-        raise ChildProcessError(f"{' '.join(argv)}: exit code {child.returncode}")
+    """Run Python; return the processor time of the whole process."""
+    argv = [*map(str, arguments)]
+    code, usage = measured.start(argv, env=environment, stdout=subprocess.DEVNULL)
+    if code:
+        raise ChildProcessError(f"{' '.join(argv)}: exit code {code}")
     return usage.ru_utime + usage.ru_stime
 
 
@@ -306,3 +293,73 @@ def numpy_seconds() -> float:
             np.cumsum(chance)
             np.outer(chance[:32], row[:32]) @ row[:32]
     return time.process_time() - started
+
+
+# --- made-up cells of pools of any size, which are all that a round reads of a pool
+
+LEAVES = 256
+
+
+def measure_rounds(rows: int, sampler: Sampler, rounds: int, draws: int) -> tuple[float, float]:
+    """Return the processor seconds of the median round, and of the median estimate of F1."""
+    table, rate = make_table(rows)
+    analysis = Analysis(
+        table,
+        sampler,
+        [FBeta(beta=1.0)],
+        seed=1,
+        confidence=0.95,
+        history=History.start(classes=2),
+        hidden=HiddenPrior(),
+    )
+    rng = np.random.Generator(np.random.PCG64(2))
+    of_round, of_estimate = [], []
+    for _ in range(rounds):
+        started, before = time.process_time(), len(analysis.history)
+        analysis = analysis.with_round(draws)
+        of_round.append(time.process_time() - started)
+        new = np.arange(before, len(analysis.history))
+        label = analysis.history.label.copy()
+        label[new] = rng.random(len(new)) < rate[analysis.history.cell[new]]
+        analysis = analysis.with_history(analysis.history.with_labels(label))
+        started = time.process_time()
+        analysis.estimate()
+        of_estimate.append(time.process_time() - started)
+    return float(np.median(of_round)), float(np.median(of_estimate))
+
+
+def make_table(rows: int) -> tuple[CellTable, np.ndarray]:
+    """Make up the cells of a pool in which one row in a thousand is positive, and their rates.
+
+    The prior takes the scores to be half as steep as they are.
+    """
+    score = np.linspace(-12, 4, LEAVES)
+    grid = CellGrid(np.arange(LEAVES), score, LEAVES, Signatures.every((2,)))
+    # Every leaf holds both predictions, more positive ones the higher the score.
+    share = np.maximum(_of_both(special.expit(4 * score)), 1e-3)
+    share *= np.exp(-0.8 * (score - score[0]))[:, None]
+    count = np.maximum(np.rint(rows * share / share.sum()), 1).astype(np.int64).ravel()
+    count[0] += rows - count.sum()
+    prior = np.repeat(_of_both(special.expit(score / 2)), 2, axis=0)
+    table = grid.table(np.arange(2 * LEAVES), count, prior, 2)
+    return table, np.repeat(special.expit(score), 2)
+
+
+def _of_both(positive: np.ndarray) -> np.ndarray:
+    """Return the rates of both classes."""
+    return np.stack([1 - positive, positive], axis=1)
+
+
+def make_known(rows: int) -> KnownPool:
+    """Make up a pool of so many rows with its truth."""
+    table, rate = make_table(rows)
+    positives = np.random.default_rng(0).binomial(table.count, rate)
+    count = np.stack([table.count - positives, positives], axis=1).ravel()
+    cell = np.repeat(np.arange(len(table)), 2)[count > 0]
+    return KnownPool(
+        table=table,
+        cell=cell,
+        label=np.tile([0, 1], len(table))[count > 0],
+        count=count[count > 0],
+        outputs=table.outputs.take(cell),
+    )

@@ -17,8 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import preparations
-from measured import report
+import measured
 
 PROBABILITY_ONE = 2**32
 THREADS = 2
@@ -41,7 +40,7 @@ def main() -> None:
         work = _cut(options.pool)
     else:
         work = WAYS[options.way](options.pool, json.loads(options.edges.read_text()))
-    report(work)
+    measured.report(work)
 
 
 def _cut(pool: Path) -> Callable[[], list[float]]:
@@ -111,7 +110,7 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
     from evalsampling.preparation.stratification import Stratification
     from evalsampling.transforms import BeamEngine
 
-    spec = _spec(preparations.pattern(pool), strata={"edges": [*edges]})
+    spec = _spec(measured.pattern(pool), strata={"edges": [*edges]})
     given = Stratification.given(spec.reading)
     assert given is not None
 

@@ -7,7 +7,6 @@ the pools are known, so the asymptotic variance of either is a sum over the rows
 Pools are those of ../shared/corpus and ../shared/pools; what is not there is left out.
 """
 
-import argparse
 import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,7 +16,8 @@ import pools
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-import tables
+import runner
+from runner import Options, Row, Table
 
 from evalsampling import EvaluationSpec
 from evalsampling.measures import FBeta, Measure, Precision, Recall
@@ -74,7 +74,7 @@ def efficiencies(folder: Path, name: str, strata: str, leaves: int) -> Iterator[
         yield [*told, *(f"{one:.3f}" for one in found)]
 
 
-def rows(options: argparse.Namespace) -> Iterator[tables.Row]:
+def rows(options: Options) -> Iterator[Row]:
     """Yield the efficiencies on all pools that are there."""
     for folder in (options.pools, pools.CORPUS):
         for name in pools.find(folder):
@@ -83,7 +83,7 @@ def rows(options: argparse.Namespace) -> Iterator[tables.Row]:
 
 
 HEADER = ",".join(("pool,measure,strata,leaves,cells", *WAYS))
-TABLES = (tables.Table("cells-and-rows", HEADER, rows),)
+TABLES = (Table("cells-and-rows", HEADER, rows),)
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES)
+    runner.main(__doc__, TABLES)

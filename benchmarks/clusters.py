@@ -9,10 +9,8 @@ drawn row by row by the sampler `calibrated`, or in whole clusters by `clusters`
 with `pool.cluster` and without.
 """
 
-import argparse
 import dataclasses
 import itertools
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,13 +18,11 @@ import corpus
 import numpy as np
 import numpy.typing as npt
 import pools
-import pyarrow as pa
-import tables
-import trials
+import runner
+from runner import Options
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.intervals import covers
-from evalsampling.inference.results import Estimate
 from evalsampling.samplers import Clusters
 from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.stats.clusters import SharedClusters
@@ -44,62 +40,43 @@ SIZES = ("equal", "heavy")
 CORRELATIONS = ("0", ".05", ".3")
 DRAWN = ("rows", "clusters")
 PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 1000), seed=53)
-SCHEMA = pa.schema(
-    {
-        "repeat": pa.int64(),
-        "budget": pa.int64(),
-        "measure": pa.string(),
-        "known": pa.bool_(),
-        "claims": pa.bool_(),
-        "holds": pa.bool_(),
-        "half": pa.float64(),
-    }
-)
-"""A row for each repeat, budget, measure, and whether the clusters were known."""
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Simulate or report; return the exit status."""
-    parser = trials.parser(__doc__, "clusters", repeats=20, block=5)
-    parser.set_defaults(pools=pools.CORPUS, output=tables.FOLDER)
-    options = parser.parse_args(argv)
-    if options.action == "run":
-        todo = trials.blocks([*_names(options)], options.repeats, options.block)
-        trials.run(options, _Study(options.pools), todo, PLAN)
-    else:
-        for table in TABLES:
-            table.make(options)
-    return 0
-
-
-def _names(options: argparse.Namespace) -> Iterator[tuple[str, ...]]:
+def names(_: Options) -> Iterator[tuple[str, ...]]:
     """Yield the names of the trials: pool, sizes, correlation, what is drawn."""
     for drawn in DRAWN:
         pools_of = POOLS if drawn == "rows" else (*POOLS, *MORE)
-        yield from itertools.product(options.only or pools_of, SIZES, CORRELATIONS, [drawn])
+        yield from itertools.product(pools_of, SIZES, CORRELATIONS, [drawn])
 
 
-class _Study(trials.Study):
+def trial(options: Options, pool: str, *_: str) -> runner.Trial:
+    """Return a trial of a pool whose rows are not in clusters yet."""
+    return corpus.trial_of(options.pools, pool, "calibrated", MEASURES, PLAN)
+
+
+class _Study(runner.Study):
     """Evaluations of one pool, with and without the key, on the same labels."""
 
-    def __init__(self, folder: Any) -> None:
-        """Take the pools of a folder."""
-        super().__init__(corpus.study_of(folder, MEASURES, PLAN).trial, corpus.rows_of, SCHEMA)
-
-    def simulate(self, block: trials.Block, results: Any) -> None:
-        """Simulate a block and write its file."""
-        pool, sizes, correlation, drawn = block.names
-        trial, found = self.trial(pool, "calibrated"), []
-        for repeat in range(block.first, block.end):
-            rng = np.random.default_rng([PLAN.seed, repeat])
-            known = in_clusters(trial.known, sizes, float(correlation), rng)
-            clustered = dataclasses.replace(trial, known=known)
-            for budget, analysis in _labelled(clustered, drawn, rng):
-                for is_known, estimates in _estimates(analysis):
-                    for one, truth in zip(estimates, trial.truths, strict=True):
-                        at = {"repeat": repeat, "budget": budget, "known": is_known}
-                        found.append({**at, **_found(one, float(truth[0]))})
-        trials.write(found, SCHEMA, block.path(results))
+    def repeat(
+        self, trial: runner.Trial, names: runner.Names, repeat: int
+    ) -> Iterator[runner.Result]:
+        """Yield the rows of one repeat: for each budget, with clusters and without."""
+        _, sizes, correlation, drawn = names
+        rng = np.random.default_rng([PLAN.seed, repeat])
+        known = in_clusters(trial.known, sizes, float(correlation), rng)
+        for budget, with_clusters in _labelled(dataclasses.replace(trial, known=known), drawn, rng):
+            outputs = dataclasses.replace(with_clusters.history.outputs, cluster=None)
+            history = dataclasses.replace(with_clusters.history, outputs=outputs)
+            both = {True: with_clusters, False: with_clusters.with_history(history)}
+            for is_known, analysis in both.items():
+                for one, truth in zip(analysis.estimate(), trial.truths, strict=True):
+                    yield {
+                        "budget": budget,
+                        "known": is_known,
+                        "claims": one.claims,
+                        "holds": covers(one.intervals[0], float(truth[0])),
+                        "half": one.half_width,
+                    }
 
 
 def in_clusters(
@@ -145,16 +122,11 @@ def _sorted_into(number: Any, share: float, latent: Any, noise: Any) -> Any:
 
 
 def _labelled(
-    trial: trials.Trial, drawn: str, rng: np.random.Generator
+    trial: runner.Trial, drawn: str, rng: np.random.Generator
 ) -> Iterator[tuple[int, Analysis]]:
     """Yield, by budget, an evaluation with labels of rows that rounds drew, or whole clusters."""
-    known, table = trial.known, trial.known.table
-    empty = table.outputs.take(np.zeros(0, dtype=np.int64))
-    start = dataclasses.replace(History.start(1, table.classes), outputs=empty)
-    seed = int(rng.integers(1 << 30))
-    now = Analysis(
-        table, trial.sampler, trial.measures, seed, PLAN.confidence, start, hidden=PLAN.hidden
-    )
+    known, seed = trial.known, int(rng.integers(1 << 30))
+    now = pools.begin(known, trial.sampler, trial.measures, seed)
     answer = Urns(known, seed).answer
     if drawn == "clusters":
         now, answer = _by_clusters(now, known, rng)
@@ -192,47 +164,25 @@ def _by_clusters(
     return analysis, answer
 
 
-def _estimates(analysis: Analysis) -> Iterator[tuple[bool, list[Estimate]]]:
-    """Yield the estimates with the clusters, and those without."""
-    yield True, [*analysis.estimate()]
-    outputs = dataclasses.replace(analysis.history.outputs, cluster=None)
-    without = dataclasses.replace(analysis.history, outputs=outputs)
-    yield False, [*analysis.with_history(without).estimate()]
-
-
-def _found(one: Estimate, truth: float) -> trials.Result:
-    """Return what an estimate comes to."""
-    holds = covers(one.intervals[0], truth)
-    return {"measure": one.measure, "claims": one.claims, "holds": holds, "half": one.half_width}
-
-
-HEADER = "drawn,sizes,correlation,labels,runs,claims,coverage,half_width,without,half_without"
-
-
-def rows(options: argparse.Namespace) -> Iterator[list[str]]:
+def rows(options: Options) -> Iterator[runner.Row]:
     """Yield, over all pools and measures, coverage and half-width with clusters and without."""
-    for drawn, sizes, correlation in itertools.product(DRAWN, SIZES, CORRELATIONS):
-        names = [each for each in _names(options) if each[1:] == (sizes, correlation, drawn)]
-        read = (trials.read(options.results, *each) for each in names)
-        found = trials.columns(pa.concat_tables([made for made in read if made is not None]))
-        for budget in PLAN.budgets:
-            kept = {
-                known: {name: values[(found["budget"] == budget) & (found["known"] == known)]
-                        for name, values in found.items()}
-                for known in (True, False)
-            }  # fmt: skip
-            claims = kept[True]["claims"]
-            numbers = []
-            for each in kept.values():
-                told = each["claims"]
-                numbers += [f"{each['holds'][told].mean():.3f}"]
-                numbers += [f"{np.median(each['half'][claims & kept[False]['claims']]):.3f}"]
-            runs = [str(len(claims)), f"{claims.mean():.2f}"]
-            yield [drawn, sizes, correlation, str(budget), *runs, *numbers]
+    titles = ("pool", "sizes", "correlation", "drawn")
+    held = runner.read(options.results, STUDY.asked(options), *titles)
+    groups = runner.groups(held, "drawn", "sizes", "correlation", "budget")
+    for (drawn, sizes, correlation, budget), found in groups:
+        with_clusters, without = (runs for _, runs in runner.groups(found, "known"))
+        both = with_clusters["claims"] & without["claims"]
+        numbers = []
+        for runs in (with_clusters, without):
+            coverage, half = runs["holds"][runs["claims"]].mean(), np.median(runs["half"][both])
+            numbers += [f"{coverage:.3f}", f"{half:.3f}"]
+        share = f"{with_clusters['claims'].mean():.2f}"
+        yield [drawn, sizes, correlation, str(budget), str(len(both)), share, *numbers]
 
 
-TABLES = (tables.Table("clusters", HEADER, rows),)
-
+STUDY = _Study("clusters", PLAN, names, trial)
+HEADER = "drawn,sizes,correlation,labels,runs,claims,coverage,half_width,without,half_without"
+TABLES = (runner.Table("clusters", HEADER, rows),)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.main(__doc__, TABLES, STUDY)

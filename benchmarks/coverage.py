@@ -9,19 +9,107 @@ A setting is a pool, a sampler, a measure and a number of labels. With `--check`
 and where it is `TRUSTED` or more few do.
 """
 
-import argparse
 import dataclasses
-import itertools
+import functools
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import tables
-import trials
-from coverage_runs import DEFAULT, INTERVALS, METHODS, PLAN, run
+import numpy.typing as npt
+import pools
+import pyarrow.parquet as pq
+import runner
+from coverage_situations import AT_RANDOM, CLASSES, NUMBERS, RANGE, SITUATIONS, write_made_up
+from runner import Options, Table
 from scipy import stats
-from tables import Table
+
+from evalsampling import EvaluationSpec
+from evalsampling.inference.estimates import BANDS
+from evalsampling.inference.intervals import SIMULTANEOUS, Interval, covers, interval_score
+from evalsampling.inference.results import Estimate
+from evalsampling.measures.base import Measure
+from evalsampling.samplers.build import build_sampler
+from evalsampling.simulation.simulate import Plan
+from evalsampling.simulation.summary import Point
+from evalsampling.spec import RoundSize
+from evalsampling.spec.hidden import HiddenPrior
+
+CURVE = "pr_curve"
+BAND = "PR band"
+FEW = 64
+"""Thresholds of a curve beside which other measures are estimated too."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """A way to sample.
+
+    Attributes:
+        name: in tables and paths.
+        sampler: as in a spec.
+        drives: the measure it samples for; that of several classes for `f1` is `macro_f1`.
+        thresholds: of the curve that is estimated from its draws; 0 for no curve.
+        pools: that it is tried on; all if empty.
+        most: repeats, at most; None: as many as are asked for.
+    """
+
+    name: str
+    sampler: dict[str, Any]
+    drives: str = "f1"
+    thresholds: int = 0
+    pools: tuple[str, ...] = ()
+    most: int | None = None
+
+
+METHODS = (
+    Method("passive", {"name": "passive"}, thresholds=FEW),
+    Method("stratified", {"name": "stratified"}, thresholds=FEW),
+    Method("importance", {"name": "importance"}),
+    Method("oasis", {"name": "oasis"}),
+    Method("ais", {"name": "ais"}),
+    Method("ais, delta .1", {"name": "ais", "delta": 0.1}),
+    Method("calibrated", {"name": "calibrated"}),
+    Method("poisson", {"name": "poisson"}),
+    Method("active_risk", {"name": "active_risk"}),
+    Method("active_err", {"name": "active_err"}),
+    Method("strat", {"name": "strat"}),
+    Method("strat_model", {"name": "strat_model"}),
+    Method("ais for the curve", {"name": "ais"}, CURVE, thresholds=FEW),
+    Method("calibrated for the curve", {"name": "calibrated"}, CURVE, FEW, most=60),
+    Method("passive, 1,024 thresholds", {"name": "passive"}, CURVE, 1024, ("balanced",), 60),
+    Method("ais, 1,024 thresholds", {"name": "ais"}, CURVE, 1024, ("balanced",), 60),
+)
+"""What is compared. A sampler more is a line here."""
+
+BINARY = ("f1", "recall", "precision", "accuracy", "mcc", "brier", "log_loss")
+MULTICLASS = ({"name": "f1", "average": "macro"}, "recall", "precision", "accuracy",
+              {"name": "f1", "average": "micro"}, "brier", "log_loss")  # fmt: skip
+OF_NUMBERS = ("mse", "rmse", "mae", "mean_error")
+TAKE_NUMBERS = ("passive", "stratified", "importance", "poisson", "active_risk")
+"""Samplers of predicted numbers."""
+
+TAKE_RANDOM = ("passive", "importance", "oasis", "ais", "poisson", "active_risk", "active_err")
+"""Samplers of a stochastic oracle."""
+
+DEFAULT = "default"
+BESIDE = "design-based"
+INTERVALS = (DEFAULT, BESIDE)
+"""Intervals that are told of: the default one, which is judged, and the kind that stands beside it.
+
+The default band is the model-based one, where a point has it."""
+
+PLAN = Plan(
+    budgets=(100, 300, 1000, 2000),
+    round_size=RoundSize(50, 1.4),
+    repeats=1,
+    seed=29,
+    confidence=0.95,
+    divergence=False,
+    bands=True,
+    hidden=HiddenPrior(),
+)
 
 LEAST = 0.85
 """Coverage among claims below which words must come with most claims."""
@@ -35,34 +123,150 @@ WARNED_TOO_OFTEN = 0.2
 _BY_CHANCE = stats.norm.sf(2)
 """Chance of two standard errors: what is rarer at a coverage of `LEAST` is below it."""
 
+OFTEN = 0.2
+
+_BY_CHANCE = stats.norm.sf(2)
+"""Chance of two standard errors: what is rarer at a coverage of `LEAST` is below it."""
+
 COLOURS = dict(zip(INTERVALS, ("#d62728", "#1f77b4"), strict=True))
 
 OFTEN = 0.5
 """Share of the runs that claim from which on a setting is drawn: others say little."""
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Simulate or report; return the exit status."""
-    parser = trials.parser(__doc__, "coverage", repeats=200, block=20)
-    names = [method.name for method in METHODS]
-    parser.add_argument("--methods", nargs="*", choices=names, default=[], metavar="NAME")
-    parser.add_argument("--check", action="store_true", help="exit with 1 if the rule is broken")
-    options = parser.parse_args(argv)
-    if options.action == "run":
-        run(options)
-        return 0
-    settings = settings_of(options.results)
-    if not settings:
-        print(f"{options.results}: no results")
-        return 1
-    options.settings = settings
-    for table in TABLES:
-        table.make(options)
-    draw(settings, options.output / "figures" / "coverage.svg")
-    lines = broken(settings)
-    print("\n".join([*totals(settings), *lines]), file=sys.stderr)
-    print(f"commits {', '.join(trials.commits(options.results))}", file=sys.stderr)
-    return 1 if options.check and lines else 0
+# --- runs
+
+
+def names(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield pool and method of all trials."""
+    for pool in [*SITUATIONS, *pools.find(options.pools)]:
+        yield from ((pool, method.name) for method in METHODS if _possible(pool, method))
+
+
+def _possible(pool: str, method: Method) -> bool:
+    """Oasis is for two classes, as curves are in this study; few samplers are for numbers.
+
+    Some are for a stochastic oracle, of whose pools curves drive none.
+    """
+    if method.pools and pool not in method.pools:
+        return False
+    if pool == NUMBERS:
+        return method.name in TAKE_NUMBERS
+    if pool in AT_RANDOM:
+        return method.sampler["name"] in TAKE_RANDOM and method.drives != CURVE
+    return pool != "four-classes" or (method.name != "oasis" and method.drives != CURVE)
+
+
+def trial(options: Options, pool: str, name: str) -> runner.Trial:
+    """Return a trial, of a pool that is made up unless it is there."""
+    (method,) = (one for one in METHODS if one.name == name)
+    folder = options.pools
+    if pool in SITUATIONS:
+        folder = options.results / "pools"
+        write_made_up(folder, pool)
+    ground = _read(folder, pool, method.drives, method.thresholds)
+    written = ground.spec.to_mapping() | {"sampler": method.sampler}
+    sampler = build_sampler(EvaluationSpec.from_mapping(written, "/"), ground.cut.ranges)
+    # Of a fine curve that alone is estimated.
+    measures = ground.measures[:1] if method.thresholds > FEW else ground.measures
+    plan = dataclasses.replace(PLAN, hidden=ground.spec.label_prior)
+    return runner.Trial(ground.known, sampler, measures, plan)
+
+
+@functools.cache
+def _read(folder: Path, pool: str, drives: str, thresholds: int) -> pools.Ground:
+    """Read a pool, with its strata cut for the measure that drives, and a curve's thresholds.
+
+    One more measure, a curve, comes last unless it drives.
+    """
+    measures: list[Any] = list(MULTICLASS if pool == "four-classes" else BINARY)
+    columns: dict[str, Any] = {"probability": "probability"}
+    labels: dict[str, Any] = {}
+    if pool == NUMBERS:
+        measures, labels, columns = list(OF_NUMBERS), {"range": list(RANGE)}, {}
+    elif pool == "four-classes":
+        columns = {"probability": {c: f"probability_{c}" for c in range(CLASSES)}}
+        labels = {"classes": list(range(CLASSES)), "positive": 1}
+    elif thresholds:
+        score = pq.read_table(folder / f"{pool}.parquet", columns=["score"])["score"]
+        low, high = np.quantile(score.to_numpy(), [0.005, 0.9999])
+        cuts = [float(low)] if low == high else np.linspace(low, high, thresholds).tolist()
+        curve = {"name": CURVE, "thresholds": cuts}
+        measures = [curve, *measures] if drives == CURVE else [*measures, curve]
+    if pool in AT_RANDOM:
+        labels = {"oracle": "stochastic"}
+    content = {"measure": measures, "budget": PLAN.budgets[-1], "seed": PLAN.seed}
+    return pools.Ground.read(folder, pool, pool=columns, labels=labels, **content)
+
+
+def rows_of(
+    measure: Measure, truth: npt.NDArray[np.float64], point: Point, _: runner.Result
+) -> Iterator[runner.Result]:
+    """Yield a row for each interval of each number with a truth, or of a whole curve.
+
+    `claims`: whether the interval is not the whole range; of a band, whether it is not at some
+    point. `covers`: of a band, at all points. `warned`: whether words come with a claim. A band
+    has no error, and means over its points for width and score.
+    """
+    compared = [
+        (one, float(true))
+        for one, true in zip(point.estimates, truth, strict=True)
+        if np.isfinite(true)
+    ]
+    for kind in INTERVALS:
+        if measure.name == CURVE:
+            yield _row(BAND, kind, [(one, _band(one, kind), true) for one, true in compared])
+            continue
+        for one, true in compared:
+            error = None if one.value is None else one.value - true
+            yield _row(measure.name, kind, [(one, _interval(one, kind), true)]) | {"error": error}
+
+
+def _interval(one: Estimate, kind: str) -> Interval:
+    """Return the first interval of a kind; of a census, which has none, its value."""
+    if kind == DEFAULT:
+        return one.intervals[0]
+    return next((interval for interval in one.intervals if interval.kind == kind), one.intervals[0])
+
+
+def _band(one: Estimate, kind: str) -> Interval:
+    """Return the interval that holds together with those of the other points."""
+    bands = [i for i in one.intervals if SIMULTANEOUS in i.method or i.method == BANDS]
+    if kind == BESIDE:
+        bands = [i for i in bands if i.kind == SIMULTANEOUS]
+    return bands[-1] if bands else Interval(*one.target.bounds, SIMULTANEOUS, "none")
+
+
+def _row(name: str, kind: str, points: Sequence[tuple[Estimate, Interval, float]]) -> runner.Result:
+    claims = [(interval.low, interval.high) != one.target.bounds for one, interval, _ in points]
+    return {
+        "measure": name,
+        "interval": kind,
+        "claims": any(claims),
+        "covers": all(covers(interval, true) for _, interval, true in points),
+        "warned": any(
+            claim and bool(one.warnings) for (one, _, _), claim in zip(points, claims, strict=True)
+        ),
+        "error": None,
+        "width": float(np.mean([i.high - i.low for _, i, _ in points])),
+        "score": float(np.mean([interval_score(i, t, PLAN.confidence) for _, i, t in points])),
+    }
+
+
+STUDY = runner.Study(
+    "coverage",
+    PLAN,
+    names,
+    trial,
+    rows_of,
+    repeats=200,
+    most={method.name: method.most for method in METHODS if method.most},
+    block=20,
+    pools=pools.SHARED,
+)
+
+
+# --- settings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,41 +325,27 @@ class Setting:
         )
 
 
-def settings_of(results: Path) -> list[Setting]:
+def settings_of(options: Options) -> list[Setting]:
     """Return all settings that have results and a claim, in the order of the table."""
-    pools = sorted(path.name for path in results.glob("runs/*"))
-    found = (
-        setting
-        for pool, method in itertools.product(pools, METHODS)
-        for setting in _settings(results, pool, method.name)
-    )
+    held = runner.read(options.results, STUDY.asked(options), "pool", "method")
     order = ("pool", "measure", "interval", "method", "budget")
-    return sorted(found, key=lambda one: [getattr(one, name) for name in order])
-
-
-def _settings(results: Path, pool: str, method: str) -> Iterator[Setting]:
-    if (table := trials.read(results, pool, method)) is None:
-        return
-    columns = trials.columns(table)
-    measures = dict.fromkeys(columns["measure"])
-    for measure, interval, budget in itertools.product(measures, INTERVALS, PLAN.budgets):
-        chosen = (columns["measure"] == measure) & (columns["interval"] == interval)
-        chosen &= columns["budget"] == budget
-        claims = chosen & columns["claims"].astype(bool)
-        if not claims.any():
-            continue
-        error = columns["error"][chosen].astype(np.float64)
+    found = []
+    for key, runs in runner.groups(held, *order):
+        claims, error = runs["claims"].astype(bool), runs["error"].astype(np.float64)
         error = error[np.isfinite(error)]
-        yield Setting(
-            *(pool, method, str(measure), interval, int(budget)),
-            runs=int(chosen.sum()),
-            claims=int(claims.sum()),
-            covered=int(columns["covers"][claims].sum()),
-            warned=int(columns["warned"][claims].sum()),
-            width=float(columns["width"][claims].mean()),
-            score=float(columns["score"][chosen].mean()),
-            error=float(np.sqrt(np.mean(error**2))) if len(error) else np.nan,
-        )
+        if claims.any():
+            one = Setting(
+                **dict(zip(order, key, strict=True)),
+                runs=len(claims),
+                claims=int(claims.sum()),
+                covered=int(runs["covers"][claims].sum()),
+                warned=int(runs["warned"][claims].sum()),
+                width=float(runs["width"][claims].mean()),
+                score=float(runs["score"].mean()),
+                error=float(np.sqrt(np.mean(error**2))) if len(error) else np.nan,
+            )
+            found.append((key, one))
+    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 
 
 def _judged(settings: Sequence[Setting], interval: str = DEFAULT) -> list[Setting]:
@@ -187,11 +377,11 @@ def _pooled(settings: Sequence[Setting]) -> float:
     return sum(one.covered for one in settings) / sum(one.claims for one in settings)
 
 
-# --- tables
+# --- tables and picture
 
 
-def _all(options: argparse.Namespace) -> Iterator[tables.Row]:
-    for one in options.settings:
+def _all(options: Options) -> Iterator[runner.Row]:
+    for one in settings_of(options):
         yield (
             *(one.pool, one.method, one.measure, one.interval, str(one.budget)),
             *(f"{one.claims / one.runs:.2f}", f"{one.coverage:.2f}", f"{one.warned_share:.2f}"),
@@ -200,10 +390,10 @@ def _all(options: argparse.Namespace) -> Iterator[tables.Row]:
         )
 
 
-def _samplers(options: argparse.Namespace) -> Iterator[tables.Row]:
+def _samplers(options: Options) -> Iterator[runner.Row]:
     """Yield measures and samplers: claims, coverage and warned share of all runs."""
     by_key: dict[tuple[str, str, str], list[Setting]] = {}
-    for one in options.settings:
+    for one in settings_of(options):
         by_key.setdefault((one.measure, one.interval, one.method), []).append(one)
     for key, found in sorted(by_key.items()):
         claims = sum(one.claims for one in found)
@@ -225,11 +415,9 @@ TABLES = (
 
 def draw(settings: Sequence[Setting], path: Path) -> None:
     """Write a plot of coverage, a line from the 5th to the 95th percentile of a pool's settings."""
-    import figure_files  # it needs matplotlib
-
     often = [one for one in settings if one.claims >= OFTEN * one.runs]
     pools = sorted({one.pool for one in often})
-    figure = figure_files.new(6.5, 0.6 + 0.22 * len(pools))
+    figure = runner.new_figure(6.5, 0.6 + 0.22 * len(pools))
     axes = figure.subplots()
     for height, pool in enumerate(pools):
         for interval, shift in zip(INTERVALS, (-0.17, 0.17), strict=True):
@@ -247,8 +435,17 @@ def draw(settings: Sequence[Setting], path: Path) -> None:
     for interval, colour in COLOURS.items():
         axes.plot([], [], color=colour, marker="o", markersize=3, label=interval)
     axes.legend(loc="lower left", frameon=False)
-    figure_files.save(figure, path)
+    runner.save_figure(figure, path)
+
+
+def judge(options: Options) -> int:
+    """Draw the picture and print the totals; return the exit status."""
+    settings = settings_of(options)
+    draw(settings, options.output / "figures" / "coverage.svg")
+    lines = broken(settings)
+    print("\n".join([*totals(settings), *lines]), file=sys.stderr)
+    return int(options.check and bool(lines))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.main(__doc__, TABLES, STUDY, then=judge, check=False)

@@ -1,5 +1,6 @@
 """Pools on which an interval can go wrong, each a pair of files as `pools` describes them."""
 
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -20,16 +21,6 @@ AT_RANDOM = ("at-random", "at-random-small", "one-in-ten-wrong")
 """Pools of a stochastic oracle: their labels are probabilities."""
 
 
-def write_made_up(
-    directory: Path, makers: Mapping[str, Callable[[np.random.Generator], Columns]], seed: int
-) -> list[str]:
-    """Write the pools that are not there yet and return the names of all of them."""
-    for number, (name, make) in enumerate(makers.items()):
-        if not (directory / f"{name}-truth.parquet").exists():
-            pools.write(directory, name, make(np.random.default_rng([seed, number])))
-    return list(makers)
-
-
 def _logits(rng: np.random.Generator, rows: int = ROWS, mean: float = -5.0) -> FloatArray:
     """True log-odds: with the default mean 4 % of the rows are positive."""
     return rng.normal(mean, 2.2, rows)
@@ -38,10 +29,10 @@ def _logits(rng: np.random.Generator, rows: int = ROWS, mean: float = -5.0) -> F
 def _pool(rng: np.random.Generator, logit: FloatArray, prior: FloatArray | None = None) -> Columns:
     """Labels of the true log-odds, predictions at even odds; the prior is right by default."""
     rate = special.expit(logit)
-    return scored(logit, rng.random(len(logit)) < rate, 0.0, rate if prior is None else prior)
+    return _scored(logit, rng.random(len(logit)) < rate, 0.0, rate if prior is None else prior)
 
 
-def scored(
+def _scored(
     score: FloatArray,
     label: npt.NDArray[np.generic],
     predicted: float,
@@ -59,29 +50,19 @@ def scored(
     }
 
 
-def positives(rows: int, count: int) -> npt.NDArray[np.int64]:
+def _positives(rows: int, count: int) -> npt.NDArray[np.int64]:
     """Return labels, the first of which are positive."""
     return (np.arange(rows) < count).astype(np.int64)
 
 
-def _calibrated(rng: np.random.Generator) -> Columns:
-    return _pool(rng, _logits(rng))
+def _told(change: Callable[[FloatArray], FloatArray]) -> Callable[[np.random.Generator], Columns]:
+    """Return what makes a pool whose prior has other log-odds than the labels."""
 
+    def make(rng: np.random.Generator) -> Columns:
+        logit = _logits(rng)
+        return _pool(rng, logit, special.expit(change(logit)))
 
-def _over_confident(rng: np.random.Generator) -> Columns:
-    logit = _logits(rng)
-    return _pool(rng, logit, special.expit(3 * logit))
-
-
-def _under_confident(rng: np.random.Generator) -> Columns:
-    logit = _logits(rng)
-    return _pool(rng, logit, special.expit(logit / 3))
-
-
-def _anti_calibrated(rng: np.random.Generator) -> Columns:
-    """The prior falls where the true rate rises."""
-    logit = _logits(rng)
-    return _pool(rng, logit, special.expit(-logit - 10))
+    return make
 
 
 def _hidden(rng: np.random.Generator) -> Columns:
@@ -148,15 +129,15 @@ def _shares(weight: npt.NDArray[np.generic]) -> FloatArray:
 
 def _separated(rng: np.random.Generator) -> Columns:
     """80 positives of 60,000 rows, their scores well above the others'."""
-    label = positives(60_000, 80)
+    label = _positives(60_000, 80)
     score = rng.normal(-4, 1.2, len(label)) + label * rng.normal(6, 1.2, len(label))
-    return scored(score, label, 0.5)
+    return _scored(score, label, 0.5)
 
 
 def _useless(rng: np.random.Generator) -> Columns:
     """The score hardly tells the 4 % positives from the others."""
     label = (rng.random(ROWS) < 0.04).astype(np.int64)
-    return scored(rng.normal(-3, 1, ROWS) + 0.3 * label, label, -1.5)
+    return _scored(rng.normal(-3, 1, ROWS) + 0.3 * label, label, -1.5)
 
 
 def _balanced(rng: np.random.Generator) -> Columns:
@@ -177,18 +158,11 @@ def _numbers(rng: np.random.Generator) -> Columns:
     return {"prediction": np.zeros(ROWS), "variance": variance, "label": label}
 
 
-def _forest(rng: np.random.Generator) -> Columns:
-    """Scores are votes of a hundred trees: most are exactly 0, some exactly 1."""
-    return _votes(rng, trees=100)
-
-
-def _neighbours(rng: np.random.Generator) -> Columns:
-    """Scores are shares of ten neighbours."""
-    return _votes(rng, trees=10)
-
-
 def _votes(rng: np.random.Generator, trees: int) -> Columns:
-    """Voters agree too much: they vote by log-odds half as far again from those at even odds."""
+    """Scores are shares of votes, of which many are exactly 0 or 1 if there are few voters.
+
+    Voters agree too much: they vote by log-odds half as far again from those at even odds.
+    """
     logit = _logits(rng, mean=-4.0)
     share = rng.binomial(trees, special.expit(1.5 * logit)) / trees
     prediction = (share > 0.5).astype(np.int64)
@@ -199,23 +173,23 @@ def _judge(rng: np.random.Generator) -> Columns:
     """A judge's scores in tenths; 12 % of 20,000 rows are positive."""
     label = (rng.random(20_000) < 0.12).astype(np.int64)
     score = np.round(special.expit(rng.normal(-4.0 + 6.5 * label, 2.0)), 1)
-    return scored(score, label, 0.5, prior=score)
+    return _scored(score, label, 0.5, prior=score)
 
 
 def _few_scores(rng: np.random.Generator) -> Columns:
     """Nine scores; all 25 positives of 100,000 rows have the highest two."""
-    label = positives(100_000, 25)
+    label = _positives(100_000, 25)
     score = np.minimum(rng.binomial(9, 0.12, len(label)), 7)
     score[:25] = rng.choice([7, 8], 25)
-    return scored(score, label, 6, special.expit((score - score.mean()) / score.std()))
+    return _scored(score, label, 6, special.expit((score - score.mean()) / score.std()))
 
 
 def _spam(rng: np.random.Generator) -> Columns:
     """Sixty negatives above all other rows; the 150 positives are well apart from the others."""
-    label = positives(60_000, 150)
+    label = _positives(60_000, 150)
     score = rng.normal(-5.0, 1.2, len(label))
     score[:150], score[150:210] = rng.normal(2.5, 1.2, 150), 9 + rng.random(60)
-    return scored(score, label, 1)
+    return _scored(score, label, 1)
 
 
 def _no_threshold(rng: np.random.Generator) -> Columns:
@@ -231,24 +205,18 @@ def _not_monotone(rng: np.random.Generator) -> Columns:
     """Four scores; the second lowest has more positives than the next."""
     score = rng.choice(4, ROWS, p=[0.7, 0.15, 0.1, 0.05])
     label = rng.random(ROWS) < np.array([0.005, 0.2, 0.05, 0.6])[score]
-    return scored(score, label, 2, np.array([0.01, 0.1, 0.3, 0.8])[score])
+    return _scored(score, label, 2, np.array([0.01, 0.1, 0.3, 0.8])[score])
 
 
 def _perfect(rng: np.random.Generator) -> Columns:
     """No error at all: 300 positives of 15,000 rows, all of them found."""
-    label = positives(ROWS, 300)
-    return scored(rng.normal(-5.0 + 9.0 * label, 1.0), label, 0.0) | {"prediction": label}
+    label = _positives(ROWS, 300)
+    return _scored(rng.normal(-5.0 + 9.0 * label, 1.0), label, 0.0) | {"prediction": label}
 
 
-def _at_random(rng: np.random.Generator) -> Columns:
+def _at_random(rng: np.random.Generator, rows: int = ROWS, mean: float = -5.0) -> Columns:
     """Answers are at random: a row is positive at the rate that its score says."""
-    columns = _pool(rng, _logits(rng))
-    return columns | {"label": columns["probability"]}
-
-
-def _at_random_small(rng: np.random.Generator) -> Columns:
-    """The same of 2,200 rows, nine in ten of which may be labelled."""
-    columns = _pool(rng, _logits(rng, 2200, mean=-3.0))
+    columns = _pool(rng, _logits(rng, rows, mean))
     return columns | {"label": columns["probability"]}
 
 
@@ -259,10 +227,10 @@ def _one_in_ten_wrong(rng: np.random.Generator) -> Columns:
 
 
 SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
-    "calibrated": _calibrated,
-    "over-confident": _over_confident,
-    "under-confident": _under_confident,
-    "anti-calibrated": _anti_calibrated,
+    "calibrated": _told(lambda logit: logit),
+    "over-confident": _told(lambda logit: 3 * logit),
+    "under-confident": _told(lambda logit: logit / 3),
+    "anti-calibrated": _told(lambda logit: -logit - 10),
     "hidden": _hidden,
     "tied": _tied,
     "equal": _equal,
@@ -275,8 +243,8 @@ SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
     "balanced": _balanced,
     NUMBERS: _numbers,
     "low-threshold": _low_threshold,
-    "forest": _forest,
-    "neighbours": _neighbours,
+    "forest": functools.partial(_votes, trees=100),
+    "neighbours": functools.partial(_votes, trees=10),
     "judge": _judge,
     "few-scores": _few_scores,
     "spam": _spam,
@@ -284,6 +252,13 @@ SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
     "not-monotone": _not_monotone,
     "perfect": _perfect,
     "at-random": _at_random,
-    "at-random-small": _at_random_small,
+    "at-random-small": functools.partial(_at_random, rows=2200, mean=-3.0),
     "one-in-ten-wrong": _one_in_ten_wrong,
 }
+
+
+def write_made_up(directory: Path, name: str) -> None:
+    """Write a pool unless it is there."""
+    if not (directory / f"{name}-truth.parquet").exists():
+        rng = np.random.default_rng([2024, [*SITUATIONS].index(name)])
+        pools.write(directory, name, SITUATIONS[name](rng))

@@ -8,25 +8,24 @@ says at 100 and at 300 labels ("for ± 0.05 expect 400 to 800 labels") is compar
 which its interval was first so narrow.
 """
 
-import argparse
 import dataclasses
-import sys
+import itertools
 from collections.abc import Iterator
-from typing import Any
 
 import corpus
 import numpy as np
 import numpy.typing as npt
 import pools
-import pyarrow as pa
-import tables
-import trials
+import runner
+from runner import Options
 
 from evalsampling.evaluation.statement import is_due_to_unmet
 from evalsampling.inference.model_based import KIND as MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, SPREAD, outlook
 from evalsampling.measures.base import Measure
 from evalsampling.simulation.summary import Point
+
+FloatArray = npt.NDArray[np.float64]
 
 MEASURES = ("f1", "precision", "recall", "accuracy")
 ASKED = (100, 300)
@@ -36,47 +35,23 @@ PLAN = dataclasses.replace(
     budgets=(100, 130, 170, 220, 300, 390, 500, 660, 860, 1100, 1500, 2000, 2600, 3400, 4500),
     seed=61,
 )
-SCHEMA = pa.schema(
-    {
-        "repeat": pa.int64(),
-        "budget": pa.int64(),
-        "measure": pa.string(),
-        "half": pa.float64(),
-        "by_model": pa.bool_(),
-        "told": pa.bool_(),
-        "seconds": pa.float64(),
-    }
-)
-"""A row for each repeat, budget and measure: half-width, infinite without a claim; and whether a
-forecast is told."""
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Simulate or report; return the exit status."""
-    parser = trials.parser(__doc__, "forecasts", repeats=8, block=2)
-    parser.set_defaults(pools=pools.CORPUS, output=tables.FOLDER)
-    options = parser.parse_args(argv)
-    if options.action == "run":
-        names = _names(options)
-        study = trials.Study(corpus.study_of(options.pools, MEASURES, PLAN).trial, rows_of, SCHEMA)
-        trials.run(options, study, trials.blocks(names, options.repeats, options.block), PLAN)
-    else:
-        for table in TABLES:
-            table.make(options)
-    return 0
+def names(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield pool and sampler of all trials."""
+    return itertools.product(pools.find(options.pools), ["calibrated"])
 
 
-def _names(options: argparse.Namespace) -> list[tuple[str, ...]]:
-    """Return the names of the trials: of pools, and of the default sampler."""
-    chosen = pools.chosen(options.only, pools.find(options.pools))
-    return [(name, "calibrated") for name in chosen]
+def trial(options: Options, pool: str, sampler: str) -> runner.Trial:
+    """Return a trial."""
+    return corpus.trial_of(options.pools, pool, sampler, MEASURES, PLAN)
 
 
 def rows_of(
-    measure: Measure, truth: npt.NDArray[np.float64], point: Point, _: trials.Result
-) -> Iterator[trials.Result]:
-    """Yield the row of a measure of one number."""
-    one = point.estimates[0]
+    measure: Measure, truth: FloatArray, point: Point, _: runner.Result
+) -> Iterator[runner.Result]:
+    """Yield the half-width of a measure, infinite without a claim, and if a forecast is told."""
+    (one,) = point.estimates
     yield {
         "measure": measure.name,
         "half": one.half_width if one.claims else np.inf,
@@ -85,52 +60,50 @@ def rows_of(
     }
 
 
-HEADER = "asked_at,measure,asked,told,within,too_few,too_many"
+STUDY = runner.Study("forecasts", PLAN, names, trial, rows_of, repeats=8, block=2)
 
 
-def rows(options: argparse.Namespace) -> Iterator[list[str]]:
+def rows(options: Options) -> Iterator[runner.Row]:
     """Yield what became of the forecasts at each number of labels, by measure.
 
     How often one was asked for, how many were told and could be judged, and the shares of those
     whose range is within a factor of 1.5 of the labels needed, below and above that.
     """
-    read = (trials.read(options.results, *name) for name in _names(options))
-    found = [trials.columns(made) for made in read if made is not None]
-    for asked in ASKED:
-        for measure in MEASURES:
-            each = [ratio for held in found for ratio in ratios_of(held, measure, asked)]
-            told = np.array([ratio for ratio in each if ratio is not None])
-            few, many = told < 1 / (FACTOR * SPREAD), told > FACTOR
-            shares = [f"{np.mean(share):.2f}" for share in (~few & ~many, few, many)]
-            yield [str(asked), measure, str(len(each)), str(len(told)), *shares]
+    held = runner.read(options.results, STUDY.asked(options), "pool")
+    for asked, measure in itertools.product(ASKED, MEASURES):
+        each = [
+            ratio_of(runs, asked)
+            for key, runs in runner.groups(held, "measure", "pool", "repeat")
+            if key[0] == measure
+        ]
+        told = np.array([ratio for ratio in each if ratio is not None])
+        few, many = told < 1 / (FACTOR * SPREAD), told > FACTOR
+        shares = [f"{np.mean(share):.2f}" for share in (~few & ~many, few, many)]
+        yield [str(asked), measure, str(len(each)), str(len(told)), *shares]
 
 
-def ratios_of(held: dict[str, Any], measure: str, asked: int) -> Iterator[float | None]:
-    """Yield the fewest labels said by those needed, by repeat; None where nothing is judged."""
-    for repeat in np.unique(held["repeat"]):
-        kept = (held["repeat"] == repeat) & (held["measure"] == measure)
-        budget, half = held["budget"][kept], held["half"][kept]
-        (place,) = np.flatnonzero(budget == asked)
-        power = OF_MODEL if held["by_model"][kept][place] else OF_DESIGN
-        told = held["told"][kept][place]
-        said = outlook(half[place], asked, None, None, power) if told else None
-        if said is None or said.labels is None or said.labels > budget[-1] / FACTOR:
-            yield None
-            continue
-        reached = np.flatnonzero((budget > asked) & (half <= said.half_width))
-        needs = needed(budget, half, reached[0], said.half_width) if len(reached) else np.inf
-        yield said.labels / needs
+def ratio_of(held: runner.Columns, asked: int) -> float | None:
+    """Return the fewest labels said by those needed in one run; None where nothing is judged."""
+    budget, half = held["budget"], held["half"]
+    (place,) = np.flatnonzero(budget == asked)
+    power = OF_MODEL if held["by_model"][place] else OF_DESIGN
+    said = outlook(half[place], asked, None, None, power) if held["told"][place] else None
+    if said is None or said.labels is None or said.labels > budget[-1] / FACTOR:
+        return None
+    reached = np.flatnonzero((budget > asked) & (half <= said.half_width))
+    needs = needed(budget, half, reached[0], said.half_width) if len(reached) else np.inf
+    return said.labels / needs
 
 
-def needed(budget: Any, half: Any, place: int, aim: float) -> float:
+def needed(budget: FloatArray, half: FloatArray, place: int, aim: float) -> float:
     """Return about how many labels made an interval so narrow, between two budgets."""
     ends = np.log(np.maximum(half[[place, place - 1]], 1e-9))
     share = np.interp(np.log(aim), ends, [1.0, 0.0]) if np.isfinite(ends).all() else 1.0
     return float(np.exp(np.interp(share, [0, 1], np.log(budget[[place - 1, place]]))))
 
 
-TABLES = (tables.Table("forecasts", HEADER, rows),)
-
+HEADER = "asked_at,measure,asked,told,within,too_few,too_many"
+TABLES = (runner.Table("forecasts", HEADER, rows),)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.main(__doc__, TABLES, STUDY)

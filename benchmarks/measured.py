@@ -1,4 +1,4 @@
-"""Processes that are measured: the time of their work, processor time, peak memory.
+"""Processes that are measured: the time of their work, processor time, peak memory; their pools.
 
 Each thing measured is a process of its own, so that none spoils the memory or the caches of
 another. The process that starts them must stay small: Linux counts what it holds when it starts a
@@ -20,22 +20,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 _HERE = Path(__file__).resolve()
 
+_SPEC = """\
+pool: {{path: '{pool}', id: id, payload: [name]}}
+measure: [f1, precision, recall]
+strata: {{method: csf, leaves: 256}}
+budget: 2000
+round_size: 100
+seed: 7
+workspace: run
+"""
+
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """What a process cost.
-
-    Attributes:
-        seconds: of its work, imports apart.
-        cpu_seconds: of processor time in that.
-        peak_mib: most memory resident at a time.
-    """
+    """What a process cost: seconds of its work, imports apart, of processor time; most MiB held."""
 
     seconds: float
     cpu_seconds: float
@@ -47,38 +51,36 @@ Measurement = tuple[Cost, Any]
 
 
 def measure(script: str, *arguments: object) -> Measurement:
-    """Run a script beside this one that ends with `report`.
-
-    Raises:
-        ChildProcessError: as `run` does.
-    """
+    """Run a script beside this one that ends with `report`."""
     printed, usage = run(script, *arguments)
     told = json.loads(printed.splitlines()[-1])
     return Cost(told["seconds"], told["cpu_seconds"], usage.ru_maxrss / 1024), told["result"]
 
 
-def run(script: str, *arguments: object) -> tuple[bytes, resource.struct_rusage]:
-    """Run a script beside this one; return what it prints and what it uses.
-
-    Raises:
-        ChildProcessError: with the end of what it wrote to stderr, if it failed.
-    """
-    argv = [sys.executable, str(_HERE.with_name(script)), *map(str, arguments)]
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = subprocess.Popen(argv, stdout=out, stderr=err)
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        err.seek(0)
-        if child.returncode:
-            told = err.read().decode(errors="replace")[-4000:]
-            raise ChildProcessError(f"{' '.join(argv)}: exit code {child.returncode}\n{told}")
-        return out.read(), usage
-
-
 def measure_command(*arguments: object) -> Measurement:
     """Run a command of `evalsampling`; the result is the object that its `--json` prints."""
     return measure(_HERE.name, *arguments, "--json")
+
+
+def run(script: str, *arguments: object) -> tuple[bytes, resource.struct_rusage]:
+    """Run a script beside this one; return what it prints and what it uses."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        argv = [str(_HERE.with_name(script)), *map(str, arguments)]
+        code, usage = start(argv, stdout=out, stderr=err)
+        out.seek(0)
+        err.seek(0)
+        if code:
+            told = err.read().decode(errors="replace")[-4000:]
+            raise ChildProcessError(f"{' '.join(argv)}: exit code {code}\n{told}")
+        return out.read(), usage
+
+
+def start(argv: Sequence[str], **options: Any) -> tuple[int, resource.struct_rusage]:
+    """Run Python; return its exit code and what it uses."""
+    child = subprocess.Popen([sys.executable, *argv], **options)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return child.returncode, usage
 
 
 def report(work: Callable[[], Any]) -> None:
@@ -110,6 +112,44 @@ def _command(arguments: Sequence[str]) -> Callable[[], Any]:
         return json.loads(printed.getvalue())
 
     return work
+
+
+# --- pools of `make_pool.py`, and specs for them
+
+
+def make_pool(directory: Path, rows: int) -> Path:
+    """Write a pool of so many rows unless it is there; return its folder."""
+    folder = directory.resolve() / f"{rows}-int"
+    run("make_pool.py", "--rows", rows, "--output", folder)
+    return folder
+
+
+def pattern(pool: Path) -> Path:
+    """Return the pattern of the files of a pool."""
+    return pool.resolve() / "*.parquet"
+
+
+def read_through(pool: Path) -> None:
+    """Read the files of a pool once, so that the system's cache holds what it can of them."""
+    for path in filter(Path.is_file, pool.iterdir()):
+        with path.open("rb") as file:
+            while file.read(1 << 24):
+                pass
+
+
+def spec_of(pool: Path) -> str:
+    """Return a spec for a pool, with a workspace beside it."""
+    return _SPEC.format(pool=pattern(pool))
+
+
+@contextlib.contextmanager
+def new_spec(pool: Path, directory: Path) -> Iterator[Path]:
+    """Write a spec for a pool, with a workspace beside it that is new; remove both in the end."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".workspace-", dir=directory.resolve()) as folder:
+        spec = Path(folder) / "evaluation.yaml"
+        spec.write_text(spec_of(pool))
+        yield spec
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ replacement the system with the least weighted sum of losses is chosen. Rankers 
 benchmarks/rankings.py. Budgets are draws; of rankings grades.
 """
 
-import argparse
+import collections
 import dataclasses
+import functools
 import math
 import tempfile
 from collections.abc import Callable, Iterator
@@ -20,7 +21,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import rankings
-import tables
+import runner
+from runner import Options, Row, Table
 from scipy import special
 
 from evalsampling.measures import Accuracy, Joint
@@ -43,10 +45,6 @@ LEVELS = (0.3, 0.2, 0.1, 0.05)
 
 TRAINED = 500
 """Rows that two or five models are fitted to, as in the thesis."""
-
-THESIS = {"two": "70 to 90 %", "five": "60 to 85 %", "thirteen": "about 70 %",
-          "thirteen, noisier": "about 70 %"}  # fmt: skip
-"""What the thesis says `active` saves."""
 
 CHUNK = 50
 """Repeats that are drawn at a time."""
@@ -144,11 +142,6 @@ def thirteen(rng: np.random.Generator, noise: float = 0.05) -> Systems:
     return _systems([*kernels, _radial(1.0)], seen, label, 456)
 
 
-def thirteen_noisier(rng: np.random.Generator) -> Systems:
-    """Return thirteen models of views with more noise, which differ on more rows."""
-    return thirteen(rng, noise=0.2)
-
-
 def _polynomial(degree: int) -> Callable[[FloatArray, FloatArray], FloatArray]:
     return lambda a, b: (a @ b.T + 1) ** degree
 
@@ -161,12 +154,13 @@ def _radial(width: float) -> Callable[[FloatArray, FloatArray], FloatArray]:
     return kernel
 
 
-TASKS: dict[str, Callable[[np.random.Generator], Systems]] = {
-    "two": two,
-    "five": five,
-    "thirteen": thirteen,
-    "thirteen, noisier": thirteen_noisier,
+TASKS: dict[str, tuple[Callable[[np.random.Generator], Systems], str]] = {
+    "two": (two, "70 to 90 %"),
+    "five": (five, "60 to 85 %"),
+    "thirteen": (thirteen, "about 70 %"),
+    "thirteen, noisier": (functools.partial(thirteen, noise=0.2), "about 70 %"),
 }
+"""What makes the systems of a task, and what the thesis says `active` saves."""
 
 
 def proposals(systems: Systems) -> dict[str, FloatArray]:
@@ -187,30 +181,19 @@ def proposals(systems: Systems) -> dict[str, FloatArray]:
 def errors(
     systems: Systems, q: FloatArray, budgets: IntArray, repeats: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Return the model selection error at each budget."""
-    weighted = np.divide(
-        systems.loss, q[:, None], out=np.zeros_like(systems.loss), where=q[:, None] > 0
-    )
-    ends = np.cumsum(q)
+    """Return how often the wrong system is chosen at each budget, each of several as likely."""
+    loss, ends = systems.loss, np.cumsum(q)
+    weighted = np.divide(loss, q[:, None], out=np.zeros_like(loss), where=q[:, None] > 0)
+    is_worse = loss.mean(axis=0) - loss.mean(axis=0).min() > 1e-12
     found = np.zeros(len(budgets))
     for _ in range(repeats // CHUNK):
         drawn = np.searchsorted(ends, rng.random((CHUNK, budgets[-1])) * ends[-1])
         drawn = np.minimum(drawn, len(q) - 1)
         sums = np.cumsum(weighted[drawn], axis=1)[:, budgets - 1]
-        found += lost(systems, sums)
+        chosen = sums <= sums.min(axis=2, keepdims=True) + 1e-9
+        share = chosen / chosen.sum(axis=2, keepdims=True)
+        found += (share @ is_worse).mean(axis=0)
     return found / (repeats // CHUNK)
-
-
-def lost(systems: Systems, sums: FloatArray) -> FloatArray:
-    """Return the mean error by budget of choosing the least sum, each of several as likely.
-
-    Sums are of shape (repeats, budgets, systems).
-    """
-    worse = systems.loss.mean(axis=0)
-    worse = worse - worse.min()
-    chosen = sums <= sums.min(axis=2, keepdims=True) + 1e-9
-    share = chosen / chosen.sum(axis=2, keepdims=True)
-    return (share @ (worse > 1e-12)).mean(axis=0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,11 +225,10 @@ def rows_of(task: str, found: dict[str, Errors], thesis: str) -> Iterator[list[s
         yield [task, name, *cells, thesis if name == "active" else ""]
 
 
-def rows(options: argparse.Namespace) -> Iterator[tables.Row]:
+def rows(options: Options) -> Iterator[Row]:
     """Yield the rows of all tasks."""
-    for task, make in TASKS.items():
-        found = of_classifiers(make, options.sets, options.repeats)
-        yield from rows_of(task, found, THESIS[task])
+    for task, (make, thesis) in TASKS.items():
+        yield from rows_of(task, of_classifiers(make, options.sets, options.repeats), thesis)
     with tempfile.TemporaryDirectory() as folder:
         task = "the better of two"
         rankings.write_pool(Path(folder), task, options.queries, 119)
@@ -260,16 +242,13 @@ def of_classifiers(
 ) -> dict[str, Errors]:
     """Return errors by the way rows are drawn, on average over sets of classifiers."""
     found: dict[str, list[FloatArray]] = {}
+    budgets = collections.defaultdict(lambda: BUDGETS, passive=FURTHER)
     for number in range(sets):
         systems = make(np.random.default_rng([17, number]))
         rng = np.random.default_rng([18, number])
         for name, q in proposals(systems).items():
-            budgets = FURTHER if name == "passive" else BUDGETS
-            found.setdefault(name, []).append(errors(systems, q, budgets, repeats, rng))
-    return {
-        name: Errors(FURTHER if name == "passive" else BUDGETS, np.mean(each, axis=0))
-        for name, each in found.items()
-    }
+            found.setdefault(name, []).append(errors(systems, q, budgets[name], repeats, rng))
+    return {name: Errors(budgets[name], np.mean(each, axis=0)) for name, each in found.items()}
 
 
 def of_rankers(folder: Path, task: str, gain: str, repeats: int) -> dict[str, Errors]:
@@ -279,12 +258,12 @@ def of_rankers(folder: Path, task: str, gain: str, repeats: int) -> dict[str, Er
     """
     found: dict[str, Errors] = {}
     rng, costs = np.random.default_rng(19), np.geomspace(200, 200_000, 28)
-    for name, one in rankings.proposals(folder, task, gain).items():
-        draws = np.maximum((costs / one.cost).astype(int), 1)
-        picked = rng.choice(len(one.chance), (repeats, draws[-1]), p=one.chance)
-        sums = np.cumsum((one.ratio * one.gain)[picked], axis=1)[:, draws - 1]
-        truth = float(one.share @ one.gain)
-        found[name] = Errors(costs, np.where(sums == 0, 0.5, sums * truth < 0).mean(axis=0))
+    for name, way in rankings.ways(folder, task, gain).items():
+        draws, sizes = way.draws, np.maximum((costs / way.cost).astype(int), 1)
+        picked = rng.choice(len(draws.chance), (repeats, sizes[-1]), p=draws.chance)
+        sums = np.cumsum((draws.ratio * draws.loss)[picked], axis=1)[:, sizes - 1]
+        wrong = np.where(sums == 0, 0.5, sums * (draws.count @ draws.loss) < 0)
+        found[name] = Errors(costs, wrong.mean(axis=0))
     return found
 
 
@@ -296,7 +275,7 @@ HEADER = ",".join(
         "thesis",
     )
 )
-TABLES = (tables.Table("model-selection", HEADER, rows, repeats=500),)
+TABLES = (Table("model-selection", HEADER, rows, repeats=500),)
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES, sets=4, queries=400)
+    runner.main(__doc__, TABLES, sets=4, queries=400)

@@ -8,11 +8,8 @@ Matern kernel are fitted to 500 rows; the rest is the pool. The Abalone data (UC
 no part of the project: without the file, made-up data take their place. Needs scikit-learn.
 """
 
-import argparse
 import csv
-import dataclasses
 import functools
-import tempfile
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pools
-import tables
+import runner
+from runner import Options, Row, Table
 from scipy import special
 
 from evalsampling.measures.build import build_driver
@@ -45,8 +43,16 @@ LEVELS = (0.1, 0.05, 0.01, 0.001)
 TESTS = ("wald", "student")
 
 
+Runs = dict[str, npt.NDArray[np.generic]]
+"""What evaluations say after each number of draws, of shape (repeats, looks).
+
+`student` and `wald`: p-values of Student's test, as the package makes it, and of Wald's, as the
+thesis has it (eq. 3.24); `right`: whether the better system looked better; `labels`: rows labelled.
+"""
+
+
 @functools.cache
-def all_runs(abalone: Path, repeats: int, pairs: int) -> dict[tuple[str, str], "Runs"]:
+def all_runs(abalone: Path, repeats: int, pairs: int) -> dict[tuple[str, str], Runs]:
     """Return the runs of all pairs of models, on real and alike systems, by the way of drawing."""
     features, label = read_abalone(abalone) if abalone.exists() else made_up()
     runs: dict[tuple[str, str], list[Runs]] = {}
@@ -55,21 +61,10 @@ def all_runs(abalone: Path, repeats: int, pairs: int) -> dict[tuple[str, str], "
         for name, pool in (("real", columns), ("alike", both_ways(columns))):
             for way, told in evaluate(pool, repeats, seed=pair).items():
                 runs.setdefault((name, way), []).append(told)
-    return {key: _joined(parts) for key, parts in runs.items()}
-
-
-@dataclasses.dataclass(frozen=True)
-class Runs:
-    """What the evaluations of one pool say after each number of draws, of shape (repeats, looks).
-
-    P-values of Student's test, as the package makes it, and of Wald's, as the thesis has it (eq.
-    3.24); whether the better system looked better; rows labelled.
-    """
-
-    student: FloatArray
-    wald: FloatArray
-    right: npt.NDArray[np.bool_]
-    labels: npt.NDArray[np.int64]
+    return {
+        key: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        for key, parts in runs.items()
+    }
 
 
 def read_abalone(path: Path) -> tuple[FloatArray, FloatArray]:
@@ -162,9 +157,7 @@ def read(columns: dict[str, Any], variant: str) -> pools.Ground:
         "measure": {"difference": "mse"},
         "sampler": {"name": "compare", "variant": variant},
     }
-    with tempfile.TemporaryDirectory() as folder:
-        pools.write(Path(folder), "pool", columns)
-        return pools.Ground.read(Path(folder), "pool", **content)
+    return pools.Ground.of(columns, **content)
 
 
 def draw(
@@ -175,14 +168,10 @@ def draw(
     Each row is a kind of its own in the known pool. Estimate, error and degrees of freedom are
     those of the package, with each draw as a term (`tests/samplers/test_compare_numbers.py`).
     """
-    table, start = known.table, History.start(2, known.table.classes)
-    proposal = sampler.proposal(table, start)
-    assert proposal is not None
-    chance = proposal.cell_probability[known.cell]
-    own = sampler.measure.loss(known.outputs, known.label)[:, 0]
-    row = rng.choice(len(chance), (repeats, LOOKS[-1]), p=chance / chance.sum())
-    weight, loss = 1 / (table.rows * chance[row]), own[row]
-    normalised = sampler.inputs(table, start, 1 - LEVEL).self_normalised
+    draws, start = pools.Draws.of(known, sampler), History.start(2, known.table.classes)
+    row = rng.choice(len(draws.chance), (repeats, LOOKS[-1]), p=draws.chance / draws.chance.sum())
+    weight, loss = draws.ratio[row], draws.loss[row]
+    normalised = sampler.inputs(known.table, start, 1 - LEVEL).self_normalised
     student, wald, right = [], [], []
     for n in LOOKS:
         w, d = weight[:, :n], loss[:, :n]
@@ -197,34 +186,29 @@ def draw(
         statistic = -np.abs(value) / error
         student.append(2 * special.stdtr(degrees, statistic))
         wald.append(2 * special.ndtr(statistic * np.sqrt(n / (n - 1))))
-        right.append(value * own.mean() > 0)
+        right.append(value * draws.truth > 0)
     labels = [[len(np.unique(one[:n])) for n in LOOKS] for one in row]
-    columns = (np.stack(one, axis=1) for one in (student, wald, right))
-    return Runs(*columns, np.array(labels))
+    found = {"student": student, "wald": wald, "right": right}
+    stacked = {name: np.stack(columns, axis=1) for name, columns in found.items()}
+    return {**stacked, "labels": np.array(labels)}
 
 
-def _joined(parts: list[Runs]) -> Runs:
-    """Return the evaluations of all pairs of models."""
-    names = [field.name for field in dataclasses.fields(Runs)]
-    return Runs(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-def stopping(options: argparse.Namespace) -> Iterator[tables.Row]:
+def stopping(options: Options) -> Iterator[Row]:
     """Yield draws, labels, and shares that are significant and falsely so, of the protocol."""
     for test in TESTS:
         for (name, way), runs in all_runs(options.abalone, options.repeats, options.pairs).items():
             if name != "real":
                 continue
-            below = getattr(runs, test) <= LEVEL
+            below = runs[test] <= LEVEL
             found = below.any(axis=1)
             end = np.where(found, below.argmax(axis=1), len(LOOKS) - 1)
             rows = np.arange(len(end))
-            wrong = found & ~runs.right[rows, end]
-            used, labels = np.array(LOOKS)[end].mean(), runs.labels[rows, end].mean()
+            wrong = found & ~runs["right"][rows, end]
+            used, labels = np.array(LOOKS)[end].mean(), runs["labels"][rows, end].mean()
             yield test, way, f"{used:.0f}", f"{labels:.0f}", _percent(found), _percent(wrong)
 
 
-def after(systems: str, options: argparse.Namespace) -> Iterator[tables.Row]:
+def after(systems: str, options: Options) -> Iterator[Row]:
     """Yield how often the worse system looked better, the mean p-value, shares of rejections."""
     for size in SIZES:
         place = LOOKS.index(size)
@@ -232,8 +216,8 @@ def after(systems: str, options: argparse.Namespace) -> Iterator[tables.Row]:
             runs = all_runs(options.abalone, options.repeats, options.pairs)
             for (name, way), one in runs.items():
                 if name == systems:
-                    p_value = getattr(one, test)[:, place]
-                    wrong = _percent(~one.right[:, place]) if name == "real" else "-"
+                    p_value = one[test][:, place]
+                    wrong = _percent(~one["right"][:, place]) if name == "real" else "-"
                     told = (_percent(p_value <= level) for level in LEVELS)
                     yield name, str(size), test, way, wrong, f"{p_value.mean():.3f}", *told
 
@@ -248,10 +232,10 @@ AFTER = "systems,draws,test,drawn by,wrong system,mean p," + ",".join(
     f"rejected at {level:g}" for level in LEVELS
 )
 TABLES = (
-    tables.Table(f"{STUDY}/stopping", STOPPING, stopping, 500),
-    tables.Table(f"{STUDY}/different", AFTER, functools.partial(after, "real"), 500),
-    tables.Table(f"{STUDY}/alike", AFTER, functools.partial(after, "alike"), 500),
+    Table(f"{STUDY}/stopping", STOPPING, stopping, 500),
+    Table(f"{STUDY}/different", AFTER, functools.partial(after, "real"), 500),
+    Table(f"{STUDY}/alike", AFTER, functools.partial(after, "alike"), 500),
 )
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES, abalone=Path("abalone.data"), pairs=10)
+    runner.main(__doc__, TABLES, abalone=Path("abalone.data"), pairs=10)

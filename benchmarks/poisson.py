@@ -8,17 +8,17 @@ MNIST, like its comments with six labels, and of the shape of 20 Newsgroups, 11,
 abt-buy is looked for.
 """
 
-import argparse
 import dataclasses
 import functools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pools
 import pyarrow.parquet as pq
-import tables
-from tables import Table
+import runner
+from runner import Options, Row, Table
 
 from evalsampling import Evaluation
 from evalsampling.inference.domains import ReportedDomains
@@ -55,14 +55,10 @@ class KnownRows:
     @classmethod
     def of(cls, evaluation: Evaluation, label: np.ndarray) -> "KnownRows":
         """Return the rows of an evaluation in memory whose ids are row numbers."""
-        table = evaluation.analysis.table
-        cell = np.repeat(np.arange(len(table)), table.count)
-        first = np.cumsum(table.count) - table.count
-        rank = np.arange(len(cell)) - first[cell]
-        pool = evaluation.state.pool
+        cell, rank, number = pools.places(evaluation)
         history = dataclasses.replace(evaluation.history, cell=cell, rank=rank)
-        outputs, _ = pool.describe(history)
-        return cls(table, cell, outputs, label[pool.ids(cell, rank)])
+        outputs, _ = evaluation.state.pool.describe(history)
+        return cls(evaluation.analysis.table, cell, outputs, label[number])
 
     def true(self, measure: Measure) -> float:
         """Return the value of a measure on all rows."""
@@ -85,33 +81,27 @@ class KnownRows:
         return sampler.estimate(self.table, history, measures, 0.9, scope)
 
 
-@dataclasses.dataclass(frozen=True)
-class Summary:
-    """Root mean square error of a measure, and the coverage of its 90 % interval."""
-
-    rmse: float
-    coverage: float
-
-    @property
-    def cells(self) -> tuple[str, str]:
-        """Its numbers in a table."""
-        return f"{self.rmse:.4f}", f"{self.coverage:.2f}"
-
-
 def repeat(
     pool: KnownRows, sampler: Sampler, measures: Sequence[Measure], labels: int, repeats: int
-) -> list[Summary]:
-    """Return what many samples of so many labels do, for each measure; undefined counts as 0."""
+) -> list[tuple[float, float]]:
+    """Return what many samples of so many labels do, for each measure: RMSE and coverage.
+
+    An undefined estimate counts as 0; coverage is that of 90 % intervals.
+    """
     runs = [pool.estimates(sampler, measures, labels, seed) for seed in range(repeats)]
     summaries = []
     for place, measure in enumerate(measures):
         true = pool.true(measure)
-        found = [run[place] for run in runs]
-        errors = [(one.value or 0.0) - true for one in found]
-        covered = [_covers(one, true) for one in found]
-        rmse = float(np.sqrt(np.mean(np.square(errors))))
-        summaries.append(Summary(rmse, float(np.mean(covered))))
+        errors = [(run[place].value or 0.0) - true for run in runs]
+        covered = [_covers(run[place], true) for run in runs]
+        summaries.append((float(np.sqrt(np.mean(np.square(errors)))), float(np.mean(covered))))
     return summaries
+
+
+def cells(summaries: Iterable[tuple[float, float]]) -> Iterator[str]:
+    """Yield RMSE and coverage of each as a table has them."""
+    for rmse, coverage in summaries:
+        yield from (f"{rmse:.4f}", f"{coverage:.2f}")
 
 
 def _covers(one: Estimate, true: float) -> bool:
@@ -171,7 +161,7 @@ def abt_buy(folder: Path) -> KnownRows | None:
 def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[KnownRows, list[Measure]]:
     """Return a pool of rows with labels, and the measures of all labels.
 
-    Of shape (n, labels): the probability of each label, which are predicted, and which a row has.
+    Of shape (n, labels): probability of each label, whether it is predicted, whether a row has it.
     """
     names = [f"tag {number}" for number in range(p.shape[1])]
     evaluation = Evaluation.from_arrays(
@@ -214,23 +204,24 @@ def newsgroups(rows: int = 11_313, groups: int = 20) -> tuple[KnownRows, list[Me
 # --- tables
 
 
-def shares(options: argparse.Namespace) -> Iterator[tables.Row]:
+def shares(options: Options) -> Iterator[Row]:
     """Yield errors and coverage at equal distinct labels, by share of the pool."""
-    found = {"like MNIST": like_mnist(), "abt-buy, probability_platt": abt_buy(options.pools)}
-    for name, pool in found.items():
+    pools_of = {"like MNIST": like_mnist(), "abt-buy, probability_platt": abt_buy(options.pools)}
+    for name, pool in pools_of.items():
         for share in (0.005, 0.02, 0.1, 0.25, 0.5, 0.75, 0.9):
             if pool is None or (share > 0.1 and pool.table.rows > 20_000):
                 continue
             labels, f1 = round(share * pool.table.rows), FBeta()
-            passive, importance, poisson = (
+            found = [
                 repeat(pool, sampler, [f1], labels, options.repeats)[0]
                 for sampler in (Passive(f1), OptimalImportance(f1), Poisson(f1))
-            )
-            ratio = f"{poisson.rmse / importance.rmse:.2f}" if importance.rmse else ""
-            yield name, f"{share:g}", *passive.cells, *importance.cells, *poisson.cells, ratio
+            ]
+            (_, (importance, _), (poisson, _)) = found
+            ratio = f"{poisson / importance:.2f}" if importance else ""
+            yield name, f"{share:g}", *cells(found), ratio
 
 
-def six_labels(options: argparse.Namespace) -> Iterator[tables.Row]:
+def six_labels(options: Options) -> Iterator[Row]:
     """Yield micro and macro F1 of six labels with rare positives."""
     pool = like_comments()
     measures = [kind(6, sets=Sets(tuple("abcdef"))) for kind in (MicroF, MacroF)]
@@ -240,23 +231,25 @@ def six_labels(options: argparse.Namespace) -> Iterator[tables.Row]:
                 repeat(pool, kind(driver), measures, labels, options.repeats)[place]
                 for kind in (Passive, OptimalImportance, Poisson)
             )
-            yield str(labels), driver.name, *(cell for one in found for cell in one.cells)
+            yield str(labels), driver.name, *cells(found)
 
 
-def tags(options: argparse.Namespace) -> Iterator[tables.Row]:
+def tags(options: Options) -> Iterator[Row]:
     """Yield error and coverage of micro and macro F1 of 500 tags, drawn for each by itself."""
     pool, measures = many_tags()
     for labels in (500, 1500):
         for kind in (Passive, Importance, Poisson):
             for measure in measures[:2]:
                 begun = time.process_time()
-                (one,) = repeat(pool, kind(measure), [measure], labels, options.repeats)
+                ((rmse, coverage),) = repeat(
+                    pool, kind(measure), [measure], labels, options.repeats
+                )
                 each = f"{(time.process_time() - begun) / options.repeats:.2f}"
-                told = f"{one.rmse:.5f}", f"{one.coverage:.2f}", each
+                told = f"{rmse:.5f}", f"{coverage:.2f}", each
                 yield str(labels), kind.name, measure.name, *told
 
 
-def measures(options: argparse.Namespace) -> Iterator[tables.Row]:
+def measures(options: Options) -> Iterator[Row]:
     """Yield the error of each measure from rows drawn for each, by both designs ([Y] F.1)."""
     pools = (
         ("like MNIST", like_mnist(), BINARY, 1120),
@@ -266,8 +259,8 @@ def measures(options: argparse.Namespace) -> Iterator[tables.Row]:
         for kind in (OptimalImportance, Poisson):
             for driver in of_pool:
                 found = repeat(pool, kind(driver), of_pool, labels, options.repeats)
-                for measure, one in zip(of_pool, found, strict=True):
-                    told = driver.name, measure.name, str(labels), f"{one.rmse:.5f}"
+                for measure, (rmse, _) in zip(of_pool, found, strict=True):
+                    told = driver.name, measure.name, str(labels), f"{rmse:.5f}"
                     yield name, kind.name, *told
 
 
@@ -282,4 +275,4 @@ TABLES = (
 )
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES)
+    runner.main(__doc__, TABLES)

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import sys
+import tempfile
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from evalsampling import EvaluationSpec
+from evalsampling import Evaluation, EvaluationSpec
+from evalsampling.evaluation.analysis import Analysis
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
 from evalsampling.preparation.plan import stratify_pool
@@ -21,9 +23,11 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.history import History
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
 
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared" / "pools"
@@ -59,20 +63,66 @@ def write(directory: Path, name: str, columns: Mapping[str, Any]) -> None:
     columns = {"id": pa.array(range(len(columns["label"]))), **columns}
     truth = {"id": columns["id"], "label": columns.pop("label")}
     for path, content in ((f"{name}.parquet", columns), (f"{name}-truth.parquet", truth)):
-        unfinished = directory / f"{path}.tmp"
+        unfinished = directory / f"{path}.{os.getpid()}.tmp"
         pq.write_table(pa.table(content), unfinished)
         os.replace(unfinished, directory / path)
 
 
-def drawn(known: KnownPool, sampler: ReplacementSampler) -> tuple[FloatArray, FloatArray]:
-    """Return the chance of a row of each kind by a sampler's first proposal, and its weight.
+@dataclasses.dataclass(frozen=True)
+class Draws:
+    """Draws with replacement by a sampler's first proposal; arrays are of shape (kinds,).
 
-    The weight is an even chance over that chance, 0 if that is 0; both are of shape (kinds,).
+    Attributes:
+        count: rows of each kind.
+        chance: that a draw is of each kind.
+        ratio: weight of a draw: an even chance over that of its row, 0 if it is never drawn.
+        loss: what a row adds to the numerator of the measure.
+        weight: what it adds to the denominator.
     """
-    table, systems = known.table, known.outputs.prediction.shape[1]
-    proposal = sampler.proposal(table, History.start(systems, table.classes))
-    q = proposal.cell_probability[known.cell]
-    return q, np.divide(1 / table.rows, q, out=np.zeros(len(q)), where=q > 0)
+
+    count: IntArray
+    chance: FloatArray
+    ratio: FloatArray
+    loss: FloatArray
+    weight: FloatArray
+
+    @classmethod
+    def of(
+        cls, known: KnownPool, sampler: ReplacementSampler, measure: Measure | None = None
+    ) -> "Draws":
+        """Return the draws, of the measure that they are made for unless another one is given."""
+        table, systems = known.table, known.outputs.prediction.shape[1]
+        proposal = sampler.proposal(table, History.start(systems, table.classes))
+        q = proposal.cell_probability[known.cell]
+        ratio = np.divide(1 / table.rows, q, out=np.zeros(len(q)), where=q > 0)
+        loss = (measure or sampler.measure).loss(known.outputs, known.label)
+        weight = loss[:, 1] if loss.shape[1] == 2 else np.ones(len(loss))
+        return cls(known.count, q * known.count, ratio, loss[:, 0], weight)
+
+    @property
+    def truth(self) -> float:
+        """Value of the measure on the whole pool."""
+        return float((self.count @ self.loss) / (self.count @ self.weight))
+
+    @property
+    def variance(self) -> float:
+        """Variance of the estimate of one draw, in the limit, but for a factor of the pool."""
+        return float(self.count @ (self.ratio * (self.loss - self.truth * self.weight) ** 2))
+
+
+def places(evaluation: Evaluation) -> tuple[IntArray, IntArray, IntArray]:
+    """Return cell, rank and number of the rows of an evaluation in memory, in order of cells."""
+    count = evaluation.analysis.table.count
+    cell = np.repeat(np.arange(len(count)), count)
+    rank = np.arange(len(cell)) - (np.cumsum(count) - count)[cell]
+    return cell, rank, evaluation.state.pool.ids(cell, rank)
+
+
+def begin(known: KnownPool, sampler: Sampler, measures: Sequence[Measure], seed: int) -> Analysis:
+    """Return the analysis of a pool of one system before the first round."""
+    outputs = known.table.outputs.take(np.zeros(0, dtype=np.int64))
+    history = dataclasses.replace(History.start(1, known.table.classes), outputs=outputs)
+    return Analysis(known.table, sampler, measures, seed, 0.95, history, hidden=HiddenPrior())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +140,13 @@ class Ground:
         spec = EvaluationSpec.from_mapping({"pool": pool, **content}, directory.resolve())
         cut = stratify_pool(spec.reading)
         return cls(spec, cut, KnownPool.read(cut, directory / f"{name}-truth.parquet"))
+
+    @classmethod
+    def of(cls, columns: Mapping[str, Any], **content: Any) -> "Ground":
+        """Return a pool of columns with labels, read as `read` does."""
+        with tempfile.TemporaryDirectory() as folder:
+            write(Path(folder), "pool", columns)
+            return cls.read(Path(folder), "pool", **content)
 
     @property
     def measures(self) -> list[Measure]:

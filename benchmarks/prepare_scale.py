@@ -15,8 +15,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-import preparations
-from measured import measure_command
+import measured
 
 LABELS = 100
 FOLDER = Path(__file__).resolve().parents[1] / "build" / "pools"
@@ -33,8 +32,8 @@ def main() -> None:
     print("rows,prepare_s,cpu_s,million_rows_s,peak_mib,a_round_ms")
     for rows in map(int, options.sizes.split(",")):
         was_there = (options.directory / f"{rows}-int").exists()
-        pool = preparations.make_pool(options.directory, rows)
-        preparations.read_through(pool)
+        pool = measured.make_pool(options.directory, rows)
+        measured.read_through(pool)
         how = ("--direct_num_workers=2",) if options.beam else ()
         runs = [_run(pool, options.directory, how) for _ in range(options.repeats)]
         seconds, cpu, peak, of_round = map(statistics.median, zip(*runs, strict=True))
@@ -46,13 +45,13 @@ def main() -> None:
 
 def _run(pool: Path, directory: Path, how: Sequence[str]) -> tuple[float, float, float, float]:
     """Return seconds, processor time and peak memory of `prepare`, and seconds of a round."""
-    with preparations.new_spec(pool, directory) as spec:
-        prepare, prepared = measure_command("prepare", spec, *how)
+    with measured.new_spec(pool, directory) as spec:
+        prepare, prepared = measured.measure_command("prepare", spec, *how)
         workspace = prepared["workspace"]
-        sample, drawn = measure_command("sample", workspace, "--size", LABELS)
+        sample, drawn = measured.measure_command("sample", workspace, "--size", LABELS)
         labels = spec.with_name("labels.csv")
         _annotate(Path(drawn["batch"]), labels)
-        estimate, estimated = measure_command("estimate", workspace, "--labels", labels)
+        estimate, estimated = measured.measure_command("estimate", workspace, "--labels", labels)
         assert estimated["labels"] == LABELS, estimated
     of_round = sample.seconds + estimate.seconds
     return prepare.seconds, prepare.cpu_seconds, prepare.peak_mib, of_round

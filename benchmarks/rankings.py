@@ -6,7 +6,6 @@ The thesis has 31,531 queries of MSLR-WEB30k with about 119 documents each, grad
 models fitted to some of them. Here qualities, grades and models are drawn.
 """
 
-import argparse
 import dataclasses
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +15,8 @@ import numpy as np
 import pools
 import pyarrow as pa
 import pyarrow.parquet as pq
-import tables
+import runner
+from runner import Options, Row, Table
 
 from evalsampling.measures.build import build_driver
 from evalsampling.stats.history import History
@@ -40,7 +40,7 @@ TASKS = {
 """What the thesis says is saved."""
 
 
-def rows(options: argparse.Namespace) -> Iterator[tables.Row]:
+def rows(options: Options) -> Iterator[Row]:
     """Yield what is saved at each task, by gain and way to draw."""
     for task, published in TASKS.items():
         with tempfile.TemporaryDirectory() as folder:
@@ -94,32 +94,21 @@ def chances(quality: np.ndarray, noise: float) -> np.ndarray:
 
 
 @dataclasses.dataclass(frozen=True)
-class Drawn:
-    """Queries as they are drawn in one way, all grades being known; arrays are of shape (kinds,).
+class Way:
+    """A way to draw queries, all grades being known: the draws, and what one costs on average."""
 
-    Ratio is the weight of a draw, even chance over chance, 0 if never drawn; gain that of a query,
-    or the difference of two rankers'; cost that of a draw on average.
-    """
-
-    share: np.ndarray
-    ratio: np.ndarray
-    gain: np.ndarray
+    draws: pools.Draws
     cost: float
     self_normalised: bool
 
     @property
-    def chance(self) -> np.ndarray:
-        """Chance that a draw is of each kind."""
-        zeros = np.zeros_like(self.share)
-        return np.divide(self.share, self.ratio, out=zeros, where=self.ratio > 0)
-
-    @property
     def variance(self) -> float:
-        """Variance of the term of a draw."""
-        mean = float(self.share @ self.gain)
+        """Variance of the term of a draw: of the gain of a query, or the difference of two's."""
+        share = self.draws.count / self.draws.count.sum()
+        mean = float(share @ self.draws.loss)
         if self.self_normalised:
-            return float(self.share @ (self.ratio * (self.gain - mean) ** 2))
-        return float(self.share @ (self.ratio * self.gain**2)) - mean**2
+            return float(share @ (self.draws.ratio * (self.draws.loss - mean) ** 2))
+        return float(share @ (self.draws.ratio * self.draws.loss**2)) - mean**2
 
 
 def savings(folder: Path, task: str, gain: str) -> dict[str, tuple[float, float]]:
@@ -127,7 +116,7 @@ def savings(folder: Path, task: str, gain: str) -> dict[str, tuple[float, float]
 
     At equal variance, all grades being known; the cost of a query is the number of its documents.
     """
-    found = proposals(folder, task, gain)
+    found = ways(folder, task, gain)
     even = found.pop("passive")
     if task == "one ranker":
         found.pop("rescaled")  # which is active, of one ranker's gain
@@ -140,8 +129,8 @@ def savings(folder: Path, task: str, gain: str) -> dict[str, tuple[float, float]
     }
 
 
-def proposals(folder: Path, task: str, gain: str) -> dict[str, Drawn]:
-    """Return the queries of a task as they are drawn evenly and by each variant."""
+def ways(folder: Path, task: str, gain: str) -> dict[str, Way]:
+    """Return how the queries of a task are drawn, evenly and by each variant."""
     driver = {"name": gain, "cut": 10}
     systems = {
         name: {"score": name, "probability": f"{name} chances"}
@@ -155,30 +144,25 @@ def proposals(folder: Path, task: str, gain: str) -> dict[str, Drawn]:
         "measure": driver if task == "one ranker" else {"difference": driver},
     }
     variants = {name: {"name": "ranking", "variant": name} for name in VARIANTS}
-    ways = {"passive": "passive", "active_lambda": "active_lambda", **variants}
+    samplers = {"passive": "passive", "active_lambda": "active_lambda", **variants}
     return {
         name: drawn(pools.Ground.read(folder, "pool", **content, sampler=sampler))
-        for name, sampler in ways.items()
+        for name, sampler in samplers.items()
     }
 
 
-def drawn(ground: pools.Ground) -> Drawn:
+def drawn(ground: pools.Ground) -> Way:
     """Return the queries as a spec's sampler draws them."""
-    known, sampler, table = ground.known, ground.sampler(), ground.known.table
-    measure = build_driver(ground.spec.reading, ground.cut.ranges)
+    known, sampler = ground.known, ground.sampler()
+    measure, table = build_driver(ground.spec.reading, ground.cut.ranges), known.table
+    draws = pools.Draws.of(known, sampler, measure)
+    cost = float(np.bincount(known.cell, draws.chance, len(table)) @ table.cost)
     start = History.start(len(ground.spec.pool.systems), 1)
-    q = sampler.proposal(table, start).cell_probability
-    return Drawn(
-        share=known.count / table.rows,
-        ratio=np.divide(1 / table.rows, q, out=np.zeros(len(q)), where=q > 0)[known.cell],
-        gain=measure.loss(known.outputs, known.label)[:, 0],
-        cost=float((table.count * q) @ table.cost),
-        self_normalised=sampler.inputs(table, start, 0.95).self_normalised,
-    )
+    return Way(draws, cost, sampler.inputs(table, start, 0.95).self_normalised)
 
 
 HEADER = "task,thesis,gain,drawn_by,queries_saved_percent,grades_saved_percent"
-TABLES = (tables.Table("rankings", HEADER, rows),)
+TABLES = (Table("rankings", HEADER, rows),)
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES, queries=800, documents=119)
+    runner.main(__doc__, TABLES, queries=800, documents=119)

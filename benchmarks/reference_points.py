@@ -5,12 +5,12 @@
 Errors that are too large are named.
 """
 
-import argparse
 import sys
 from collections.abc import Iterator
 
 import pools
-import tables
+import runner
+from runner import Options, Row, Table
 
 from evalsampling.simulation.simulate import Plan, simulate
 
@@ -41,7 +41,7 @@ REFERENCE_RMSE = {
 }
 
 
-def rows(options: argparse.Namespace) -> Iterator[tables.Row]:
+def rows(options: Options) -> Iterator[Row]:
     """Yield errors and design-based intervals."""
     for name in pools.find(options.pools):
         ground = pools.Ground.read(
@@ -83,7 +83,7 @@ HEADER = (
     "pool,sampler,labels,rmse,reference,ratio,coverage,width,score,wald_coverage,wald_width,"
     "wald_score,undefined,draws,seconds"
 )
-TABLES = (tables.Table("reference-points", HEADER, rows, repeats=100),)
+TABLES = (Table("reference-points", HEADER, rows, repeats=100),)
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES)
+    runner.main(__doc__, TABLES)

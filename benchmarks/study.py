@@ -8,12 +8,10 @@ is a pair of files: NAME.parquet (id, score, prediction, probability) and NAME-t
 label).
 """
 
-import argparse
 import dataclasses
 import functools
 import itertools
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +19,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pools
-import pyarrow as pa
-import tables
-import trials
-from tables import Table
+import runner
+from runner import Options, Row, Table
 
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_driver
@@ -54,15 +50,13 @@ CURVES_KEPT = 100
 RESAMPLES = 2000
 """Bootstrap samples of the repeats behind each band."""
 
-_BAND = (2.5, 97.5)
-
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """A way to sample.
+    """A way to sample, with its colour and marker in pictures.
 
     Attributes:
-        title: in tables and plots; that of [MR], where it is theirs.
+        title: in tables and pictures; that of [MR], where it is theirs.
         sampler: its name in a spec.
         flat: whether the tree of the leaves has depth 1.
         measures: that it is made for.
@@ -70,66 +64,22 @@ class Method:
 
     title: str
     sampler: str
+    look: tuple[str, str]
     flat: bool = False
     measures: tuple[str, ...] = MEASURES
 
 
 METHODS: Mapping[str, Method] = {
-    "passive": Method("Passive", "passive"),
-    "stratified": Method("Stratified", "stratified"),
-    "importance": Method("IS", "importance"),
-    "oasis": Method("OASIS", "oasis", measures=("f1",)),
-    "ais-1": Method("Ours-1", "ais", flat=True),
-    "ais-8": Method("Ours-8", "ais"),
+    "passive": Method("Passive", "passive", ("#888888", "o")),
+    "stratified": Method("Stratified", "stratified", ("#bcbd22", "s")),
+    "importance": Method("IS", "importance", ("#1f77b4", "v")),
+    "oasis": Method("OASIS", "oasis", ("#9467bd", "^"), measures=("f1",)),
+    "ais-1": Method("Ours-1", "ais", ("#ff7f0e", "D"), flat=True),
+    "ais-8": Method("Ours-8", "ais", ("#d62728", "X")),
 }
 
-SCHEMA = pa.schema(
-    {
-        "repeat": pa.int32(),
-        "budget": pa.int32(),
-        "seconds": pa.float64(),
-        "squared_error": pa.float64(),
-        "divergence": pa.float64(),
-        "curve": pa.list_(pa.float32()),
-    }
-)
-"""Of a block's file, a row for each repeat and budget.
-
-An undefined component of a measure counts as 0 in the squared error, which is the sum over the
-components. Curves are kept for `CURVES_KEPT` repeats at the largest budget.
-"""
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Simulate or report; return the exit status."""
-    options = trials.parser(__doc__, "study", repeats=200, block=20).parse_args(argv)
-    names = pools.chosen(options.only, pools.find(options.pools))
-    kinds = [
-        (pool, measure, method)
-        for pool in names
-        for measure in MEASURES
-        for method in METHODS
-        if measure in METHODS[method].measures
-    ]
-    if options.action == "run":
-        study = trials.Study(functools.partial(_trial, options.pools), _rows, SCHEMA)
-        trials.run(options, study, trials.blocks(kinds, options.repeats, options.block), PLAN)
-        return 0
-    options.runs = {}
-    for kind in kinds:
-        table = trials.read(options.results, *kind)
-        if table is not None:
-            options.runs[kind] = Run.of(kind[2], ground(options.pools, *kind[:2]), table)
-    if not options.runs:
-        print(f"{options.results}: no results, nothing written")
-        return 0
-    for each in TABLES:
-        each.make(options)
-    import study_plots  # it needs matplotlib
-
-    study_plots.draw(options.runs, options.output / "figures")
-    print(f"commits {', '.join(trials.commits(options.results))}", file=sys.stderr)
-    return 0
+COMPARED = ("ais-8", "importance", "passive")
+"""Methods whose curves are drawn."""
 
 
 # --- runs
@@ -175,15 +125,28 @@ def ground(folder: Path, pool: str, measure: str) -> Ground:
     return Ground(cut, built)
 
 
-def _trial(folder: Path, pool: str, measure: str, method: str) -> trials.Trial:
-    found = ground(folder, pool, measure)
+def names(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield pool, measure and method of all trials."""
+    found = itertools.product(pools.find(options.pools), MEASURES, METHODS)
+    return (
+        (pool, measure, key) for pool, measure, key in found if measure in METHODS[key].measures
+    )
+
+
+def trial(options: Options, pool: str, measure: str, method: str) -> runner.Trial:
+    """Return a trial."""
+    found = ground(options.pools, pool, measure)
     sampler = found.sampler(METHODS[method])
-    return trials.Trial(found.cut.known, sampler, [found.measure], PLAN)
+    return runner.Trial(found.cut.known, sampler, [found.measure], PLAN)
 
 
-def _rows(
-    _: Measure, truth: FloatArray, point: Point, at: trials.Result
-) -> Iterator[trials.Result]:
+def rows_of(
+    _: Measure, truth: FloatArray, point: Point, at: runner.Result
+) -> Iterator[runner.Result]:
+    """Yield the squared error, summed over components, and the curve of some repeats.
+
+    An undefined component counts as 0.
+    """
     counted = np.isfinite(truth)
     error = (np.nan_to_num(point.value) - truth)[counted]
     last = at["budget"] == PLAN.budgets[-1] and at["repeat"] < CURVES_KEPT
@@ -192,6 +155,11 @@ def _rows(
         "divergence": point.divergence,
         "curve": point.value if last and len(truth) > 1 else None,
     }
+
+
+STUDY = runner.Study(
+    "study", PLAN, names, trial, rows_of, repeats=200, block=20, pools=pools.SHARED
+)
 
 
 # --- errors with bootstrap bands
@@ -205,6 +173,11 @@ class Band:
     low: float
     high: float
 
+    @classmethod
+    def of(cls, mean: float, resampled: FloatArray) -> "Band":
+        """Return the band of a mean and its bootstrap samples."""
+        return cls(float(mean), *np.percentile(resampled, (2.5, 97.5)).tolist())
+
     @property
     def cells(self) -> tuple[str, str, str]:
         """Its numbers in a table."""
@@ -216,29 +189,14 @@ class Run:
     """The repeats of one method on one pool for one measure.
 
     Truth has the shape (components,), errors and divergence (repeats, budgets), curves (repeats,
-    components): of some repeats at the largest budget. Errors are squared, and summed over the
-    components; where there is no divergence it is NaN.
+    components): of some repeats at the largest budget. Where there is no divergence it is NaN.
     """
 
-    title: str
+    method: Method
     truth: FloatArray
     errors: FloatArray
     divergence: FloatArray
     curves: FloatArray
-
-    @classmethod
-    def of(cls, method: str, found: Ground, table: pa.Table) -> "Run":
-        """Return the run that results tell."""
-        table = table.sort_by([("repeat", "ascending"), ("budget", "ascending")])
-        shape = len(table) // len(PLAN.budgets), len(PLAN.budgets)
-        errors, divergence = (
-            table[name].to_numpy(zero_copy_only=False).astype(np.float64).reshape(shape)
-            for name in ("squared_error", "divergence")
-        )
-        truth = found.cut.known.value(found.measure)
-        curves = np.array([one for one in table["curve"].to_pylist() if one is not None], float)
-        curves = curves.reshape(-1, len(truth))
-        return cls(METHODS[method].title, truth, errors, divergence, curves)
 
     @functools.cached_property
     def resampled(self) -> FloatArray:
@@ -251,28 +209,42 @@ class Run:
 
     def error(self, budget: int) -> Band:
         """Return the mean squared error at a budget, given by its place."""
-        low, high = np.percentile(self.resampled[:, budget], _BAND)
-        return Band(float(self.errors[:, budget].mean()), float(low), float(high))
+        return Band.of(self.errors[:, budget].mean(), self.resampled[:, budget])
 
     def distance(self, budget: int) -> Band | None:
         """Return the mean KL divergence at a budget, None if there is none."""
         values = self.divergence[:, budget]
         if not np.isfinite(values).all():
             return None
-        low, high = np.percentile(values[_choices(len(values))].mean(axis=1), _BAND)
-        return Band(float(values.mean()), float(low), float(high))
+        return Band.of(values.mean(), values[_choices(len(values))].mean(axis=1))
 
     def ratio(self, other: "Run", budget: int) -> Band:
         """Return the mean squared error over that of another run."""
-        low, high = np.percentile(
-            self.resampled[:, budget] / np.maximum(other.resampled[:, budget], 1e-300), _BAND
+        mine, others = (
+            (run.errors[:, budget].mean(), run.resampled[:, budget]) for run in (self, other)
         )
-        mean = self.errors[:, budget].mean() / max(other.errors[:, budget].mean(), 1e-300)
-        return Band(float(mean), float(low), float(high))
+        return Band.of(*(a / np.maximum(b, 1e-300) for a, b in zip(mine, others, strict=True)))
 
 
-Runs = Mapping[tuple[str, str, str], Run]
+Runs = Mapping[tuple[str, ...], Run]
 """By pool, measure and key of the method."""
+
+
+def runs_of(options: Options) -> Runs:
+    """Return all runs that have results."""
+    found = {}
+    for pool, measure, key in STUDY.asked(options):
+        if held := runner.read(options.results, [(pool, measure, key)]):
+            cut = ground(options.pools, pool, measure)
+            errors, divergence = (
+                held[name].astype(np.float64).reshape(-1, len(PLAN.budgets))
+                for name in ("squared_error", "divergence")
+            )
+            truth = cut.cut.known.value(cut.measure)
+            curves = [one for one in held["curve"] if isinstance(one, np.ndarray)]
+            curves = np.reshape(curves, (-1, len(truth)))
+            found[pool, measure, key] = Run(METHODS[key], truth, errors, divergence, curves)
+    return found
 
 
 def of(runs: Runs, pool: str, measure: str) -> dict[str, Run]:
@@ -346,9 +318,10 @@ Of a pool and measure the errors of some methods are greater than those of other
 """
 
 
-def _claims(options: argparse.Namespace) -> Iterator[tables.Row]:
+def _claims(options: Options) -> Iterator[Row]:
+    every = runs_of(options)
     for words, source, pool, measure, factor, worse, better in CLAIMS:
-        runs = of(options.runs, pool, measure)
+        runs = of(every, pool, measure)
         pairs = [(runs[a], runs[b]) for a in worse for b in better if a in runs and b in runs]
         for place, budget in enumerate(PLAN.budgets if pairs else ()):
             ratio = min((a.ratio(b, place) for a, b in pairs), key=lambda band: band.mean)
@@ -356,25 +329,25 @@ def _claims(options: argparse.Namespace) -> Iterator[tables.Row]:
             yield words, source, pool, measure, str(factor), str(budget), *ratio.cells, holds
 
 
-def _orders(options: argparse.Namespace) -> Iterator[tables.Row]:
-    for pool, measure in dict.fromkeys(key[:2] for key in options.runs):
+def _orders(options: Options) -> Iterator[Row]:
+    every = runs_of(options)
+    for pool, measure in dict.fromkeys(key[:2] for key in every):
         place = PLAN.budgets.index(PAPER_BUDGETS[measure])
-        runs = sorted(
-            of(options.runs, pool, measure).values(), key=lambda run: run.error(place).mean
-        )
-        told = runs[0].title
+        runs = sorted(of(every, pool, measure).values(), key=lambda run: run.error(place).mean)
+        told = runs[0].method.title
         for before, after in itertools.pairwise(runs):
-            told += f" {'<' if after.ratio(before, place).low > 1 else '~'} {after.title}"
+            sign = "<" if after.ratio(before, place).low > 1 else "~"
+            told += f" {sign} {after.method.title}"
         yield pool, measure, str(PLAN.budgets[place]), told
 
 
-def _errors(options: argparse.Namespace) -> Iterator[tables.Row]:
+def _errors(options: Options) -> Iterator[Row]:
     ordered = sorted(
-        options.runs.items(), key=lambda item: (MEASURES.index(item[0][1]), item[0][0])
+        runs_of(options).items(), key=lambda item: (MEASURES.index(item[0][1]), item[0][0])
     )
     for (pool, measure, _), run in ordered:
         for place, budget in enumerate(PLAN.budgets):
-            yield pool, measure, run.title, str(budget), *run.error(place).cells
+            yield pool, measure, run.method.title, str(budget), *run.error(place).cells
 
 
 def _short(value: float) -> str:
@@ -391,5 +364,73 @@ TABLES = (
     Table("study/claims", "claim,where,pool,measure,factor,labels,ratio,low,high,holds", _claims),
 )
 
+
+# --- pictures, like figures 2 and 4 of [MR]
+
+
+def draw(options: Options) -> None:
+    """Write all pictures."""
+    runs, folder = runs_of(options), options.output / "figures"
+    for measure in dict.fromkeys(key[1] for key in runs):
+        runner.save_figure(_convergence(runs, measure), folder / f"convergence-{measure}.svg")
+    for pool in dict.fromkeys(key[0] for key in runs):
+        found = of(runs, pool, CURVE)
+        chosen = [found[key] for key in COMPARED if key in found and len(found[key].curves)]
+        if chosen:
+            runner.save_figure(_curves(pool, chosen), folder / f"curves-{pool}.png")
+
+
+def _convergence(runs: Runs, measure: str) -> Any:
+    """Draw KL divergence above mean squared error, a column for each pool."""
+    pools = sorted({key[0] for key in runs})
+    figure = runner.new_figure(3.0 * len(pools), 4.6)
+    axes = figure.subplots(2, len(pools), sharex=True, squeeze=False, height_ratios=(2, 3))
+    budgets = np.array(PLAN.budgets)
+    for pool, (upper, lower) in zip(pools, axes.T, strict=True):
+        upper.set_title(pool)
+        for run in of(runs, pool, measure).values():
+            places = range(len(budgets))
+            _band(lower, budgets, [run.error(place) for place in places], run.method)
+            distances = [run.distance(place) for place in places]
+            if None not in distances:
+                _band(upper, budgets, distances, run.method)
+        lower.set(xscale="log", yscale="log", xlabel="labels")
+        lower.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
+        lower.minorticks_off()
+        upper.set_ylim(bottom=0)
+    axes[0, 0].set_ylabel("KL divergence (nats)")
+    axes[1, 0].set_ylabel(f"MSE of {measure}")
+    handles, labels = axes[1, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    return figure
+
+
+def _band(axes: Any, budgets: FloatArray, bands: Sequence[Any], method: Method) -> None:
+    """Draw means by budget, with their bands."""
+    colour, marker = method.look
+    look = {"color": colour, "marker": marker, "markersize": 3, "linewidth": 1}
+    axes.plot(budgets, [band.mean for band in bands], **look, label=method.title)
+    low, high = np.array([(band.low, band.high) for band in bands]).T
+    axes.fill_between(budgets, low, high, color=colour, alpha=0.2, linewidth=0)
+
+
+def _curves(pool: str, runs: Sequence[Run]) -> Any:
+    """Draw estimated precision-recall curves under the true one."""
+    from matplotlib.collections import LineCollection
+
+    figure = runner.new_figure(2.6 * len(runs), 2.5)
+    panels = figure.subplots(1, len(runs), sharey=True, squeeze=False)[0]
+    for axes, run in zip(panels, runs, strict=True):
+        precision, recall = np.split(run.curves, 2, axis=1)
+        lines = np.stack([recall, precision], axis=2)
+        axes.add_collection(LineCollection(lines, colors="#333333", alpha=0.2, linewidths=0.5))
+        true_precision, true_recall = np.split(run.truth, 2)
+        axes.plot(true_recall, true_precision, color="#d62728", linewidth=1.5)
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="recall", title=run.method.title)
+    figure.axes[0].set_ylabel("precision")
+    figure.suptitle(f"{pool}, {PLAN.budgets[-1]:,} labels")
+    return figure
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.main(__doc__, TABLES, STUDY, then=draw)

@@ -13,9 +13,8 @@ import csv
 import dataclasses
 import functools
 import itertools
-import sys
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +22,13 @@ import corpus
 import numpy as np
 import numpy.typing as npt
 import pools
-import pyarrow as pa
 import pyarrow.parquet as pq
-import tables
-import trials
-from corpus_settings import LEAST_RMSE, LOW_COVERAGE, NO_VALUE, ROUNDING
+import runner
+from corpus_report import LEAST_RMSE, LOW_COVERAGE, NO_VALUE, ROUNDING, mean_ratio
+from runner import Columns, Options
 from scipy import special, stats
 
 from evalsampling import EvaluationSpec
-from evalsampling.measures.base import Measure
-from evalsampling.simulation.summary import Point
 from evalsampling.simulation.truth import KnownPool
 
 FloatArray = npt.NDArray[np.float64]
@@ -55,9 +51,6 @@ DRAWN_FOR: Mapping[str, list[Any]] = {
 """What a spec lists, by what is first."""
 
 PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 600), seed=57)
-OWN = {"system": pa.string(), "against": pa.string(), "p_value": pa.float64(), "null": pa.float64()}
-SCHEMA = pa.schema([*corpus.SCHEMA, *OWN.items()])
-"""A row for each repeat, budget and number; `against` and `null` are none of a single system."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,11 +173,17 @@ def write_pair(folder: Path, name: str, kind: str, made: Path) -> None:
         pools.write(made, name, columns)
 
 
-def _trial(folder: Path, made: Path, *names: str) -> trials.Trial:
-    name, order, first, sampler = names
-    write_pair(folder, name, kinds(folder)[name], made)
+def names(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield pair, order, what is first in the spec, and sampler of all trials."""
+    return itertools.product(kinds(options.pools), ORDERS, DRAWN_FOR, corpus.SAMPLERS)
+
+
+def trial(options: Options, name: str, order: str, first: str, sampler: str) -> runner.Trial:
+    """Return a trial, of a pair that is made unless it is there."""
+    made = options.results / "pools"
+    write_pair(options.pools, name, kinds(options.pools)[name], made)
     ground, reported = _read(made, name, order, first)
-    return trials.Trial(reported.known, ground.sampler(sampler), reported.measures, PLAN)
+    return runner.Trial(reported.known, ground.sampler(sampler), reported.measures, PLAN)
 
 
 @functools.lru_cache(maxsize=2)
@@ -200,17 +199,7 @@ def _read(made: Path, name: str, order: str, first: str) -> tuple[pools.Ground, 
     return drawn, pools.Ground(spec, drawn.cut, known)
 
 
-def rows_of(
-    measure: Measure, truth: FloatArray, point: Point, at: trials.Result
-) -> Iterator[trials.Result]:
-    """Yield a row for each number of a measure."""
-    rows = corpus.rows_of(measure, truth, point, at)
-    for row, one in zip(rows, point.estimates, strict=True):
-        target = one.target
-        named = {"measure": target.measure, "system": target.system, "against": target.against}
-        tested = one.significance and one.significance.p_value
-        yield row | named | {"p_value": tested, "null": target.null}
-
+STUDY = runner.Study("pairs", PLAN, names, trial, repeats=3, block=1)
 
 HEADER = (
     "pair,number,pairs,repeats,evaluations,claims,coverage,ab,ba,at_300,at_600,f1_first,"
@@ -221,57 +210,51 @@ PER_EVALUATION = 4
 """Rows of a number in one evaluation: two orders, of which both count as one, and two budgets."""
 
 
-def table(results: Path, names: Sequence[tuple[str, ...]]) -> Iterator[list[str]]:
+def rows(options: Options) -> Iterator[runner.Row]:
     """Yield what runs say of each number of all pairs, and of pairs where too few hold the truth.
 
     Of `calibrated`; errors are over those of `ais` in the same repeats, a geometric mean over
     pairs. `disagree` counts comparisons whose interval and p-value disagree, of all samplers.
     """
-    held, commit = read(results, names), " ".join(trials.commits(results))
+    held, commit = read(options), " ".join(runner.commits(options.results))
     numbers = sorted({*held["number"]}, key=lambda number: (len(number) > 9, number))
     groups = {number: held["number"] == number for number in numbers}
     groups["all of one system"] = np.isnan(held["null"])
     groups["all differences"] = held["null"] == 0
     for name, kept in groups.items():
         yield ["all", name, *_cells(only(held, kept)), commit]
-    claims = only(held, (held["sampler"] == "calibrated") & held["claims"])
-    for pair, title in sorted({*zip(claims["pair"], claims["title"], strict=True)}):
-        holds = claims["holds"][(claims["pair"] == pair) & (claims["title"] == title)]
+    claims = (held["sampler"] == "calibrated") & held["claims"]
+    claimed = dict(runner.groups(only(held, claims), "pair", "title"))
+    every = dict(runner.groups(held, "pair", "title"))
+    for key in sorted(claimed):
+        holds = claimed[key]["holds"]
         spread = np.sqrt(LOW_COVERAGE * (1 - LOW_COVERAGE) * PER_EVALUATION / len(holds))
         if holds.mean() < LOW_COVERAGE - 2 * spread:
-            kept = (held["pair"] == pair) & (held["title"] == title)
-            yield [pair, title, *_cells(only(held, kept)), commit]
+            yield [*key, *_cells(every[key]), commit]
 
 
-def only(held: Mapping[str, Any], kept: BoolArray) -> dict[str, Any]:
+def only(held: Columns, kept: BoolArray) -> Columns:
     """Return some of the rows."""
     return {name: values[kept] for name, values in held.items()}
 
 
-def read(results: Path, names: Sequence[tuple[str, ...]]) -> dict[str, Any]:
+def read(options: Options) -> Columns:
     """Return all rows of results as columns, with their names and what follows from them."""
-    found = []
-    for each in names:
-        if (rows := trials.read(results, *each)) is not None:
-            for column, value in zip(("pair", "order", "first", "sampler"), each, strict=True):
-                rows = rows.append_column(column, pa.array([value] * len(rows)))
-            found.append(rows.select(sorted(rows.column_names)))
-    held = trials.columns(pa.concat_tables(found))
+    titles = ("pair", "order", "first", "sampler")
+    held = runner.read(options.results, STUDY.asked(options), *titles)
     held = only(held, np.isfinite(held["truth"]))
-    low, high, null, value = (held[name] for name in ("low", "high", "null", "value"))
+    low, high, null, truth = (held[name] for name in ("low", "high", "null", "truth"))
     held["number"] = np.where(null == 0, "difference of " + held["measure"], held["measure"])
-    held["title"] = np.where(
-        np.isnan(null), held["number"] + " of " + held["system"], held["number"]
-    )
-    held["holds"] = np.maximum(low - held["truth"], held["truth"] - high) < ROUNDING
-    held["error"] = value - held["truth"]
+    of_system = held["number"] + " of " + held["system"]
+    held["title"] = np.where(np.isnan(null), of_system, held["number"])
+    held["holds"] = np.maximum(low - truth, truth - high) < ROUNDING
+    held["error"] = held["value"] - truth
     leaves_out = np.maximum(low - null, null - high) > ROUNDING
-    p_value = np.nan_to_num(held["p_value"], nan=1.0)
-    held["disagree"] = leaves_out != (p_value <= 0.05)
+    held["disagree"] = leaves_out != (np.nan_to_num(held["p_value"], nan=1.0) <= 0.05)
     return held
 
 
-def _cells(held: Mapping[str, Any]) -> list[str]:
+def _cells(held: Columns) -> list[str]:
     mine, claims = held["sampler"] == "calibrated", held["claims"]
     parts = [claims, *(held["order"] == order for order in ORDERS)]
     parts += [held["budget"] == budget for budget in PLAN.budgets]
@@ -286,7 +269,7 @@ def _cells(held: Mapping[str, Any]) -> list[str]:
     return [*counts, *shown, str(held["disagree"].sum())]
 
 
-def _error(held: Mapping[str, Any]) -> float:
+def _error(held: Columns) -> float:
     """Return errors over those of `ais` in runs where that has a value: a mean over pairs."""
     runs: dict[Any, dict[str, float]] = {}
     for sampler, error, *key in zip(*(held[name] for name in RUN), strict=True):
@@ -298,26 +281,10 @@ def _error(held: Mapping[str, Any]) -> float:
     told = np.isfinite(errors[1])
     square, pair = np.nan_to_num(np.array(errors)[:, told], nan=NO_VALUE) ** 2, pair[told]
     means = [np.sqrt(square[:, pair == name].mean(axis=1)) for name in {*pair}]
-    mine, other = np.maximum(means, LEAST_RMSE).T
-    return float(np.exp(np.mean(np.log(mine / other))))
+    return mean_ratio(*np.transpose(means), LEAST_RMSE)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Simulate or report; return the exit status."""
-    parser = trials.parser(__doc__, "pairs", repeats=3, block=1)
-    parser.set_defaults(pools=pools.CORPUS, output=tables.FOLDER)
-    parser.add_argument("--samplers", nargs="*", default=corpus.SAMPLERS, metavar="NAME")
-    options = parser.parse_args(argv)
-    names = pools.chosen(options.only, [*kinds(options.pools)])
-    names = [*itertools.product(names, ORDERS, DRAWN_FOR, options.samplers)]
-    if options.action == "report":
-        tables.Table("pairs", HEADER, lambda _: table(options.results, names)).make(options)
-        return 0
-    trial = functools.partial(_trial, options.pools, options.results / "pools")
-    todo = trials.blocks(names, options.repeats, options.block)
-    trials.run(options, trials.Study(trial, rows_of, SCHEMA), todo, PLAN)
-    return 0
-
+TABLES = (runner.Table("pairs", HEADER, rows),)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.main(__doc__, TABLES, STUDY)

@@ -9,21 +9,20 @@ the made-up pool of the same description is that of `active_risk.py`. Intervals 
 3.14 with n - 1 in place of n).
 """
 
-import argparse
 from collections.abc import Callable, Iterator
 
 import active_risk
 import numpy as np
 import pools
+import runner
 import scipy
-import tables
+from runner import Options, Row, Table
 
 from evalsampling.inference.interval_methods import SampledNumber, by_student, by_wald, by_wilson
 from evalsampling.inference.intervals import Interval, covers, student, wald
 from evalsampling.inference.results import Target
 from evalsampling.measures import FBeta, Measure, TableRisk
-from evalsampling.samplers import ActiveRisk, Passive, ReplacementSampler
-from evalsampling.simulation.truth import KnownPool
+from evalsampling.samplers import ActiveRisk, Passive
 
 CONFIDENCE = 0.95
 SIZES = (25, 50, 100, 200, 400, 800)
@@ -41,7 +40,7 @@ NO_ERROR = 1e-12
 """In place of an error or a value of zero: Wilson's effective size is the number of draws then."""
 
 
-def binomial(_: argparse.Namespace) -> Iterator[tables.Row]:
+def binomial(_: Options) -> Iterator[Row]:
     """Yield the expected coverage of the binomial Wald interval (figure 3.2)."""
     for risk in RISKS:
         yield f"{risk:g}", *(f"{expected_coverage(risk, draws):.3f}" for draws in SIZES)
@@ -59,62 +58,58 @@ def expected_coverage(risk: float, draws: int) -> float:
     return float(chance @ held)
 
 
-def outcomes(
-    known: KnownPool, sampler: ReplacementSampler, measure: Measure, draws: int, repeats: int
-) -> Iterator[tables.Row]:
+def outcomes(draws: pools.Draws, measure: Measure, size: int, repeats: int) -> Iterator[Row]:
     """Yield of each interval what it did over samples with replacement of a size.
 
     Its coverage, of which a sample without a value has none, and its mean width; then the shares of
     the samples whose variance is estimated to be zero, and of those without a value.
     """
-    q, ratio = pools.drawn(known, sampler)
-    chance = q * known.count
-    hit, weight = active_risk.fraction(known, measure)
-    truth = float((known.count @ hit) / (known.count @ weight))
-    rng = np.random.default_rng(draws)
+    rng, chance = np.random.default_rng(size), draws.chance / draws.chance.sum()
     held, widths, collapsed, undefined = dict.fromkeys(METHODS, 0), {}, 0, 0
     for _ in range(repeats):
-        row = rng.choice(len(hit), draws, p=chance / chance.sum())
-        total = ratio[row] @ weight[row]
+        row = rng.choice(len(chance), size, p=chance)
+        ratio, loss, weight = draws.ratio[row], draws.loss[row], draws.weight[row]
+        total = ratio @ weight
         if total == 0:
             undefined += 1
             continue
-        value = float(ratio[row] @ hit[row] / total)
-        terms = (ratio[row] * (hit[row] - value * weight[row]) / total) ** 2
-        error = float(np.sqrt(terms.sum() * draws / (draws - 1)))
+        value = float(ratio @ loss / total)
+        terms = (ratio * (loss - value * weight) / total) ** 2
+        error = float(np.sqrt(terms.sum() * size / (size - 1)))
         collapsed += error == 0
         inside, least = min(max(value, NO_ERROR), 1 - NO_ERROR), max(error, NO_ERROR)
-        number = SampledNumber(Target(measure.name), inside, least, terms, draws, CONFIDENCE)
+        number = SampledNumber(Target(measure.name), inside, least, terms, size, CONFIDENCE)
         for name, method in METHODS.items():
             interval = method(number)
             assert interval is not None
-            held[name] += covers(interval, truth)
+            held[name] += covers(interval, draws.truth)
             widths.setdefault(name, []).append(interval.high - interval.low)
     for name in METHODS:
         shares = held[name] / repeats, float(np.mean(widths[name]))
         both = *shares, collapsed / repeats, undefined / repeats
-        yield name, str(draws), *(f"{figure:.4f}" for figure in both)
+        yield name, str(size), *(f"{figure:.4f}" for figure in both)
 
 
-def widths_and_coverage(options: argparse.Namespace) -> Iterator[tables.Row]:
+def widths_and_coverage(options: Options) -> Iterator[Row]:
     """Yield what intervals of active and passive draws did (figures 4.11 and 4.12)."""
     known = active_risk.made_up(active_risk.SPAM)
     for title, measure in MEASURES.items():
         for sampler in (ActiveRisk(measure), Passive(measure)):
-            for draws in SIZES:
-                for row in outcomes(known, sampler, measure, draws, options.repeats):
+            draws = pools.Draws.of(known, sampler)
+            for size in SIZES:
+                for row in outcomes(draws, measure, size, options.repeats):
                     yield title, sampler.name, *row
 
 
 TABLES = (
-    tables.Table(
+    Table(
         "thesis-intervals/widths-and-coverage",
         "measure,sampler,interval,draws,coverage,width,collapsed,undefined",
         widths_and_coverage,
         repeats=4000,
     ),
-    tables.Table("thesis-intervals/binomial", ",".join(["risk", *map(str, SIZES)]), binomial),
+    Table("thesis-intervals/binomial", ",".join(["risk", *map(str, SIZES)]), binomial),
 )
 
 if __name__ == "__main__":
-    tables.main(__doc__, TABLES)
+    runner.main(__doc__, TABLES)

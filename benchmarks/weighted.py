@@ -10,15 +10,16 @@ again where it is positive, which no score tells.
 import dataclasses
 import functools
 import itertools
-import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import corpus
-import corpus_settings
+import corpus_report
 import numpy as np
 import pools
 import pyarrow.parquet as pq
-import trials
+import runner
+from runner import Options
 
 CASES = {"lognormal": 1.0, "with positives": 1.5}
 """Factors of the weights of positives."""
@@ -27,34 +28,21 @@ MEASURES = ("f1", "precision", "recall", "accuracy")
 PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 1000))
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Simulate or report; return the exit status."""
-    parser = trials.parser(__doc__, "weighted", repeats=6, block=3)
-    parser.set_defaults(pools=pools.CORPUS)
-    options = parser.parse_args(argv)
-    chosen = pools.chosen(options.only, pools.find(options.pools))
-    if options.action == "run":
-        study = trials.Study(
-            functools.partial(_trial, options.pools, options.results / "pools"),
-            corpus.rows_of,
-            corpus.SCHEMA,
-        )
-        trials.run(
-            options,
-            study,
-            trials.blocks([*itertools.product(chosen, CASES)], options.repeats, options.block),
-            PLAN,
-        )
-        return 0
-    print("weights,labels,claims,coverage,runs")
+def names(options: Options) -> Iterator[tuple[str, ...]]:
+    """Yield pool, case and sampler of all trials."""
+    return itertools.product(pools.find(options.pools), CASES, ["calibrated"])
+
+
+def rows(options: Options) -> Iterator[runner.Row]:
+    """Yield, by case and labels, the share of runs that claim, and coverage among these."""
     for case, budget in itertools.product(CASES, PLAN.budgets):
-        found = corpus_settings.settings(options.results, case, chosen)
+        trials = [one for one in STUDY.asked(options) if one[1] == case]
+        found = corpus_report.settings(options.results, trials)
         settings = [one for (_, _, labels), one in found.items() if labels == budget]
         claims = np.array([one.claims * one.runs for one in settings])
         covered = np.nansum([one.coverage for one in settings] * claims) / claims.sum()
         runs = sum(one.runs for one in settings)
-        print(f"{case},{budget},{claims.sum() / runs:.3f},{covered:.3f},{runs}")
-    return 0
+        yield case, str(budget), f"{claims.sum() / runs:.3f}", f"{covered:.3f}", str(runs)
 
 
 @functools.lru_cache(maxsize=4)
@@ -74,10 +62,14 @@ def _ground(folder: Path, weighted: Path, name: str, case: str) -> pools.Ground:
     return pools.Ground.read(weighted, named, pool=content, measure=list(MEASURES), seed=1)
 
 
-def _trial(folder: Path, weighted: Path, pool: str, case: str) -> trials.Trial:
-    ground = _ground(folder, weighted, pool, case)
-    return trials.Trial(ground.known, ground.sampler("calibrated"), ground.measures, PLAN)
+def trial(options: Options, pool: str, case: str, sampler: str) -> runner.Trial:
+    """Return a trial."""
+    ground = _ground(options.pools, options.results / "pools", pool, case)
+    return runner.Trial(ground.known, ground.sampler(sampler), ground.measures, PLAN)
 
+
+STUDY = runner.Study("weighted", PLAN, names, trial, repeats=6, block=3)
+TABLES = (runner.Table("weights", "weights,labels,claims,coverage,runs", rows, kept=False),)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    runner.main(__doc__, TABLES, STUDY)

@@ -39,10 +39,7 @@ def look(
 ) -> dict[str, dict[str, Any]]:
     """What the browser saw of pages, by the stems of their names, in every look.
 
-    Args:
-        pages: files of HTML; their stems differ.
-        pictures: folder that pictures of them are written to.
-        widths: of the window in pixels, on a desk and on a phone.
+    Pictures of them are written to a folder; widths of the window are on a desk and on a phone.
     """
     folder = packages()
     assert folder is not None

@@ -42,12 +42,9 @@ def sent(state: State) -> State:
 def assert_mergeable(
     states: Sequence[State], zero: State, equal: Callable[[State, State], Any]
 ) -> None:
-    """Check that states sum to the same whatever is done to them on the way.
+    """Check that three states or more sum to the same whatever is done to them on the way.
 
-    Args:
-        states: at least three, at least two of them other than zero.
-        zero: the state of no rows.
-        equal: whether two states hold the same, or raises AssertionError if they do not.
+    Zero is the state of no rows. Two states are equal if the function says so, or raises nothing.
     """
 
     def check(state: State, expected: State, way: str) -> None:

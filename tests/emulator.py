@@ -3,10 +3,7 @@
 import contextlib
 import os
 import shutil
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +11,7 @@ import pytest
 
 from evalsampling.storage import filesystems
 from evalsampling.storage.filesystems import EMULATOR
+from tests.servers import free_port, running
 
 PROGRAM = "fake-gcs-server"
 
@@ -29,31 +27,10 @@ def emulator() -> Iterator[str]:
     address = f"127.0.0.1:{port}"
     options = ["-scheme=http", "-host=127.0.0.1", f"-port={port}", f"-public-host={address}"]
     # A process of its own: pyarrow may hold this one's interpreter while it waits for answers.
-    running = subprocess.Popen([program, *options, "-backend=memory", "-log-level=error"])
+    command = [program, *options, "-backend=memory", "-log-level=error"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(EMULATOR, f"http://{address}")
         filesystems._store.cache_clear()
-        try:
-            await_port(port)
+        with running(command, port, Path(os.devnull)):
             yield f"http://{address}"
-        finally:
-            running.kill()
-            running.wait()
     filesystems._store.cache_clear()
-
-
-def free_port() -> int:
-    """Return a port of this machine that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
-
-
-def await_port(port: int) -> None:
-    """Wait until somebody listens."""
-    for _ in range(300):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.1)
-    raise AssertionError("the emulator did not start")

@@ -6,22 +6,24 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import apache_beam as beam
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
 
 from evalsampling.commands.prepare import Preparation
 from evalsampling.commands.prepare_plan import prepare_by_shares
 from evalsampling.pipelines import prepare as by_beam
 from evalsampling.pipelines.running import parse_options
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.preparation.poisson import keep_rows, poisson_sample
+from evalsampling.preparation.poisson import INCLUSION, keep_rows, poisson_sample
 from evalsampling.preparation.shares import LOCAL, Merge, Piece, Rows, Shares, Work, deal, groups_of
 from evalsampling.spec import EvaluationSpec
+from evalsampling.transforms import PoissonSample
 from evalsampling.workspace.manifest import ExecutionContext
 from tests.contracts import sent
-from tests.kept_rows import kept_by_beam, pairs
 from tests.spark import SPARK
 
 StartSpark = Callable[[], Any]
@@ -30,12 +32,10 @@ StartSpark = Callable[[], Any]
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """An engine.
+    """An engine: what prepares the pool of a spec, and what keeps a Poisson sample of a file.
 
-    Attributes:
-        prepare: prepares the pool of a spec; the last argument is whether all ids are checked.
-        keep: returns the Poisson sample of a pool in a file, by id; the last argument is whether
-            rows of a cell share a probability. None for an engine that draws none.
+    The last arguments are whether all ids are checked, and whether rows of a cell share a
+    probability.
     """
 
     prepare: Callable[[EvaluationSpec, StartSpark, bool], Any]
@@ -43,11 +43,9 @@ class Case:
 
 
 def in_shares(most: int, merged: list[int] | None = None) -> Shares:
-    """Return an engine that merges what comes of shares in no order, as after a shuffle.
+    """Return an engine that merges what comes of some shares in no order, as after a shuffle.
 
-    Args:
-        most: shares that a pass is dealt out in.
-        merged: gets how many states each merge was given.
+    `merged` gets how many states each merge was given.
     """
     rng = np.random.default_rng(0)
 
@@ -72,6 +70,33 @@ def prepare_by(engine: Shares, spec: EvaluationSpec, check_ids: bool = False) ->
     return prepare_by_shares(
         Preparation.from_spec(spec, ExecutionContext("test"), check_ids), engine
     )
+
+
+def pairs(kept: pa.Table) -> dict[Any, float]:
+    """Inclusion probability of each row, by its id."""
+    return dict(zip(kept["id"].to_pylist(), kept[INCLUSION].to_pylist(), strict=True))
+
+
+def kept_by_beam(
+    table: pa.Table,
+    rows: int,
+    spec: EvaluationSpec,
+    by_cell: bool,
+    folder: Path,
+    options: Sequence[str] = ("--runner=FnApiRunner",),
+) -> dict[Any, float]:
+    """What a pipeline keeps of a table in batches of so many rows; a folder for its files."""
+    folder.mkdir()
+    batches = [PoolBatch(part) for part in table.combine_chunks().to_batches(max_chunksize=rows)]
+    with beam.Pipeline(options=PipelineOptions([*options])) as root:
+        kept = root | beam.Create(batches) | PoissonSample(spec, by_cell)
+        _ = kept | beam.Map(_write, str(folder))
+    return pairs(pq.read_table(folder))
+
+
+def _write(kept: pa.Table, folder: str) -> None:
+    if len(kept):
+        pq.write_table(kept, Path(folder) / f"{kept['id'][0]}.parquet")
 
 
 def _by_beam(spec: EvaluationSpec, _: StartSpark, check_ids: bool) -> Any:

@@ -1,7 +1,7 @@
 """Rows and labels put through transforms in a pipeline, for the tests of several files."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from evalsampling.stats.finite import finite
 from tests.jobs import Job
 
 PLAIN = ("--runner=FnApiRunner",)
+RETRYING = "--runner=BundleBasedDirectRunner"
+"""The runner on this machine that tries bundles again; the default one does not."""
+
 TWO_WORKERS = (*PLAIN, "--direct_running_mode=multi_threading", "--direct_num_workers=2")
 
 Answer = dict[str, Any]
@@ -96,3 +99,23 @@ def shuffled(elements: Sequence[Any], seed: int) -> list[Any]:
     """Elements in another order."""
     order = np.random.default_rng(seed).permutation(len(elements))
     return [elements[place] for place in order]
+
+
+def failing_now_and_then(function: Callable[..., Any], log: Path) -> Callable[..., Any]:
+    """A function whose first and third calls fail, the third after it has done its work.
+
+    Calls are counted in a file: runners copy functions, and what these hold.
+    """
+    log.write_text("")
+
+    def call(*arguments: Any, **named: Any) -> Any:
+        number = len(log.read_text())
+        log.write_text("x" * (number + 1))
+        if number == 0:
+            raise RuntimeError("a worker was lost")
+        result = function(*arguments, **named)
+        if number == 2:
+            raise RuntimeError("a worker was lost after its work")
+        return result
+
+    return call

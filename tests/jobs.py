@@ -4,13 +4,17 @@ import contextlib
 import csv
 import dataclasses
 import hashlib
+import importlib.util
 import io
 import itertools
 import json
+import os
 import shutil
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import fastavro
@@ -161,6 +165,12 @@ def same(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
+def napping(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Score nothing, after as many seconds as the variable NAP says: a scorer for specs."""
+    time.sleep(float(os.environ.get("NAP", "0")))
+    return batch
+
+
 def strict_json(text: str) -> Any:
     """Parse JSON as the standard has it: Python's own parser takes NaN and Infinity too."""
 
@@ -239,9 +249,7 @@ class DoneBefore:
 class Job:
     """A spec on disk with its pool, and shorthands for what is done with it.
 
-    Attributes:
-        in_process: whether `prepare` needs no Beam.
-        before: copies what the first `prepare` and `sample` make, if other jobs had the same.
+    It needs no Beam if it is `in_process`; `before` copies what other jobs made of the same.
     """
 
     directory: Path
@@ -326,6 +334,16 @@ class Job:
 
 Jobs = Callable[..., Job]
 """What the fixture `job` is."""
+
+
+def loaded(path: Path) -> ModuleType:
+    """A program as a module, wherever it is."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def csv_rows(path: str | Path) -> list[dict[str, str]]:

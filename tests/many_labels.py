@@ -16,10 +16,7 @@ Flags = npt.NDArray[np.bool_]
 class Tagged:
     """Rows with labels, each label having a rate of its own.
 
-    Attributes:
-        p: shape (rows, labels): probability of each label.
-        f: shape (rows, labels): labels predicted.
-        y: shape (rows, labels): labels held.
+    Of shape (rows, labels): probability, and whether a label is predicted, or held.
     """
 
     p: npt.NDArray[np.float64]

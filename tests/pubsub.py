@@ -12,7 +12,7 @@ import grpc
 from google.protobuf import empty_pb2
 from google.pubsub_v1 import types
 
-from tests import grpc_servers
+from tests.servers import serving_grpc
 
 EMULATOR = "PUBSUB_EMULATOR_HOST"
 """Variable by which Google's clients find a server in place of Google's."""
@@ -32,12 +32,7 @@ def subscription_path(name: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Refusal:
-    """An answer to one request to publish: an error.
-
-    Attributes:
-        code: of the error.
-        taken: whether the messages are kept nevertheless, so that only their ids are lost.
-    """
+    """An error in answer to a request to publish, whose messages may be taken nevertheless."""
 
     code: grpc.StatusCode
     taken: bool = False
@@ -63,15 +58,10 @@ class Subscription:
 
 @dataclasses.dataclass
 class FakePubSub:
-    """The server.
+    """The server: messages of topics in order, and subscriptions, by their full names.
 
-    Attributes:
-        topics: the messages of each, in the order in which they came.
-        subscriptions: by name.
-        refusals: by the number of the request to publish, from 0.
-        requests: to publish, each as its number of messages.
-        lost: how many acknowledgements get lost, so that their messages come again.
-        delivered: how many messages were pulled, those that came again among them.
+    Refusals are by the number of the request to publish, from 0; requests are told by their
+    numbers of messages. So many acknowledgements as are `lost` make their messages come again.
     """
 
     topics: dict[str, list[types.PubsubMessage]] = dataclasses.field(default_factory=dict)
@@ -174,5 +164,5 @@ class FakePubSub:
 def serving() -> Iterator[FakePubSub]:
     """Serve, to this process and those that it starts."""
     fake = FakePubSub()
-    with grpc_servers.serving(EMULATOR, *fake.handlers()):
+    with serving_grpc(EMULATOR, *fake.handlers()):
         yield fake

@@ -16,12 +16,7 @@ CUT = 4
 
 @dataclasses.dataclass(frozen=True)
 class Queries:
-    """Queries with their items, scores of two rankers, probabilities and true grades.
-
-    Attributes:
-        columns: of the pool.
-        grade: by query, of each item.
-    """
+    """Columns of queries with items and scores of two rankers, and the true grade of each item."""
 
     columns: dict[str, Any]
     grade: list[list[int]]

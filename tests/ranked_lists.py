@@ -48,12 +48,7 @@ def random_list(rng: np.random.Generator, rows: int, m: int) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class Ranked:
-    """A list in bins, the highest scores first.
-
-    Attributes:
-        rows: shape (bins,).
-        hits: shape (bins,): positives among them.
-    """
+    """A list in bins, the highest scores first: rows of each, and positives among them."""
 
     rows: np.ndarray
     hits: np.ndarray

@@ -15,25 +15,14 @@ Task = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class SampledRound:
-    """The round.
-
-    Attributes:
-        job: whose first round it is.
-        tasks: as the command wrote them for annotators, in order of their names.
-    """
+    """The first round of a job, and its tasks for annotators in order of their names."""
 
     job: Job
     tasks: list[Task]
 
     @classmethod
     def of(cls, make: Any, rows: int, size: int) -> "SampledRound":
-        """Return the first round of a new job.
-
-        Args:
-            make: the fixture `job`.
-            rows: of the pool.
-            size: rows expected of the round.
-        """
+        """Return the first round of a new job, of about so many rows, by the fixture `job`."""
         one = make(make_pool(rows), sampler="poisson", measure=["f1", "recall"], budget=10 * size)
         assert one.prepare().status == 0
         assert one.sample("--size", size).status == 0

@@ -1,7 +1,7 @@
 """Limits of `make bench`, and its page."""
 
+import contextlib
 import datetime
-import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -13,50 +13,34 @@ from hypothesis import strategies as st
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
-
-def load(name: str) -> ModuleType:
-    """Return a program of the benchmarks as a module."""
-    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-limits = load("bench_limits")
+with pytest.MonkeyPatch.context() as patch:
+    patch.syspath_prepend(str(BENCHMARKS))
+    patch.setitem(sys.modules, "bench_ratios", ModuleType("bench_ratios"))  # nothing to measure
+    import bench
 
 RATIOS = st.dictionaries(st.sampled_from("abcd"), st.floats(1e-6, 1e6))
 
 
 @given(RATIOS, RATIOS)
 def test_limits_never_rise(before: dict[str, float], ratios: dict[str, float]) -> None:
-    after = limits.tightened(before, ratios)
+    after = bench.tightened(before, ratios)
     assert {*after} == {*before, *ratios}
     assert all(after[name] <= limit for name, limit in before.items())
     for name, ratio in ratios.items():
         assert after[name] <= before.get(name, float("inf"))
         assert after[name] >= min(ratio, before.get(name, ratio))
-    assert limits.tightened(after, ratios) == after
+    assert bench.tightened(after, ratios) == after
 
 
 def test_a_limit_is_what_was_measured_with_a_margin() -> None:
     before = {"prepare": 4.0, "csv": 2.0, "jsonl": 3.0}
-    after = limits.tightened(before, {"prepare": 2.0, "csv": 1.9, "avro": 0.5})
+    after = bench.tightened(before, {"prepare": 2.0, "csv": 1.9, "avro": 0.5})
     assert after == {"prepare": 2.3, "csv": 2.0, "jsonl": 3.0, "avro": 0.575}
 
 
 def test_what_is_too_slow() -> None:
     ratios = {"prepare": 5.7, "csv": 2.7, "new": 100.0}
-    assert limits.too_slow({"prepare": 4.0, "csv": 2.0}, ratios) == ["prepare"]
-
-
-@pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """`bench.py`, with nothing to measure."""
-    monkeypatch.setitem(sys.modules, "bench_limits", limits)
-    monkeypatch.setitem(sys.modules, "bench_ratios", ModuleType("bench_ratios"))
-    return load("bench")
+    assert bench.too_slow({"prepare": 4.0, "csv": 2.0}, ratios) == ["prepare"]
 
 
 class Measured:
@@ -78,7 +62,6 @@ class Measured:
     ],
 )
 def test_it_fails_where_one_is_too_slow_twice(
-    bench: ModuleType,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -87,24 +70,18 @@ def test_it_fails_where_one_is_too_slow_twice(
 ) -> None:
     file = tmp_path / "limits.json"
     file.write_text('{"a": 1.0, "b": 1.0}')
-    monkeypatch.setattr(limits, "FILE", file)
+    monkeypatch.setattr(bench, "LIMITS", file)
     group = Measured(*runs)
 
-    class Groups(list[Measured]):
-        def __enter__(self) -> "Groups":
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            pass
-
-    monkeypatch.setattr(bench.bench_ratios, "groups", lambda *_: Groups([group]), raising=False)
+    given = contextlib.nullcontext([group])
+    monkeypatch.setattr(bench.bench_ratios, "groups", lambda *_: given, raising=False)
     assert bench.main(["--directory", str(tmp_path)]) == status
     assert not group.runs
     assert ("too slow" in capsys.readouterr().out) == bool(status)
     assert json.loads(file.read_text()) == {"a": 1.0, "b": 1.0}
 
 
-def test_a_line_is_added_to_the_page(bench: ModuleType, tmp_path: Path) -> None:
+def test_a_line_is_added_to_the_page(tmp_path: Path) -> None:
     page = tmp_path / "bench.md"
     page.write_text(
         "# Page\n\n| date | commit | csv | start: status |\n| --- | --- | ---: | ---: |\n"
@@ -120,6 +97,6 @@ def test_a_line_is_added_to_the_page(bench: ModuleType, tmp_path: Path) -> None:
         bench.record(page, {"jsonl": 1.0}, day, "abc1234")
 
 
-def test_every_limit_has_a_column_of_the_page(bench: ModuleType) -> None:
+def test_every_limit_has_a_column_of_the_page() -> None:
     head = next(line for line in bench.PAGE.read_text().splitlines() if line.startswith("| date "))
-    assert {*limits.read()} <= {cell.strip() for cell in head.split("|")}
+    assert {*json.loads(bench.LIMITS.read_text())} <= {cell.strip() for cell in head.split("|")}

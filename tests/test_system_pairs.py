@@ -1,6 +1,7 @@
 """Pairs of systems, as benchmarks make, run and report them."""
 
 import csv
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,11 +57,18 @@ def test_a_second_system_knows_more_or_has_another_threshold(folder: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_pair_is_run_in_both_orders_and_told_with_its_truth(folder: Path) -> None:
+def test_a_pair_is_run_in_both_orders_and_told_with_its_truth(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import runner
     import system_pairs
 
-    told = [f"--pools={folder}", f"--results={folder / 'results'}", f"--output={folder}"]
-    assert system_pairs.main(["run", *told, "--repeats=1", "--only=two"]) == 0
+    def main(*argv: str) -> None:
+        folders = [f"--pools={folder}", f"--results={folder / 'results'}", f"--output={folder}"]
+        monkeypatch.setattr(sys, "argv", ["system_pairs.py", *argv, *folders])
+        runner.main(system_pairs.__doc__, system_pairs.TABLES, system_pairs.STUDY)
+
+    main("run", "--repeats=1", "--only=two")
     assert system_pairs.kinds(folder) == {"one": "thinned", "two": "other"}
     a, b, label = system_pairs.systems_of(folder, "two", "other")
     truth = {
@@ -74,7 +82,8 @@ def test_a_pair_is_run_in_both_orders_and_told_with_its_truth(folder: Path) -> N
         if row["measure"] == "f1":
             other = truth.get(row["against"], 0.0)
             assert row["truth"] == pytest.approx(truth[row["system"]] - other)
-    assert system_pairs.main(["report", *told]) == 0
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main("report")
     lines = (folder / "pairs.csv").read_text("utf-8").splitlines()
     found = {row["number"]: row for row in csv.DictReader(lines)}
     assert int(found["difference of f1"]["evaluations"]) == len(system_pairs.DRAWN_FOR)

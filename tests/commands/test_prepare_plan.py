@@ -18,9 +18,8 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import BAD
 from tests.cases import CASES
-from tests.engines import ENGINES, KEEPING, Case, StartSpark, on_engines
+from tests.engines import ENGINES, KEEPING, Case, StartSpark, on_engines, pairs
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
-from tests.kept_rows import pairs
 from tests.many_labels import Tagged
 from tests.pairs import IDS, nested_pool, pair_pool
 from tests.reference import assert_same, reference

@@ -6,7 +6,6 @@ A process that runs one task as a worker does, and prints its result as JSON::
 """
 
 import dataclasses
-import importlib.util
 import json
 import sys
 import types
@@ -15,19 +14,16 @@ from pathlib import Path, PosixPath
 from typing import Any
 from unittest import mock
 
+from tests.jobs import loaded
+
 DAG_FILE = Path(__file__).resolve().parents[2] / "deployment/airflow/evaluation_dag.py"
 
 
 @dataclasses.dataclass
 class Task:
-    """A task of a DAG.
+    """A task of a DAG: its name, what it does, the kind and settings of its decorator.
 
-    Attributes:
-        id: its name.
-        run: what it does.
-        kind: of the decorator: empty, ``short_circuit`` or ``sensor``.
-        settings: that the decorator was given.
-        before: tasks that wait for it.
+    The kind is empty, ``short_circuit`` or ``sensor``; tasks that wait for it are `before`.
     """
 
     id: str
@@ -93,12 +89,8 @@ def load() -> tuple[types.ModuleType, dict[str, Dag]]:
         setattr(task, kind, lambda kind=kind, **settings: decorator(kind, settings))
     sdk = types.ModuleType("airflow.sdk")
     sdk.__dict__.update(ObjectStoragePath=ObjectStoragePath, dag=dag, task=task)
-    described = importlib.util.spec_from_file_location("evaluation_dag", DAG_FILE)
-    assert described is not None
-    assert described.loader is not None
-    module = importlib.util.module_from_spec(described)
     with mock.patch.dict(sys.modules, {"airflow": types.ModuleType("airflow"), "airflow.sdk": sdk}):
-        described.loader.exec_module(module)
+        module = loaded(DAG_FILE)
     return module, made
 
 

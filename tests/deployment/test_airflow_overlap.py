@@ -129,41 +129,6 @@ def test_links_in_the_inbox_are_passed_over(scheduled: Job) -> None:
     assert module.deliveries(str(inbox)) == kept
 
 
-def test_who_is_refused_is_tried_again_after_all_have_ended(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """As on a slow machine: the first is refused while the second still works."""
-    at_work: set[int] = set()
-    killed = []
-
-    class Slow:
-        made = 0
-
-        def __init__(self, task: str) -> None:
-            self.number = Slow.made
-            Slow.made += 1
-            self.is_refused = bool(at_work) or self.number == 0
-            at_work.add(self.number)
-
-        def ended(self) -> tuple[Any, str]:
-            at_work.discard(self.number)
-            if self.number == 2 and "breaks" in failing:
-                raise RuntimeError("cannot be waited for")
-            return (None, "evalsampling prepare: busy") if self.is_refused else (self.number, "")
-
-        def kill(self) -> None:
-            killed.append(self.number)
-
-    failing: list[str] = []
-    monkeypatch.setitem(globals(), "Attempt", Slow)
-    assert at_once("prepare", 3) == [3, 4, 5], "one at a time"
-    killed.clear()
-    Slow.made, failing[:] = 0, ["breaks"]
-    with pytest.raises(RuntimeError):
-        at_once("prepare", 3)
-    assert killed == [0, 1, 2], "no process is left"
-
-
 @pytest.mark.slow
 def test_two_runs_at_once_are_one(scheduled: Job) -> None:
     """As if `max_active_runs` were not set: each task of both runs at the same time."""

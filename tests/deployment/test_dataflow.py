@@ -5,7 +5,6 @@ import ast
 import base64
 import bz2
 import importlib
-import importlib.util
 import json
 import re
 import shutil
@@ -25,7 +24,7 @@ from apache_beam.runners.pipeline_context import PipelineContext
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from tests.jobs import files_below, make_pool
+from tests.jobs import files_below, loaded, make_pool
 
 pytest.importorskip("google.cloud.dataflow", reason="needs the extra gcp")
 
@@ -166,11 +165,7 @@ def staged() -> Iterator[dict[str, bytes]]:
 def launch(staged: dict[str, bytes], pipeline: str, *arguments: str) -> None:
     """Do as the launcher does in the image of a pipeline."""
     staged.clear()
-    described = importlib.util.spec_from_file_location("launch", DATAFLOW / "launch.py")
-    assert described is not None
-    assert described.loader is not None
-    module = importlib.util.module_from_spec(described)
-    described.loader.exec_module(module)
+    module = loaded(DATAFLOW / "launch.py")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PIPELINE", pipeline)
         patch.setenv("IMAGE", IMAGE)
@@ -415,15 +410,12 @@ def test_pins_are_in_the_ranges_of_setup_py() -> None:
         assert pinned[requirement.name] in requirement.specifier, requirement
 
 
-def test_every_package_has_hashes() -> None:
+def test_every_package_has_hashes_and_none_an_index() -> None:
     text = (DATAFLOW / "requirements.txt").read_text().replace("\\\n", " ")
+    assert "://" not in text
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     assert len(lines) == len(pins()) > 50
     assert all(re.fullmatch(r"\S+==\S+( +--hash=sha256:[0-9a-f]{64})+", line) for line in lines)
-
-
-def test_requirements_name_no_index() -> None:
-    assert "://" not in (DATAFLOW / "requirements.txt").read_text()
 
 
 def images() -> list[str]:

@@ -3,23 +3,21 @@
 import ast
 import csv
 import fcntl
-import importlib.util
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.jobs import Job, Jobs, call, make_pool
+from tests.jobs import Job, Jobs, call, loaded, make_pool
+from tests.servers import until
 
 DEPLOYMENT = Path(__file__).resolve().parents[2] / "deployment"
 SCRIPT = DEPLOYMENT / "cron/evaluate.py"
@@ -44,15 +42,6 @@ def answer(job: Job, inbox: Path, number: int, name: str) -> None:
             csv.writer(file).writerows([("task", "label"), *part])
 
 
-def load(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 # --- cron
 
 
@@ -65,7 +54,7 @@ def cron(
     scheduled: Job, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., dict[str, Any]]:
     """Run a pass in this process: `cron()`; `cron("--half-width", 0.1, kill=2)`."""
-    evaluate = load(SCRIPT)
+    evaluate = loaded(SCRIPT)
 
     def run(*options: Any, status: int = 0, kill: int = 0) -> dict[str, Any]:
         left = iter(range(kill - 1, -1, -1))
@@ -160,7 +149,7 @@ def test_cron_follows_no_link_in_the_inbox(
     inbox = scheduled.directory / "in box"
     kept = scheduled.deliver([("t_a", "1")], "in box/a.csv")
     (inbox / "b.csv").symlink_to(scheduled.deliver([("t_b", "1")], "secret.csv"))
-    assert load(SCRIPT).deliveries(inbox) == [str(kept)]
+    assert loaded(SCRIPT).deliveries(inbox) == [str(kept)]
     assert f"{inbox}/b.csv: a symbolic link, passed over" in capsys.readouterr().err
 
 
@@ -171,11 +160,11 @@ def test_cron_as_a_process_killed_and_run_again(scheduled: Job) -> None:
         (inbox / name).write_text("task,label\nt_unknown,1\n")
     line = [sys.executable, SCRIPT, scheduled.spec, "--inbox", inbox]
     first = subprocess.Popen(line, stdout=subprocess.DEVNULL)
-    wait_until(lambda: (scheduled.workspace / ".preparing").exists())
+    until(lambda: (scheduled.workspace / ".preparing").exists())
     first.send_signal(signal.SIGKILL)
     first.wait()
     # The command it had begun holds the lock until it ends.
-    wait_until(lambda: not locked(scheduled.directory / "in box"))
+    until(lambda: not locked(scheduled.directory / "in box"))
     assert (scheduled.workspace / "evaluation.json").exists()
     done = subprocess.run(line, capture_output=True, timeout=100)
     assert done.returncode == 0, done.stderr
@@ -187,7 +176,7 @@ def test_cron_as_a_process_killed_and_run_again(scheduled: Job) -> None:
 
 def test_cron_twice_at_once_is_busy_though_the_spec_was_saved_anew(scheduled: Job) -> None:
     """By an editor that writes another file and gives it the name: no pass may lock that one."""
-    evaluate = load(SCRIPT)
+    evaluate = loaded(SCRIPT)
     line = [sys.executable, SCRIPT, scheduled.spec, "--inbox", scheduled.directory / "in box"]
     with evaluate.alone(scheduled.directory / "in box") as lock:
         assert lock is not None
@@ -208,13 +197,6 @@ def locked(path: Path) -> bool:
     finally:
         os.close(folder)
     return False
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def check_parameters(pipeline: str, given: Any) -> None:

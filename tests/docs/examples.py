@@ -6,7 +6,6 @@ same folder, and puts what was printed into them.
 
 import dataclasses
 import doctest
-import importlib.util
 import itertools
 import json
 import os
@@ -19,6 +18,8 @@ from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from tests.jobs import loaded
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"(?P<prose>.*?)^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.M | re.S)
@@ -51,12 +52,7 @@ OF_THE_MACHINE = {"workspace", "seconds", "versions", "peak_mebibytes", "bytes"}
 
 @dataclasses.dataclass(frozen=True)
 class Installation:
-    """Where the examples find Python and the package.
-
-    Attributes:
-        python: the interpreter.
-        source: folder of the package, None if it is installed with that interpreter.
-    """
+    """Where the examples find Python, and the folder of the package unless that Python has it."""
 
     python: str
     source: Path | None
@@ -99,12 +95,7 @@ def saved_module(page: str, name: str, folder: Path) -> ModuleType:
     ]
     path = folder / name
     path.write_text(text, "utf-8")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return loaded(path)
 
 
 def page_outputs(page: str, folder: Path, by: Installation = HERE) -> list[tuple[str, str]]:

@@ -20,10 +20,8 @@ from google.cloud.bigquery_storage_v1.services.big_query_read.transports import 
     BigQueryReadGrpcTransport,
 )
 
-from tests import bigquery
-from tests.bigquery_rest import DATASET, PROJECT, FakeRest, Table, serving
-from tests.in_pipelines import PLAIN, keep, kept, pipeline
-from tests.retries import RETRYING
+from tests.bigquery import DATASET, PROJECT, READS, STREAMS, FakeRest, Table, serving, serving_reads
+from tests.in_pipelines import PLAIN, RETRYING, keep, kept, pipeline
 from tests.sampled_round import SampledRound, in_order
 from tests.slow import slowly
 
@@ -155,23 +153,20 @@ def _delete_one_by_one(io: GcsIO, paths: list[str]) -> list[tuple[str, None]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("native", [False, True], ids=["avro", "arrow"])
 def test_labels_are_read_without_a_bucket(
     sources: ModuleType,
     drawn: SampledRound,
     labels: Table,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    native: bool,
 ) -> None:
     """By the Storage Read API."""
-    with bigquery.serving(f"{PROJECT}.{DATASET}.labels", labels.to_arrow()) as storage_api:
+    with serving_reads(f"{PROJECT}.{DATASET}.labels", labels) as reads:
         monkeypatch.setattr(bigquery_storage_v1, "BigQueryReadClient", _storage_client)
         with pipeline() as root:
-            how = {"method": "DIRECT_READ", "use_native_datetime": native}
-            answers = sources.from_bigquery(root, path_of("labels"), **how)
+            answers = sources.from_bigquery(root, path_of("labels"), method="DIRECT_READ")
             keep(drawn.estimated(answers), tmp_path / "estimates")
-        assert len(storage_api.reads) == storage_api.streams
+        assert len(reads.streams) == STREAMS
     compare(drawn, tmp_path / "estimates")
 
 
@@ -179,5 +174,5 @@ _Client = bigquery_storage_v1.BigQueryReadClient
 
 
 def _storage_client() -> Any:
-    channel = grpc.insecure_channel(os.environ[bigquery.EMULATOR])
+    channel = grpc.insecure_channel(os.environ[READS])
     return _Client(transport=BigQueryReadGrpcTransport(channel=channel))

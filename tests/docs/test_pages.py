@@ -55,19 +55,12 @@ EXAMPLES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", EXAMPLES)
+@pytest.mark.parametrize("page", [*(f"docs/{name}.md" for name in EXAMPLES), *GUIDES])
 def test_page_prints_what_it_shows(page: str, tmp_path: Path) -> None:
-    pairs = page_outputs(f"docs/{page}.md", tmp_path)
-    assert len(pairs) == EXAMPLES[page]
-    assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", GUIDES)
-def test_guides_print_what_they_show(page: str, tmp_path: Path) -> None:
     if page in NEEDS and not importlib.util.find_spec(NEEDS[page]):
         pytest.skip("the extra `guides` is not installed")
     pairs = page_outputs(page, tmp_path)
+    assert len(pairs) == EXAMPLES.get(Path(page).stem, len(pairs))
     assert [printed for _, printed in pairs] == [shown for shown, _ in pairs]
 
 

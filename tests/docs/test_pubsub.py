@@ -14,11 +14,10 @@ from google.api_core.exceptions import PermissionDenied
 from google.cloud import pubsub
 
 from evalsampling.transforms import WriteTasks
-from tests.in_pipelines import PLAIN, keep, pipeline
+from tests.in_pipelines import PLAIN, RETRYING, keep, pipeline
 from tests.pubsub import FakePubSub, Refusal, serving, subscription_path
-from tests.retries import RETRYING
-from tests.runners.portable import until
 from tests.sampled_round import SampledRound, in_order
+from tests.servers import until
 from tests.slow import slowly
 
 STREAMING = (RETRYING, "--streaming")
@@ -71,6 +70,11 @@ def without_repeats(drawn: SampledRound, server: FakePubSub, folder: Path) -> An
         _ = messages | WriteTasks(drawn.job.workspace, folder)
     with (folder / "tasks.csv").open(newline="", encoding="utf-8") as file:
         return in_order(csv.DictReader(file))
+
+
+def test_messages_hold_the_task(sinks: ModuleType) -> None:
+    task = {"task": "7f3a", "name": "Zürich", "label": ""}
+    assert json.loads(sinks.message(task)) == task
 
 
 @pytest.mark.slow

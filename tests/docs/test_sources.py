@@ -91,11 +91,7 @@ def definitions(path: Path) -> frozenset[str]:
 
 
 def check(name: str) -> None:
-    """Check that there is a file, a test in it, or an object of the package.
-
-    Raises:
-        LookupError: naming what is not there.
-    """
+    """Check that there is a file, a test in it, or an object of the package."""
     if FILE.match(name):
         place, _, test = name.partition("::")
         if not (ROOT / place).exists() or (test and test not in definitions(ROOT / place)):
@@ -105,11 +101,7 @@ def check(name: str) -> None:
 
 
 def resolve(name: str) -> Any:
-    """The object of the package that a dotted name means, without ``evalsampling``.
-
-    Raises:
-        LookupError: if there is none.
-    """
+    """The object of the package that a dotted name means, without ``evalsampling``."""
     parts = name.split(".")
     for end in range(len(parts), 0, -1):
         module = ".".join(["evalsampling", *parts[:end]])

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -88,14 +87,14 @@ def test_tables_of_a_page_are_made_by_the_programs_that_it_names(name: str) -> N
 def test_a_table_is_written_whole_or_not_at_all(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import tables
+    import runner
 
     def rows(options: argparse.Namespace) -> Any:
         yield "one", str(options.repeats)
         if options.repeats > 3:
             raise ValueError("killed")
 
-    table = tables.Table("a/b", "name,repeats", rows, repeats=3)
+    table = runner.Table("a/b", "name,repeats", rows, repeats=3)
     table.make(argparse.Namespace(output=tmp_path, repeats=None))
     assert (tmp_path / "a" / "b.csv").read_text() == "name,repeats\none,3\n"
     with pytest.raises(ValueError, match="killed"):
@@ -106,88 +105,80 @@ def test_a_table_is_written_whole_or_not_at_all(
     assert "one,4\n" in capsys.readouterr().out
 
 
-def a_trial(pool: str, sampler: str) -> Any:
+def names_of(options: argparse.Namespace) -> list[tuple[str, ...]]:
+    """The trials of the pool beside the results."""
+    return [(str(options.results / "pool"), name) for name in ("stratified", "passive")]
+
+
+def a_trial(_: argparse.Namespace, pool: str, sampler: str) -> Any:
     """A trial of the pool in a folder."""
     import pools
-    import trials
+    import runner
 
     from evalsampling.simulation.simulate import Plan
     from evalsampling.spec import RoundSize
 
     ground = pools.Ground.read(Path(pool), "pool", measure="accuracy", sampler=sampler)
     plan = Plan((4,), RoundSize(4), 1, seed=1, confidence=0.95)
-    return trials.Trial(ground.known, ground.sampler(), ground.measures, plan)
+    return runner.Trial(ground.known, ground.sampler(), ground.measures, plan)
 
 
-@pytest.mark.parametrize("name", ["corpus", "coverage_runs", "study"])
+@pytest.mark.parametrize("name", ["corpus", "coverage", "study"])
 def test_studies_read_their_pools_and_sampler(tmp_path: Path, name: str) -> None:
-    import corpus
-    import coverage_runs
-    import coverage_situations
-    import study
+    from coverage_situations import write_made_up
 
-    coverage_situations.write_made_up(
-        tmp_path, {"tied": coverage_situations.SITUATIONS["tied"]}, seed=1
-    )
-    made = {
-        "corpus": lambda: corpus._trial(tmp_path, ("f1",), corpus.PLAN, "tied", "ais"),
-        "coverage_runs": lambda: coverage_runs._trial({"tied": tmp_path}, "tied", "ais, delta .1"),
-        "study": lambda: study._trial(tmp_path, "tied", "f1", "ais-1"),
-    }[name]()
+    write_made_up(tmp_path / "pools", "tied")
+    options = argparse.Namespace(pools=tmp_path / "pools", results=tmp_path)
+    names = {"corpus": ("ais",), "coverage": ("ais, delta .1",), "study": ("f1", "ais-1")}[name]
+    made = importlib.import_module(name).STUDY.trial(options, "tied", *names)
     assert made.sampler.name == "ais"
     assert made.measures[0].name == "f1"
     assert 0 < made.truths[0][0] < 1
 
 
-def rows_of(measure: Any, truth: Any, point: Any, at: dict[str, Any]) -> Any:
-    """The name of a measure and its error."""
-    yield {"measure": measure.name, "error": float(point.value[0] - truth[0])}
-
-
 def test_runner_simulates_what_is_missing_and_notes_the_commit(tmp_path: Path) -> None:
     import pools
-    import tables
-    import trials
+    import runner
 
     columns = {"score": [4.0, 3.0, 2.0, 1.0], "prediction": [1, 1, 0, 0], "label": [1, 0, 0, 0]}
     columns |= {"probability": [0.8, 0.4, 0.1, 0.1]}
     pools.write(tmp_path / "pool", "pool", columns)
-    types = {"repeat": pa.int64(), "budget": pa.int64(), "measure": pa.string()}
-    schema = pa.schema(types | {"error": pa.float64()})
-    names = (str(tmp_path / "pool"), "stratified")
-    todo = [*trials.blocks([names], 5, 2)]
-    assert [(one.first, one.end) for one in todo] == [(0, 2), (2, 4), (4, 5)]
-    there = {"repeat": 7, "budget": 4, "measure": "accuracy", "error": 0.0}
-    trials.write([there], schema, todo[1].path(tmp_path))
-    options = argparse.Namespace(results=tmp_path, workers=2)
-    study = trials.Study(a_trial, rows_of, schema)
-    settings = a_trial(*names).plan
-    trials.run(options, study, todo, settings)
-    kept = [pq.read_table(one.path(tmp_path))["repeat"].to_pylist() for one in todo]
+    options = argparse.Namespace(results=tmp_path, workers=2, repeats=6)
+    options.only, options.samplers = [], ["stratified"]
+    trial, *_ = names_of(options)
+    plan = a_trial(options, *trial).plan
+    study = runner.Study("study", plan, names_of, a_trial, block=2, most={"stratified": 5})
+    files = [runner.path(tmp_path, trial, *block) for block in ((0, 2), (2, 4), (4, 5))]
+    there = {"repeat": 7, "budget": 4, "measure": "accuracy", "truth": 0.0, "value": 0.0}
+    runner.write([there], files[1])
+    study.run(options)
+    kept = [pq.read_table(file)["repeat"].to_pylist() for file in files]
     assert kept == [[0, 1], [7], [4]]
-    found = trials.columns(trials.read(tmp_path, *names))
+    assert {*(tmp_path / "runs").rglob("*.parquet")} == {*files}
+    found = runner.read(tmp_path, names_of(options), "pool", "sampler")
     assert found["repeat"].tolist() == [0, 1, 7, 4]
-    assert np.abs(found["error"]).max() < 1e-9  # All rows have labels.
-    assert trials.commits(tmp_path) == [tables.commit()]
+    assert {*found["sampler"]} == {"stratified"}
+    assert np.abs(found["value"] - found["truth"]).max() < 1e-9  # All rows have labels.
+    assert [key for key, _ in runner.groups(found, "truth")] == [(0.75,), (0.0,)]
+    assert runner.commits(tmp_path) == [runner.commit()]
     with pytest.raises(SystemExit, match="other settings"):
-        trials.run(options, study, todo, dataclasses.replace(settings, budgets=(3,)))
+        dataclasses.replace(study, plan=dataclasses.replace(plan, budgets=(3,))).run(options)
 
 
 def test_settings_of_coverage_are_those_of_the_results(tmp_path: Path) -> None:
     import coverage
-    import coverage_runs
-    import trials
+    import runner
 
     rows = [
         {"repeat": repeat, "budget": 100, "measure": "f1", "interval": interval, "claims": True}
         | {"covers": repeat > 0, "warned": False, "error": 0.1, "width": 0.2, "score": 0.3}
         for repeat in range(20)
-        for interval in coverage_runs.INTERVALS
+        for interval in coverage.INTERVALS
     ]
-    block = trials.Block(("tied", "ais, delta .1"), 0, 20)
-    trials.write(rows, coverage_runs.SCHEMA, block.path(tmp_path))
-    settings = coverage.settings_of(tmp_path)
-    assert [one.interval for one in settings] == [*coverage_runs.INTERVALS]
+    runner.write(rows, runner.path(tmp_path, ("tied", "ais, delta .1"), 0, 20))
+    options = argparse.Namespace(results=tmp_path, pools=tmp_path, only=[], samplers=[])
+    settings = coverage.settings_of(options)
+    assert [one.interval for one in settings] == [*coverage.INTERVALS]
     assert {(one.method, one.claims, one.covered) for one in settings} == {
         ("ais, delta .1", 20, 19)
     }

@@ -1,6 +1,7 @@
 """The golden evaluations: every sampler and every measure, in pools of every kind."""
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,13 +11,9 @@ from tests.compared_numbers import RANGE, systems_of
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """An evaluation of a pool in memory, as far as it goes.
+    """An evaluation of a pool of `pools` in memory: keys of the spec, and new rows of each round.
 
-    Attributes:
-        pool: its name in `pools`.
-        keys: of the spec.
-        rounds: new rows that each round asks for.
-        skips: one row of so many has no label, 0 for none.
+    One row of so many as `skips` says has no label; of 0 all have one.
     """
 
     pool: str
@@ -108,26 +105,12 @@ ON_SLICES: list[Any] = [
 ]
 OVER_SLICES: dict[str, Any] = {"least": "recall", "over": {"city": ["Bern", "Genève"]}}
 OF_TWO_CLASSES = [
-    "f1",
-    {"name": "f_beta", "beta": 2},
-    "precision",
-    "recall",
-    "accuracy",
-    "balanced_accuracy",
-    "specificity",
-    "npv",
-    "false_positive_rate",
-    "prevalence",
-    "mcc",
-    "fowlkes_mallows",
-    {"name": "f_beta", "alpha": 0.3},
-    {"name": "f_beta", "alpha": 0.7},
+    "f1", {"name": "f_beta", "beta": 2}, "precision", "recall", "accuracy", "balanced_accuracy",
+    "specificity", "npv", "false_positive_rate", "prevalence", "mcc", "fowlkes_mallows",
+    {"name": "f_beta", "alpha": 0.3}, {"name": "f_beta", "alpha": 0.7},
     {"name": "generalized_risk", "losses": "squared", "weights": [[1, 2], [0.5, 1]]},
-    "brier",
-    "log_loss",
-    "confusion_matrix",
-    {"name": "precision", "positive": 0},
-]
+    "brier", "log_loss", "confusion_matrix", {"name": "precision", "positive": 0},
+]  # fmt: skip
 OF_CURVES = [
     {"name": "pr_curve", "thresholds": [-3.0, -1.0, 1.0, 3.0]},
     {"name": "roc_curve", "thresholds": [-2.0, 0.0, 2.0]},
@@ -136,32 +119,22 @@ OF_CURVES = [
     {"name": "precision_at_recall", "recall": 0.7, "thresholds": 32},
 ]
 OF_FOUR_CLASSES = [
-    MACRO_F1,
-    {"name": "f1", "average": "micro", "over": [1, 2, 3]},
-    {"name": "f1", "average": "weighted"},
-    "f1_of_macro_averages",
-    {"name": "f_beta", "average": "micro", "alpha": 0.3},
-    {"name": "precision", "average": "micro"},
+    MACRO_F1, {"name": "f1", "average": "micro", "over": [1, 2, 3]},
+    {"name": "f1", "average": "weighted"}, "f1_of_macro_averages",
+    {"name": "f_beta", "average": "micro", "alpha": 0.3}, {"name": "precision", "average": "micro"},
     {"name": "recall", "average": "micro", "over": [1, 2]},
-    {"name": "f_beta", "average": "macro", "alpha": 0.3},
-    {"name": "precision", "average": "macro"},
+    {"name": "f_beta", "average": "macro", "alpha": 0.3}, {"name": "precision", "average": "macro"},
     {"name": "recall", "average": "macro"},
     {"name": "f_beta", "average": "each", "alpha": 0.3, "over": [1, 3]},
     {"name": "f1", "average": "each", "over": [1, 2]},
     {"name": "precision", "average": "each", "over": [0, 1]},
-    {"name": "recall", "average": "each", "over": [1]},
-    {"name": "risk", "losses": "absolute"},
-    "accuracy",
-    "recall",
-    "brier",
-    "log_loss",
-]
+    {"name": "recall", "average": "each", "over": [1]}, {"name": "risk", "losses": "absolute"},
+    "accuracy", "recall", "brier", "log_loss",
+]  # fmt: skip
 OF_AGREEMENT = [
-    "kappa",
-    {"name": "kappa", "weights": "linear"},
-    {"name": "kappa", "weights": "quadratic"},
+    "kappa", {"name": "kappa", "weights": "linear"}, {"name": "kappa", "weights": "quadratic"},
     "multiclass_mcc",
-]
+]  # fmt: skip
 FEW = ["f1", "precision", "recall", "accuracy"]
 """Measures that samplers are compared by."""
 
@@ -191,30 +164,15 @@ def _with_parameters(name: str, *given: Mapping[str, Any]) -> Cases:
 
 
 TAKE_CLASSES = (
-    "passive",
-    "stratified",
-    "importance",
-    "ais",
-    "calibrated",
-    "poisson",
-    "optimal_importance",
-    "active_risk",
-    "strat",
-    "strat_model",
-    "active_err",
-    "active_uniD",
-)
+    "passive", "stratified", "importance", "ais", "calibrated", "poisson", "optimal_importance",
+    "active_risk", "strat", "strat_model", "active_err", "active_uniD",
+)  # fmt: skip
 """Samplers that take any measure of classes, and need nothing beside a score."""
 
 TAKE_NUMBERS = (
-    "passive",
-    "stratified",
-    "importance",
-    "poisson",
-    "optimal_importance",
-    "active_risk",
+    "passive", "stratified", "importance", "poisson", "optimal_importance", "active_risk",
     "active_uniD",
-)
+)  # fmt: skip
 
 NEED_COSTS = ("active_uniC", "active_lambda")
 
@@ -334,86 +292,51 @@ def _of_measures() -> Cases:
             "numbers", NUMBERS, pool=sliced, measure=["mse", "rmse", "mae", "mean_error", "r2"]
         ),
         "measures of label sets by poisson": _case(
-            "sets",
-            SETS,
-            sampler="poisson",
-            measure=[MACRO_F1, MICRO_F1, EACH_F1, "accuracy"],
+            "sets", SETS, sampler="poisson", measure=[MACRO_F1, MICRO_F1, EACH_F1, "accuracy"],
             rounds=(120,),
         ),
         "measures of label sets by calibrated": _case(
-            "sets",
-            SETS,
-            sampler="calibrated",
+            "sets", SETS, sampler="calibrated",
             measure=[
-                {"name": "precision", "average": "micro"},
-                {"name": "recall", "average": "micro"},
-                {"name": "recall", "average": "each"},
-                {"name": "precision", "average": "each"},
+                {"name": "precision", "average": "micro"}, {"name": "recall", "average": "micro"},
+                {"name": "recall", "average": "each"}, {"name": "precision", "average": "each"},
             ],
         ),
-    }
+    }  # fmt: skip
 
 
 def _of_comparisons() -> Cases:
     """Return cases of several systems."""
-    brier = {"name": "brier", "system": "new"}
-    compared = [{"difference": "f1"}, {"ratio": "f1"}, {"difference": "accuracy"}]
-    joint = [{"joint": ["precision", "recall"]}, "f1"]
     variants = {
-        "rescaled": "accuracy",
-        "active": "f1",
-        "active_neq": "accuracy",
-        "active_0": "brier",
-        "active_inf": "brier",
-        "active_risk": "f1",
-        "committee": "accuracy",
-    }
-    sure = {"name": "compare", "delta": 0.1}
-    numbers = {
-        "numbers compared": _case(
-            "compared numbers",
-            COMPARED,
-            sampler=sure,
-            measure=[{"difference": "mse"}, {"difference": "mae"}, {"ratio": "rmse"}],
+        "rescaled": "accuracy", "active": "f1", "active_neq": "accuracy", "active_0": "brier",
+        "active_inf": "brier", "active_risk": "f1", "committee": "accuracy",
+    }  # fmt: skip
+    sure, new = {"name": "compare", "delta": 0.1}, {"name": "brier", "system": "new"}
+    numbers = functools.partial(_case, "compared numbers", COMPARED)
+    priced = {**COMPARED["pool"], "cost": "cost"}
+    mse = {"difference": "mse"}
+    many = functools.partial(_case, "differing", {"pool": THREE}, rounds=(60, 60))
+    two = functools.partial(_case, "differing", {"pool": TWO})
+    joint = [{"joint": ["precision", "recall"]}, "f1"]
+    compared = [{"difference": "f1"}, {"ratio": "f1"}, {"difference": "accuracy"}]
+    return {
+        "numbers compared": numbers(
+            sampler=sure, measure=[mse, {"difference": "mae"}, {"ratio": "rmse"}]
         ),
-        "numbers of three systems compared": _case(
-            "compared numbers",
-            COMPARED,
+        "numbers of three systems compared": numbers(
             pool={"id": "id", "systems": systems_of(3)},
             sampler={**sure, "variant": "active"},
-            measure=[{"difference": "mse", "of": "old", "against": "rules"}],
+            measure=[{**mse, "of": "old", "against": "rules"}],
         ),
-        "numbers compared by costs": _case(
-            "compared numbers",
-            COMPARED,
-            pool={**COMPARED["pool"], "cost": "cost"},
-            measure=[{"difference": "mse"}],
-        ),
-    }
-    three, two, sizes = {"pool": THREE}, {"pool": TWO}, {"rounds": (60, 60)}
-    return {
-        **numbers,
-        "three systems by ais": _case(
-            "differing", three, **sizes, sampler=SURE, measure=["f1", brier]
-        ),
-        "three systems by calibrated": _case(
-            "differing", three, **sizes, sampler="calibrated", measure=["accuracy", "f1"]
-        ),
-        "three systems by compare": _case(
-            "differing",
-            three,
-            **sizes,
-            sampler={"name": "compare", "delta": 0.2},
-            measure=["accuracy"],
-        ),
-        "difference and ratio": _case("differing", two, **sizes, sampler="ais", measure=compared),
-        "joint": _case("pairs", two, **sizes, sampler="ais", measure=joint),
+        "numbers compared by costs": numbers(pool=priced, measure=[mse]),
+        "three systems by ais": many(sampler=SURE, measure=["f1", new]),
+        "three systems by calibrated": many(sampler="calibrated", measure=["accuracy", "f1"]),
+        "three systems by compare": many(sampler={**sure, "delta": 0.2}, measure=["accuracy"]),
+        "difference and ratio": two(sampler="ais", measure=compared, rounds=(60, 60)),
+        "joint": _case("pairs", {"pool": TWO}, sampler="ais", measure=joint, rounds=(60, 60)),
         **{
-            f"compare variant {name}": _case(
-                "differing",
-                two,
-                sampler={"name": "compare", "variant": name},
-                measure=[{"difference": measure}],
+            f"compare variant {name}": two(
+                sampler={"name": "compare", "variant": name}, measure=[{"difference": measure}]
             )
             for name, measure in variants.items()
         },
@@ -422,18 +345,16 @@ def _of_comparisons() -> Cases:
 
 def _of_queries() -> Cases:
     """Return cases of rankings."""
-    sizes = {"rounds": (25, 15)}
+    of = functools.partial(_case, "queries", QUERIES, rounds=(25, 15))
     sliced = {**QUERIES["pool"], "slices": ["market"]}
     active = {"name": "ranking", "variant": "active", "floor": 0.2}
     priced = {**QUERIES["pool"], "cost": "cost"}
     return {
-        "ranking": _case("queries", QUERIES, sampler="ranking", **sizes),
-        "ranking with slices": _case("queries", QUERIES, pool=sliced, sampler=active, **sizes),
-        "ranking with costs": _case("queries", QUERIES, pool=priced, sampler="ranking", **sizes),
-        "queries by active_lambda": _case(
-            "queries", QUERIES, pool=priced, sampler="active_lambda", **sizes
-        ),
-        "queries by passive": _case("queries", QUERIES, sampler="passive", **sizes),
+        "ranking": of(sampler="ranking"),
+        "ranking with slices": of(pool=sliced, sampler=active),
+        "ranking with costs": of(pool=priced, sampler="ranking"),
+        "queries by active_lambda": of(pool=priced, sampler="active_lambda"),
+        "queries by passive": of(sampler="passive"),
     }
 
 

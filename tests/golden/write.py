@@ -12,11 +12,7 @@ from tests.golden.evaluations import told_by
 
 
 def write(names: Sequence[str]) -> None:
-    """Write what is named, or all; then files of no case go.
-
-    Raises:
-        SystemExit: there is no such name.
-    """
+    """Write what is named, or all; then files of no case go."""
     unknown = {*names} - {*CASES}
     if unknown:
         sys.exit(f"no case: {', '.join(sorted(unknown))}")

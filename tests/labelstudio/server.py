@@ -8,16 +8,16 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import threading
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tests.servers import answer, free_port, until
 
 PROGRAM = Path(__file__).resolve().parents[2] / ".venv" / "label-studio" / "bin" / "label-studio"
 """Where `make test-labelstudio` puts it; the variable LABEL_STUDIO_PROGRAM names another place."""
@@ -44,21 +44,11 @@ def browser() -> str | None:
     return shutil.which("chromium") or shutil.which("google-chrome")
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
 class Server:
     """A server that can be killed, and what annotators do on it."""
 
     def __init__(self, directory: Path) -> None:
-        """Name a server on loopback; `start` starts it.
-
-        Args:
-            directory: of its data, which stay when it is killed.
-        """
+        """Name a server on loopback; `start` starts it, and its data stay when it is killed."""
         self._directory, self._port = directory, free_port()
         self._process: subprocess.Popen[bytes] | None = None
         self.url = f"http://127.0.0.1:{self._port}"
@@ -71,13 +61,14 @@ class Server:
             "--username", USER, "--password", PASSWORD, "--user-token", KEY,
             "--enable-legacy-api-token",
         ]  # fmt: skip
-        log = self._directory / "server.log"
-        with log.open("a") as out:
+        with (self._directory / "server.log").open("a") as out:
             self._process = subprocess.Popen(
                 command, env={**os.environ, **_QUIET}, stdout=out, stderr=out,
                 cwd=self._directory, start_new_session=True,
             )  # fmt: skip
-        _wait(self, self._process, log)
+        process = self._process
+        url = f"{self.url}/health"
+        until(lambda: b"UP" in (answer(url) or b""), lambda: process.poll() is None, _START_SECONDS)
 
     def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
         """End it with all its processes."""
@@ -183,17 +174,6 @@ def running(directory: Path) -> Iterator[Server]:
         yield server
     finally:
         server.kill(signal.SIGTERM)
-
-
-def _wait(server: Server, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    end = time.monotonic() + _START_SECONDS
-    while time.monotonic() < end:
-        assert process.poll() is None, log.read_text()[-2000:]
-        with contextlib.suppress(OSError):
-            if b"UP" in urllib.request.urlopen(f"{server.url}/health").read():
-                return
-        time.sleep(1)
-    raise AssertionError(f"Label Studio did not start: {log.read_text()[-2000:]}")
 
 
 def draw_page(url: str, picture: Path) -> str:

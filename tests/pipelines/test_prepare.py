@@ -10,7 +10,7 @@ from evalsampling.commands.prepare_plan import plan_passes
 from evalsampling.pipelines import prepare as prepare_pipeline
 from evalsampling.pipelines.running import parse_options
 from evalsampling.spec import EvaluationSpec
-from evalsampling.transforms import BeamEngine
+from evalsampling.transforms import BeamEngine, SumFn
 from evalsampling.workspace.manifest import ExecutionContext
 from tests.cases import CASES
 from tests.jobs import call, make_pool, make_rich_pool
@@ -34,6 +34,21 @@ WHOLE = [
     ),
 ]
 """Every kind of spec in many row groups of seven files, and in one file or two, in turn."""
+
+
+@pytest.fixture
+def merged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many accumulators each merge of Beam's was given."""
+    sizes: list[int] = []
+    merge = SumFn.merge_accumulators
+
+    def counting(self: SumFn, accumulators: Any) -> Any:
+        known = list(accumulators)
+        sizes.append(len(known))
+        return merge(self, iter(known))
+
+    monkeypatch.setattr(SumFn, "merge_accumulators", counting)
+    return sizes
 
 
 @pytest.mark.parametrize(("files", "group_rows", "workers", "text_ids"), SHARDINGS)

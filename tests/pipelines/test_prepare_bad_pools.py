@@ -9,14 +9,9 @@ import pytest
 from tests.bad_pools import BAD, assert_clean_failure
 from tests.slow import fast
 
-FIRST = "null id", "prediction outside the classes", "score of a wrong type"
-"""Cases of the fast suite, with those of tests/commands/test_prepare_plan.py."""
-
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in BAD]
-)
+@pytest.mark.parametrize("name", BAD)
 def test_bad_pool(job: Any, name: str) -> None:
     make, words = BAD[name]
     assert_clean_failure(job(make(), files=2), words)
@@ -39,19 +34,13 @@ def test_bad_pool_on_other_runners(job: Any, options: list[str]) -> None:
     assert_clean_failure(job(make(), files=2, group_rows=100), words, *options)
 
 
-def test_unreadable_file(job: Any) -> None:
-    one = job(files=3)
-    (one.directory / "pool" / "part-1.parquet").write_bytes(b"PAR1 not really PAR1")
-    assert_clean_failure(one, ["part-1.parquet", "cannot be read"])
-
-
-@pytest.mark.slow
-def test_damaged_pages(job: Any) -> None:
+@pytest.mark.parametrize("pages", [*fast(1, [False, True])], ids=["whole", "pages"])
+def test_damaged_file(job: Any, pages: bool) -> None:
     one = job(files=2)
     path = one.directory / "pool" / "part-1.parquet"
     content = bytearray(path.read_bytes())
     content[4:1000] = bytes(996)
-    path.write_bytes(content)
+    path.write_bytes(content if pages else b"PAR1 not really PAR1")
     assert_clean_failure(one, ["part-1.parquet", "cannot be read"])
 
 

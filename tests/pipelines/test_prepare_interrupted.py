@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -15,6 +14,7 @@ from evalsampling import InputError
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import replaced
 from tests.jobs import Job, files_below
+from tests.servers import until
 
 
 @pytest.mark.slow
@@ -30,12 +30,6 @@ def test_another_spec_does_not_touch_a_prepared_workspace(job: Any) -> None:
 
 def start_slow_prepare(one: Job) -> subprocess.Popen[bytes]:
     """Start `prepare` with a scorer that takes 0.2 s for each of the 40 row groups."""
-    (one.directory / "slow_scorer.py").write_text(
-        "import os, time\n"
-        "def score(batch):\n"
-        "    time.sleep(float(os.environ.get('NAP', '0')))\n"
-        "    return batch\n"
-    )
     command = [sys.executable, "-m", "evalsampling", "prepare", str(one.spec)]
     return subprocess.Popen(command, env={**os.environ, "NAP": "0.2"}, stderr=subprocess.PIPE)
 
@@ -44,14 +38,10 @@ def start_slow_prepare(one: Job) -> subprocess.Popen[bytes]:
 @pytest.mark.slow
 def test_killed_prepare_starts_over(job: Any) -> None:
     """Killed when scored rows were already written; the next run finishes as if alone."""
-    one = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
+    one = job(files=4, group_rows=50, pool={"scorer": "tests.jobs:napping"})
     process = start_slow_prepare(one)
     scored = one.workspace / "scored"
-    deadline = time.monotonic() + 60
-    while not (scored.exists() and len(list(scored.glob("*.parquet"))) > 2):
-        assert time.monotonic() < deadline
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.05)
+    until(lambda: len(list(scored.glob("*.parquet"))) > 2, lambda: process.poll() is None)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert not (one.workspace / "evaluation.json").exists()
@@ -85,11 +75,9 @@ def test_a_failed_prepare_leaves_an_empty_directory_of_mine(job: Any) -> None:
 def test_two_prepares_at_once(job: Any) -> None:
     """One finishes, the other is told; nothing of the first is lost."""
     importlib.import_module("evalsampling.pipelines.prepare")  # so that the second starts at once
-    one = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
+    one = job(files=4, group_rows=50, pool={"scorer": "tests.jobs:napping"})
     process = start_slow_prepare(one)
-    while not (one.workspace / "scored").exists():
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.05)
+    until((one.workspace / "scored").exists, lambda: process.poll() is None)
     assert "another prepare is at work" in one.prepare().refused
     assert process.wait() == 0
     process.communicate()

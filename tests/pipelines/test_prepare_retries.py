@@ -17,9 +17,9 @@ from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.workspace import Workspace
+from tests.in_pipelines import RETRYING, failing_now_and_then
 from tests.jobs import Jobs
 from tests.reference import assert_same, reference
-from tests.retries import RETRYING, failing_now_and_then
 from tests.slow import fast
 
 

@@ -9,8 +9,8 @@ from evalsampling.commands import sample as commands
 from evalsampling.pipelines import sample
 from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
+from tests.in_pipelines import RETRYING, failing_now_and_then
 from tests.jobs import Job, Jobs, call
-from tests.retries import RETRYING, failing_now_and_then
 
 
 def rounds_of(one: Job) -> Sequence[RoundFiles]:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from tests.changing_pools import (
 )
 from tests.jobs import Job, Pool, make_pool
 from tests.reference import by_beam, contents
+from tests.servers import until
 from tests.spark import MASTER, SPARK, environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,13 +92,18 @@ def score(batch):
 """
 
 
-def test_a_worker_is_killed_and_spark_tries_again(session: Any, job: Any) -> None:
-    module = "dies_once"
+def dying_once(job: Any, module: str) -> tuple[Job, dict[str, Any]]:
+    """A job whose first worker that scores dies, and what comes of it where none does."""
     one = job(files=3, group_rows=150, pool={"scorer": f"{module}:score"})
     (one.directory / f"{module}.py").write_text(DIES_ONCE)
     (one.directory / "died").touch()
     expected = by_beam(one)
     (one.directory / "died").unlink()
+    return one, expected
+
+
+def test_a_worker_is_killed_and_spark_tries_again(session: Any, job: Any) -> None:
+    one, expected = dying_once(job, "dies_once")
     prepare(session, one, partitions=4)
     assert (one.directory / "died").exists()
     assert contents(one.workspace) == expected
@@ -183,25 +188,13 @@ def test_a_pool_that_changes_between_the_passes(session: Any, job: Any) -> None:
     assert_whole_when_run_again(one, before, lambda: prepare(session, one, partitions=4))
 
 
-SLOW = """\
-import os, time
-def score(batch):
-    time.sleep(float(os.environ.get("NAP", "0")))
-    return batch
-"""
-
-
 def test_killed_program_starts_over(session: Any, job: Any) -> None:
     """Killed when scored rows were already written; the next run finishes as if alone."""
-    one = job(files=3, group_rows=100, pool={"scorer": "slow:score"})
-    (one.directory / "slow.py").write_text(SLOW)
+    one = job(files=3, group_rows=100, pool={"scorer": "tests.jobs:napping"})
     expected = by_beam(one)
     process = program(one, NAP="0.5")
-    scored, deadline = one.workspace / "scored", time.monotonic() + 120
-    while not (scored.exists() and len(list(scored.glob("*.parquet"))) > 2):
-        assert time.monotonic() < deadline
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.05)
+    scored = one.workspace / "scored"
+    until(lambda: len(list(scored.glob("*.parquet"))) > 2, lambda: process.poll() is None)
     process.send_signal(signal.SIGKILL)
     process.communicate()  # ends when Spark has ended too, which holds the same stderr
     assert not (one.workspace / "evaluation.json").exists()
@@ -212,12 +205,7 @@ def test_killed_program_starts_over(session: Any, job: Any) -> None:
 def test_a_killed_worker_without_another_try_is_told_and_the_next_run_is_whole(
     session: Any, job: Any
 ) -> None:
-    module = "dies_once_for_good"
-    one = job(files=3, group_rows=150, pool={"scorer": f"{module}:score"})
-    (one.directory / f"{module}.py").write_text(DIES_ONCE)
-    (one.directory / "died").touch()
-    expected = by_beam(one)
-    (one.directory / "died").unlink()
+    one, expected = dying_once(job, "dies_once_for_good")
     process = program(one, master="local[2]")
     _, err = process.communicate()
     assert process.returncode == 1

@@ -3,12 +3,14 @@
 Each is in an environment of its own, as `make test-platforms` makes it.
 """
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,16 @@ import pytest
 import yaml
 
 from tests.jobs import Job, call
-from tests.platforms.programs import QUIET, mlflow_server, program
 from tests.receivers.dbt import dbt_tests
+from tests.servers import answer, free_port, until
 
 ROOT = Path(__file__).resolve().parents[2]
+
+ENVIRONMENT = Path(os.environ.get("PLATFORMS_ENVIRONMENT", ROOT / ".venv" / "platforms"))
+"""Where `make test-platforms` installs Dagster and MLflow; the variable names another place."""
+
+DBT = ENVIRONMENT.with_name("dbt")
+"""Where it installs dbt."""
 
 pytestmark = pytest.mark.platforms
 
@@ -57,6 +65,41 @@ with dagster.DagsterInstance.get() as instance:
                    for c in result.get_asset_check_evaluations()},
     }))
 """
+
+
+QUIET = {"DAGSTER_DISABLE_TELEMETRY": "1", "MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "1"}
+
+
+def program(name: str) -> str:
+    """The path of a program there; the test is skipped where it is not."""
+    path = (DBT if name == "dbt" else ENVIRONMENT) / "bin" / name
+    if not path.exists():
+        pytest.skip(f"{name} is not there: make test-platforms installs it")
+    return str(path)
+
+
+@contextlib.contextmanager
+def mlflow_server(directory: Path) -> Iterator[str]:
+    """A server of MLflow with its own database; yields its URL."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    line = [
+        program("mlflow"), "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1",
+        "--backend-store-uri", f"sqlite:///{directory}/mlflow.db",
+        "--artifacts-destination", str(directory / "artifacts"),
+    ]  # fmt: skip
+    path = f"{ENVIRONMENT / 'bin'}:{os.environ['PATH']}"
+    with (directory / "server.log").open("w") as out:
+        process = subprocess.Popen(
+            line, cwd=directory, env={**os.environ, **QUIET, "PATH": path}, stdout=out, stderr=out,
+            start_new_session=True,
+        )  # fmt: skip
+    try:
+        until(lambda: answer(f"{url}/health") is not None, lambda: process.poll() is None)
+        yield url
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(30)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.runners.portable import RUNNERS, Runner, Server, serving, skip_unless_there
+from tests.runners.portable import RUNNERS, Runner, Server, serving
 
 
 @pytest.fixture(
@@ -14,7 +14,10 @@ from tests.runners.portable import RUNNERS, Runner, Server, serving, skip_unless
 )
 def runner(request: Any) -> Runner:
     """Each runner that can be started here."""
-    return skip_unless_there(request.param)
+    found = RUNNERS[request.param]
+    if missing := found.missing():
+        pytest.skip(missing)
+    return found
 
 
 @pytest.fixture(scope="module")

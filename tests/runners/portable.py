@@ -4,32 +4,26 @@ import contextlib
 import dataclasses
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.servers import free_port, running
+
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "evalsampling"
 """Where the scripts of `deployment` put what they fetch or build."""
 
 _PROJECT = Path(__file__).parents[2]
-_PATIENCE = 180
 
 
 @dataclasses.dataclass(frozen=True)
 class Runner:
-    """A portable runner that can be started here.
+    """A portable runner: the program that a script of `deployment` makes, and what starts it.
 
-    Attributes:
-        name: as `--runner` has it.
-        program: that must be there, made by `script`.
-        script: of `deployment`.
-        command: starts it on a port.
-        options: of Beam, further ones.
+    Options are further ones of Beam.
     """
 
     name: str
@@ -40,16 +34,11 @@ class Runner:
 
     def missing(self) -> str | None:
         """Say what is missing to start it, None if nothing is."""
-        return missing_program(self.program, self.script)
-
-
-def missing_program(program: Path, script: str) -> str | None:
-    """Say what is missing to start a program that a script makes, None if nothing is."""
-    if not program.exists():
-        return f"no {program.name}: run {script}"
-    if program.suffix == ".jar" and shutil.which("java") is None:
-        return "no java"
-    return None
+        if not self.program.exists():
+            return f"no {self.program.name}: run {self.script}"
+        if self.program.suffix == ".jar" and shutil.which("java") is None:
+            return "no java"
+        return None
 
 
 def _java(master: str) -> Callable[[Path, int], list[str]]:
@@ -139,50 +128,3 @@ def workers(directory: Path, **environment: str) -> Iterator[Workers]:
     with running(command, port, directory / "workers.log", environment) as process:
         options = ["--environment_type=EXTERNAL", f"--environment_config=localhost:{port}"]
         yield Workers(process, options)
-
-
-def until(condition: Callable[[], bool], still: Callable[[], bool] = lambda: True) -> None:
-    """Wait for a condition, as long as another holds."""
-    deadline = time.monotonic() + _PATIENCE
-    while not condition():
-        assert still()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
-def skip_unless_there(name: str) -> Runner:
-    """Return a runner, or skip the test and say what is missing."""
-    missing = RUNNERS[name].missing()
-    if missing:
-        pytest.skip(missing)
-    return RUNNERS[name]
-
-
-@contextlib.contextmanager
-def running(
-    command: list[str], port: int, log: Path, environment: dict[str, str] | None = None
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a server, wait until it listens, and stop it in the end."""
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            command, stdout=out, stderr=out, env={**os.environ, **(environment or {})}
-        )
-        try:
-            until(lambda: _listens(port), lambda: process.poll() is None)
-            yield process
-        finally:
-            process.terminate()
-            process.wait()
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("localhost", 0))
-        return int(one.getsockname()[1])
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as one:
-        return one.connect_ex(("localhost", port)) == 0

@@ -13,7 +13,8 @@ import pytest
 
 from tests.jobs import Job
 from tests.reference import assert_same_evaluation
-from tests.runners.portable import Runner, by_prism, serving, until, workers
+from tests.runners.portable import Runner, by_prism, serving, workers
+from tests.servers import until
 
 pytestmark = [
     pytest.mark.runners,
@@ -21,20 +22,11 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
 ]
 
-NAP = "NAP"
-
 
 @pytest.fixture
 def slow(job: Any) -> Job:
     """A job with a scorer that takes as many seconds for each of 40 row groups as NAP says."""
-    one: Job = job(files=4, group_rows=50, pool={"scorer": "slow_scorer:score"})
-    (one.directory / "slow_scorer.py").write_text(
-        "import os, time\n"
-        "def score(batch):\n"
-        f"    time.sleep(float(os.environ.get('{NAP}', '0')))\n"
-        "    return batch\n"
-    )
-    return one
+    return job(files=4, group_rows=50, pool={"scorer": "tests.jobs:napping"})
 
 
 @contextlib.contextmanager
@@ -42,7 +34,7 @@ def preparing(one: Job, options: list[str], nap: str = "0.5") -> Iterator[subpro
     """Start `prepare`; give its process when some row groups are scored, others are not."""
     command = [sys.executable, "-m", "evalsampling", "prepare", str(one.spec), *options]
     with (one.directory / "prepare.log").open("wb") as log:
-        launcher = subprocess.Popen(command, env={**os.environ, NAP: nap}, stderr=log)
+        launcher = subprocess.Popen(command, env={**os.environ, "NAP": nap}, stderr=log)
         try:
             scored = one.workspace / "scored"
             until(lambda: len(list(scored.glob("*.parquet"))) > 2, lambda: launcher.poll() is None)
@@ -64,7 +56,7 @@ def test_worker_killed(slow: Job, runner: Runner, tmp_path: Path) -> None:
     directory = tmp_path / "server"
     with (
         serving(runner, directory) as server,
-        workers(directory, **{NAP: "0.5"}) as pool,
+        workers(directory, NAP="0.5") as pool,
         preparing(slow, [*server.options, *pool.options]) as launcher,
     ):
         for pid in pool.pids:

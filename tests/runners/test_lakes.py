@@ -64,13 +64,7 @@ GROWN = EVERYWHERE | {"extra = 'x'": None, "offer.stock = 7": None, "offer.stock
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A table that is read.
-
-    Attributes:
-        table: as Spark names it; `{lake}` is the folder.
-        conditions: on its rows.
-        score: name of the column.
-    """
+    """A table that is read, as Spark names it in a folder `{lake}`, and conditions on its rows."""
 
     table: str
     conditions: dict[str, str | None] = dataclasses.field(default_factory=dict)

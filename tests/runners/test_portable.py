@@ -20,8 +20,8 @@ from tests.changing_pools import (
     of_same_size_and_time,
     small,
 )
+from tests.engines import kept_by_beam, pairs
 from tests.jobs import Job, make_pool
-from tests.kept_rows import kept_by_beam, pairs
 from tests.reference import assert_same, reference
 from tests.runners.portable import Server, by_prism
 

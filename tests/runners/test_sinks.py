@@ -9,7 +9,7 @@ import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
 from google.cloud import storage
 
-from tests import bigquery_rest, pubsub
+from tests import bigquery, pubsub
 from tests.docs.examples import saved_module
 from tests.runners.portable import Server
 from tests.sampled_round import SampledRound, in_order
@@ -30,12 +30,12 @@ def test_tasks_arrive(job: Any, server: Server, bucket: storage.Bucket, tmp_path
     options = [*server.options, f"--temp_location=gs://{bucket.name}/temp"]
     with (
         pubsub.serving() as topics,
-        bigquery_rest.serving(tmp_path) as tables,
+        bigquery.serving(tmp_path) as tables,
         beam.Pipeline(options=PipelineOptions(options)) as root,
     ):
         tasks = drawn.picked(root)
         sinks.to_pubsub(tasks, topics.create("tasks"))
-        sinks.to_bigquery(tasks, f"{bigquery_rest.PROJECT}:{bigquery_rest.DATASET}.tasks")
+        sinks.to_bigquery(tasks, f"{bigquery.PROJECT}:{bigquery.DATASET}.tasks")
     assert in_order(map(json.loads, topics.data("tasks"))) == drawn.tasks
     assert in_order(tables.tables["tasks"].rows) == drawn.tasks
 

@@ -4,7 +4,6 @@ be seen without a cluster."""
 import contextlib
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,10 +17,10 @@ import yaml
 from evalsampling import InputError
 from evalsampling.pool.files import find_files
 from evalsampling.storage import filesystems
-from tests.emulator import await_port, free_port
 from tests.formats import FORMATS, formatted
 from tests.jobs import Job, Jobs, call, make_pool
 from tests.reference import assert_same, reference
+from tests.servers import free_port, running
 from tests.slow import slowly
 
 
@@ -29,28 +28,19 @@ from tests.slow import slowly
 def store() -> Iterator[pyarrow.fs.S3FileSystem]:
     """An emulator with a bucket called pools, which this process finds."""
     port = free_port()
-    address = ["-H", "127.0.0.1", "-p", str(port)]
-    running = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", *address],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
         patch.setenv("AWS_ACCESS_KEY_ID", "nobody")
         patch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         filesystems._store.cache_clear()
-        try:
-            await_port(port)
+        with running(command, port, Path(os.devnull)):
             made = pyarrow.fs.S3FileSystem(
                 endpoint_override=f"http://127.0.0.1:{port}", allow_bucket_creation=True
             )
             made.create_dir("pools")
             yield made
-        finally:
-            running.kill()
-            running.wait()
     filesystems._store.cache_clear()
 
 

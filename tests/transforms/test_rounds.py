@@ -25,9 +25,17 @@ from evalsampling.transforms import (
 )
 from evalsampling.workspace.pool_facts import PoolFacts, design_round, read_chances, write_chances
 from tests.drawn_by_row import cells_of, picked, votes_of
-from tests.in_pipelines import created, keep, kept, pipeline, shuffled, two_rounds
+from tests.in_pipelines import (
+    RETRYING,
+    created,
+    failing_now_and_then,
+    keep,
+    kept,
+    pipeline,
+    shuffled,
+    two_rounds,
+)
 from tests.jobs import Job, Pool, make_pool
-from tests.retries import RETRYING, failing_now_and_then
 from tests.slow import slowly
 
 
