@@ -14,13 +14,7 @@ from evalsampling.workspace.workspace import BUDGETS, Workspace
 
 @dataclasses.dataclass(frozen=True)
 class Raised:
-    """The budget of a workspace after it was raised.
-
-    Attributes:
-        budget: labels in all, or costs and labels, as a spec says it.
-        before: what it was.
-        short: cells of which the reserve may not last for another round.
-    """
+    """The budget now and before, as a spec says it; cells whose reserve may soon end."""
 
     budget: Any
     before: Any

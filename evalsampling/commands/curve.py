@@ -26,13 +26,7 @@ class Bounds:
 
 @dataclasses.dataclass(frozen=True)
 class RankPoint:
-    """Measures of the rows ranked first, were they called positive.
-
-    Attributes:
-        rank: how many they are.
-        threshold: what their scores are at least.
-        measures: by name: ``precision``, ``recall``, ``f1``, ...
-    """
+    """Measures by name if rows up to a rank, of scores from a threshold on, are called positive."""
 
     rank: int
     threshold: float
@@ -41,12 +35,7 @@ class RankPoint:
 
 @dataclasses.dataclass(frozen=True)
 class RankCurve:
-    """The curve.
-
-    Attributes:
-        average_precision: of the whole list.
-        points: from the first rank down.
-    """
+    """The points of a ranked list from the first rank down, and its average precision."""
 
     average_precision: Bounds
     points: tuple[RankPoint, ...]

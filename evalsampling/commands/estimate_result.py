@@ -51,18 +51,7 @@ class RegionComponent:
 
 @dataclasses.dataclass(frozen=True)
 class ReportedRegion:
-    """The joint region of measures listed together, or the reason why there is none.
-
-    Attributes:
-        measures: k numbers.
-        confidence: level.
-        centre: the estimates, k numbers.
-        covariance: of the estimates, k by k.
-        radius: greatest squared Mahalanobis distance.
-        reason: why there is no region, else None.
-        low: lower ends of its projections, k numbers.
-        high: upper ends.
-    """
+    """The joint region of k measures listed together, by numbers of each, or why there is none."""
 
     measures: tuple[RegionComponent, ...]
     confidence: float
@@ -79,13 +68,7 @@ _OF_REGION = ("centre", "covariance", "low", "high")
 
 @dataclasses.dataclass(frozen=True)
 class ReportedHidden:
-    """What is thought of positives that scores do not tell, by those that they do.
-
-    Attributes:
-        label: the class they are of.
-        prior: quantile of each level in the prior.
-        posterior: the same given all labels.
-    """
+    """Quantiles of hidden positives of a class divided by the others, before and after labels."""
 
     label: str
     prior: Mapping[str, float]
@@ -94,46 +77,7 @@ class ReportedHidden:
 
 @dataclasses.dataclass(frozen=True)
 class EstimateResult(Result):
-    """Estimates from all labels so far.
-
-    Attributes:
-        round: number of rounds.
-        labels: questions with a label.
-        open: questions of open rounds that wait for answers.
-        awaited: the same, by what they wait for.
-        rejects: rows of all deliveries that do not count, and that no later one made up for.
-        warnings: what a reader must know before trusting the intervals.
-        notes: what was done otherwise than usual, and why; none speaks against an interval.
-        done: whether the budget is spent, every row that can add to the measure is labelled, or the
-            intervals are as narrow, or differences as significant, as the spec's ``stop`` wants
-            them.
-        measures: the estimates.
-        regions: of measures listed jointly.
-        half_width: of the widest default interval on the whole pool, None if it cannot be known.
-        half_width_reason: why it cannot be known, else None.
-        assumes: what the intervals of each kind rest on, in words.
-        hidden: of each class that the model of the labels has a curve for; none without a model.
-        missing: rows without a label, None if all have one and none was late.
-        label_error: what wrong labels do, None without gold rows.
-        guarantee: of the precision at every rank, if the sampler gives one.
-        sample_size: rows drawn and rows expected, if coins decide how many there are.
-        cost: what the labels so far cost, None if all cost the same.
-        label_likelihood: how good the scores' probabilities are by the labels, None of too few
-            (`inference.label_likelihood`).
-        label_likelihood_of: the same of each slice that has labels enough, by ``column=value``; not
-            part of the JSON without any.
-        mostly_rejected: deliveries of which most answers are rejected.
-        doubts: what is said before any number, first of the warnings: answers that were rejected,
-            that are seldom missing at random, or are not what they seem; not part of the JSON
-            without any.
-        messages: a line for each delivery; not part of the JSON.
-        people: how well people agree with each other; not part of the JSON where fewer than two
-            rows have two answers.
-        gates: what the intervals say of targets; not part of the JSON without any.
-        reports: what became of the result at each receiver; not part of the JSON without any.
-        certificates: what is proved of promises; not part of the JSON where none is asked for.
-        curve: of samplers that query ranks, the bounds at every rank; not kept with the estimate.
-    """
+    """Estimates from all labels so far: docs/cli.md tells the keys of the JSON."""
 
     only_if_any = (
         "certificates",
@@ -243,7 +187,7 @@ def _judged(gates: GatesSpec, estimates: Estimates, analysis: Analysis) -> Gates
 def _is_done(
     analysis: Analysis, spec: EvaluationSpec, estimates: Sequence[Estimate], still_open: int
 ) -> bool:
-    """Return whether nothing is left to ask: see `EstimateResult`."""
+    """Return whether nothing is left to ask, or estimates are as the spec's `stop` wants them."""
     history, labels = analysis.history, len(analysis.history.labelled)
     # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
     if analysis.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open):

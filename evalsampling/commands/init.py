@@ -52,14 +52,9 @@ class InitOptions:
 
 @dataclasses.dataclass(frozen=True)
 class InitResult(Result):
-    """A spec that was written.
+    """A spec that was written, and the keys that could not be guessed.
 
-    Attributes:
-        spec: its path.
-        files: of the pool.
-        open: what could not be guessed and must be filled in.
-        scores: what is made of the scores of the first rows, in a sentence; None where something
-            is open, or labels are no classes.
+    ``scores`` says what is made of those of the first rows; None where a key is open.
     """
 
     spec: str

@@ -25,14 +25,10 @@ from evalsampling.workspace.workspace import round_folder
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A call for a round: what it runs on, when it came, its name, what it asks for.
+    """A call for a round: what it runs on, when it came, and what it asks for.
 
-    Attributes:
-        context: what it runs on, for the record.
-        started: when it came.
-        name: like no other; None without.
-        size: new rows to draw; None for the size that the spec says.
-        next: whether the open round is closed.
+    The name is like no other, None without; the size that of the spec where it is None; with
+    ``next`` the open round is closed.
     """
 
     context: ExecutionContext
@@ -48,10 +44,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class NewRound:
-    """A round that was written: number, rows, the file for annotators if they are asked, controls.
-
-    Controls are the gold rows and repeats among its tasks, beside the rows.
-    """
+    """A round: its number and rows, the file for annotators if any, and controls among its tasks."""
 
     number: int
     rows: int
@@ -62,10 +55,7 @@ class NewRound:
 def write_round(
     request: Request, snapshot: Snapshot, drawn: Analysis, has_answers: bool = False
 ) -> NewRound:
-    """Write the last round of a history, and return what was written.
-
-    Of a round that has its answers already, nothing is written for annotators.
-    """
+    """Write the last round of a history; what has its answers already is not for annotators."""
     pool, history = snapshot.pool, drawn.history
     new = np.arange(len(snapshot.history), len(history))
     spec, number = pool.spec, len(snapshot.rounds) + 1

@@ -26,16 +26,9 @@ _DESCRIPTION = "option"
 class Description:
     """How an option is described and read.
 
-    Attributes:
-        help: what it does.
-        metavar: what stands for its value in the help.
-        type: reads its value.
-        choices: what its value may be; anything if None.
-        by_place: whether the command line takes it without its name.
-        many: whether it may have several values.
-        is_flag: whether it has none.
-        alone: its value if it is given without one; if None it needs one.
-        commas: whether several values may also have commas between them.
+    Without ``choices`` its value may be anything. The command line takes it ``by_place`` without
+    its name; given ``alone``, without a value, it has that one. Of several values ``commas`` may
+    stand between them.
     """
 
     help: str

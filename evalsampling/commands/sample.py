@@ -58,21 +58,7 @@ class SampleOptions(WorkspaceOptions):
 
 @dataclasses.dataclass(frozen=True)
 class SampleResult(Result):
-    """The round that is open now, or the batch that settles disputes.
-
-    Attributes:
-        round: its number, from 1; 0 if there is none.
-        rows: to be labelled in it.
-        batch: where the file for the annotators is, None if there are no rows.
-        reason: why there are none: ``budget``, ``exhausted``, ``nothing-adds``, ``no-new-rows``,
-            ``no-disputes``, ``withdrawn``, ``significance`` where the systems' difference is
-            significant, or ``half-width`` where the intervals are as narrow as the spec's ``stop``
-            wants them.
-        controls: gold rows and repeats among the tasks, beside the rows.
-        again: whether the round was drawn before, and is given again because it is open still.
-        awaited: what the rows of open rounds wait for; not part of the JSON.
-        raised: the budget, if it was to be raised; not part of the JSON else.
-    """
+    """The open round, or the batch that settles disputes: docs/cli.md tells the keys."""
 
     only_if_any = ("raised",)
 

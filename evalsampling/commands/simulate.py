@@ -49,13 +49,7 @@ class SimulateOptions(SpecOptions):
 
 @dataclasses.dataclass(frozen=True)
 class IntervalSummary:
-    """How the intervals of one method did: None where there are none.
-
-    Attributes:
-        coverage: share that contain the truth.
-        median_width: of them.
-        interval_score: mean, the less the better.
-    """
+    """How often the intervals of a method hold the truth, and their widths; None without any."""
 
     coverage: float | None
     median_width: float | None
@@ -70,33 +64,7 @@ _NOTHING: Mapping[str, Any] = {**dataclasses.asdict(_NONE), "wald": _NONE, "inte
 
 @dataclasses.dataclass(frozen=True)
 class SimulatedError:
-    """How one sampler did on one measure at one budget, over all repeats.
-
-    Attributes:
-        sampler: its name.
-        measure: its name, with its system's if there are several.
-        budget: labels, or money if the spec's budget is of that.
-        rmse: root mean squared error, of several components the root of the summed squares; None
-            if no repeat has a value.
-        bias: mean error, likewise.
-        coverage: of the default interval, as of `IntervalSummary`; None likewise.
-        median_width: likewise.
-        interval_score: likewise.
-        undefined: repeats in which a component has no value.
-        defined: repeats in which one has a value.
-        draws: mean number.
-        labels: mean number of distinct rows labelled.
-        cost: mean cost of these; their number if all cost the same.
-        seconds: of processor time, in all.
-        wald: the Wald intervals.
-        intervals: those of every other method, by its name.
-        divergence: mean distance of the latest proposal from the best one, if it can be known.
-        claims: share of the default intervals that are not the whole range.
-        coverage_of_claims: share of these that contain the truth.
-        selection_error: of a difference: share of the repeats in which the system that looks best
-            is not, among all that the first system is compared with by this measure; else None.
-        regret: how much worse the system that looks best is than the best, on average; likewise.
-    """
+    """How a sampler did on a measure at a budget, over all repeats: docs/cli.md tells the keys."""
 
     sampler: str
     measure: str
@@ -133,15 +101,10 @@ class SimulatedError:
 
 @dataclasses.dataclass(frozen=True)
 class SimulatedPromise:
-    """How often one sampler proved a promise with a budget, over all repeats.
+    """The shares of repeats in which a sampler proved a promise with a budget, and broke it.
 
-    Attributes:
-        sampler: its name.
-        budget: labels, or money.
-        proved: share of the repeats in which a threshold was certified.
-        broken: share in which the promise is false there.
-        rows: mean number of rows above the threshold, as a share of those above the best one; None
-            if no threshold keeps the promise.
+    ``rows`` is the mean number above the threshold, as a share of those above the best one; None if
+    no threshold keeps the promise.
     """
 
     sampler: str
@@ -153,15 +116,7 @@ class SimulatedPromise:
 
 @dataclasses.dataclass(frozen=True)
 class SimulateResult(Result):
-    """True values and errors.
-
-    Attributes:
-        truth: value of each measure, a list for one with several components.
-        results: of every sampler, measure and budget, in this order.
-        by_cost: whether budgets are of money.
-        promise: what was to be proved; no part of the JSON if nothing was.
-        promises: what became of it for every sampler and budget; likewise.
-    """
+    """True values, lists where a measure has several components, and errors in their order."""
 
     only_if_any = ("promise", "promises")
 

@@ -23,16 +23,9 @@ from evalsampling.workspace.snapshot import Snapshot
 
 @dataclasses.dataclass(frozen=True)
 class TopUp:
-    """One run of `prepare --top-up`: more rows for the cells whose reserve runs short.
+    """One run of `prepare --top-up`: so many rows are added to each cell whose reserve runs short.
 
-    Attributes:
-        preparation: of the workspace's own spec.
-        stratification: how the pool is cut into cells.
-        pool: its files.
-        number: of this top-up, from 1.
-        wanted: rows a round may ask of a cell.
-        capacity: rows added to each short cell.
-        held: what there is.
+    A round may ask for ``wanted`` rows of a cell; what there is, is ``held``.
     """
 
     preparation: Preparation

@@ -38,19 +38,7 @@ def control_subjects(
 
 @dataclasses.dataclass(frozen=True)
 class AnnotatorRecord:
-    """Counts of one annotator's answers, and of how many were right or repeated.
-
-    Attributes:
-        annotator: name, None for answers without a name.
-        labels: number of answers that name a class.
-        skipped: number of tasks declined.
-        unsure: number of answers "unsure".
-        contradicted: number of rows with two different answers.
-        gold: number of gold rows answered.
-        right: of these, with the right answer.
-        repeats: number of rows answered once more.
-        same: of these, with the same answer as before.
-    """
+    """Counts of an annotator's answers: ``right`` of gold rows, the ``same`` of repeats."""
 
     annotator: str | None
     labels: int

@@ -33,10 +33,10 @@ _SCHEMA = pa.schema(
 
 @dataclasses.dataclass(frozen=True)
 class Controls:
-    """Control tasks of one or several batches.
+    """Control tasks of one or several batches: the columns of `_SCHEMA`, and maybe the payload.
 
-    Columns of the table: task, id, kind, label (the true class of a gold row), question (number,
-    from 1, of the question that a repeat asks again), and maybe the payload.
+    The label is the true class of a gold row, the question, from 1, the one that a repeat asks
+    again.
     """
 
     table: pa.Table

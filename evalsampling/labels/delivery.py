@@ -54,13 +54,7 @@ class LabelFile:
 
 @dataclasses.dataclass(frozen=True)
 class Listing:
-    """Files of labels at some paths, and messages about what was left out.
-
-    Attributes:
-        files: files of labels, those of a folder in its place and ordered by name.
-        without: a message for each folder without files of labels.
-        links: a message for each symbolic link in a folder; links are not followed.
-    """
+    """Files of labels; messages on folders ``without`` any, and on links, which are passed over."""
 
     files: list[LabelPath] = dataclasses.field(default_factory=list)
     without: list[str] = dataclasses.field(default_factory=list)

@@ -111,10 +111,7 @@ def pairs_of(batch: pa.Table, records: RecordColumns, id: IdColumns) -> list[Pai
 
 
 def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:
-    """Write tasks as a table of Splink with empty scores to fill in, and a column of tasks.
-
-    The arguments are those of `sinks.Sink.write`.
-    """
+    """Write tasks as a table of Splink, with empty scores to fill in and a column of tasks."""
     assert spec.sink.records is not None
     columns = zip(_RECORDS, spec.sink.records.in_order, strict=True)
     named = {new: old for new, old in columns if old is not None} | {"task": "task", SCORE: "label"}

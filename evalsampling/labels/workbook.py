@@ -51,7 +51,6 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> No
     """Write a workbook of two sheets: tasks with columns for the answers, and instructions.
 
     The column ``label`` offers the classes if they fit into a list of choices, and refuses others.
-    The arguments are those of `sinks.Sink.write`.
     """
     openpyxl = _openpyxl("sink.format")
     names = [*table.column_names, *(name for name in ADDED if name not in table.column_names)]

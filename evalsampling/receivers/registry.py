@@ -39,13 +39,7 @@ RECEIVERS = ("table", "openlineage", "dagster", "mlflow")
 
 @dataclasses.dataclass(frozen=True)
 class Receipt:
-    """What became of a run that was sent to a receiver.
-
-    Attributes:
-        to: the receiver, as it was named.
-        where: where the run is now, in words; None if it could not be sent.
-        problem: why it could not be sent, else None.
-    """
+    """What became of a run that was sent to a receiver: where it is, in words, or the problem."""
 
     to: str
     where: str | None = None
