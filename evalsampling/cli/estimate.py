@@ -11,13 +11,12 @@ import numpy as np
 from evalsampling.cli.command import Beam, Command, told
 from evalsampling.cli.pipeline import through_pipeline
 from evalsampling.cli.wording import counted, hanging, table, wrapped
-from evalsampling.commands.curve import Bounds
 from evalsampling.commands.estimate_labelled import (
     OF_TABLE,
     EstimateCommandOptions,
     estimate_labelled,
 )
-from evalsampling.commands.estimate_result import EstimateResult
+from evalsampling.commands.estimate_result import Bounds, EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.errors import UsageError
 from evalsampling.evaluation.gates import EXIT_CODES

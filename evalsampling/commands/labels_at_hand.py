@@ -2,8 +2,8 @@
 
 import time
 
+from evalsampling.commands.batches import Request, write_round
 from evalsampling.commands.deliveries import of_codes, store
-from evalsampling.commands.new_round import Request, write_round
 from evalsampling.evaluation.labels_at_hand import columns_of_given, with_given
 from evalsampling.workspace.earlier_design import chances_elsewhere
 from evalsampling.workspace.manifest import ExecutionContext

@@ -4,8 +4,8 @@ import dataclasses
 import operator
 from typing import Any
 
+from evalsampling.commands.budget import short_cells
 from evalsampling.commands.prepare import Preparation
-from evalsampling.commands.short_cells import short_cells
 from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.splits import WorkItem

@@ -218,7 +218,7 @@ def test_sample_killed_before_the_round_is_whole(drawn: Job, monkeypatch: Any) -
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("evalsampling.commands.new_round.write_tasks", die)
+        patch.setattr("evalsampling.commands.batches.write_tasks", die)
         with pytest.raises(Killed):
             drawn.sample()
     assert files_below(drawn.workspace) == before
@@ -236,7 +236,7 @@ def test_two_commands_drawing_the_same_round(drawn: Job, monkeypatch: Any) -> No
         shutil.copytree(theirs, drawn.round_directory(2))
         return write(*arguments)
 
-    monkeypatch.setattr("evalsampling.commands.new_round.write_tasks", lose)
+    monkeypatch.setattr("evalsampling.commands.batches.write_tasks", lose)
     assert "another command made this round" in drawn.sample().refused
     assert files_below(drawn.round_directory(2)) == files_below(theirs)
     monkeypatch.undo()
