@@ -15,7 +15,7 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.convergence import convergence
 from evalsampling.evaluation.pictures import labelled_bands, prevalence
 from evalsampling.inference.results import as_json
-from evalsampling.labels.annotators import records
+from evalsampling.labels.controls import records
 from evalsampling.labels.tally import State
 from evalsampling.receivers.run import Run
 from evalsampling.report.facts import VERSION, Facts

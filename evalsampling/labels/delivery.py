@@ -11,8 +11,7 @@ import pyarrow.fs
 
 from evalsampling.errors import InputError
 from evalsampling.labels.formats import endings, read_votes
-from evalsampling.labels.limits import MOST_BYTES
-from evalsampling.labels.vote import Vote
+from evalsampling.labels.vote import MOST_BYTES, Vote
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage.filesystems import is_url, locate, read_regular_file, unreadable
 

@@ -1,10 +1,11 @@
-"""One answer of an annotator, as the fields of a row give it."""
+"""One answer of an annotator, as the fields of a row give it, and how much a delivery may hold."""
 
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import FLAG
 
 COLUMNS = ("task", "id", "label", "annotator", "time", "skipped", "comment")
@@ -18,6 +19,21 @@ BY_TASK = "answer by the column `task`"
 
 YES_OR_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 """What the lower-case words in a column ``skipped`` say."""
+
+
+MOST_BYTES = 1 << 28
+"""Most bytes of a file of labels, or of gold rows; also unpacked, as far as the file says so."""
+
+MOST_ROWS = 1 << 21
+"""Most rows of a delivery."""
+
+MOST_CHARACTERS = 1 << 24
+"""Most characters of a cell of CSV, and of a line of JSON Lines."""
+
+
+def too_large(path: str, excess: str, most: str) -> InputError:
+    """Return the error of a delivery that is too large: what it has, and the most it may have."""
+    return InputError(f"{path}: has {excess}; a delivery has at most {most}: divide it")
 
 
 def long_table(ids: Iterable[str]) -> list[str]:

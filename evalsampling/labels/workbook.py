@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
 from evalsampling.label_spaces.base import UNSURE_LABEL
-from evalsampling.labels.limits import MOST_BYTES, MOST_ROWS, too_large
 from evalsampling.labels.tasks import shown_columns
 from evalsampling.labels.vendor import ADDED, instructions
+from evalsampling.labels.vote import MOST_BYTES, MOST_ROWS, too_large
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
 

@@ -10,7 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.labels.annotators import records
+from evalsampling.labels.controls import records
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import deliver, exported_tasks, numbers, truth_of_tasks, votes, write_gold
 from tests.jobs import Job, Jobs, Pool, call, csv_rows, make_pool

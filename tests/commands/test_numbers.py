@@ -15,7 +15,7 @@ import yaml
 
 from evalsampling import Evaluation
 from evalsampling.errors import InputError
-from evalsampling.labels.annotators import records
+from evalsampling.labels.controls import records
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.label_studio import label_config
 from evalsampling.labels.vendor import instructions
