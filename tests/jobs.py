@@ -307,6 +307,13 @@ class Job:
             for task, id in zip(batch["task"], batch["id"], strict=True)
         ]
 
+    def write_truth(self) -> Path:
+        """Write the true labels of the pool, as `simulate` takes them, and return their file."""
+        path = self.directory / "truth.parquet"
+        labels = {"id": list(self.pool.truth), "label": list(self.pool.truth.values())}
+        pq.write_table(pa.table(labels), path)
+        return path
+
     def rejects(self) -> list[dict[str, str]]:
         """Return the lines of the one list of rejects."""
         (listed,) = (self.workspace / "labels").glob("*.rejects.csv")

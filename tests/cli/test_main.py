@@ -348,13 +348,6 @@ def test_tests_of_comparisons_have_a_table() -> None:
     assert (head, row[-1]) == (["tests,", "of", "the", "first", "interval", "p"], "0.0312")
 
 
-def write_truth(one: Job) -> Path:
-    path = one.directory / "truth.parquet"
-    labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
-    pq.write_table(pa.table(labels), path)
-    return path
-
-
 RESULT_KEYS = [
     "sampler", "measure", "budget", "rmse", "bias", "coverage", "median_width",
     "interval_score", "undefined",
@@ -364,7 +357,7 @@ RESULT_KEYS = [
 @pytest.mark.slow
 def test_simulate_every_sampler(job: Any) -> None:
     one: Job = job(make_rich_pool(), pool={"score": "s0.chance", "prediction": "s0.prediction"})
-    options = ["--truth", write_truth(one), "--budgets", "40,80", "--repeats", 3]
+    options = ["--truth", one.write_truth(), "--budgets", "40,80", "--repeats", 3]
     left_out = (
         "given",
         "compare",
@@ -407,7 +400,7 @@ def test_simulate_curves_and_systems(job: Any) -> None:
     curve = {"name": "pr_curve", "thresholds": thresholds, "system": "old"}
     measure = [curve, "f1", "log_loss", {"name": "roc_auc", "system": "new"}]
     one: Job = job(make_rich_pool(), pool={"systems": systems}, measure=measure)
-    options = ["--truth", write_truth(one), "--budgets", "60", "--repeats", 2]
+    options = ["--truth", one.write_truth(), "--budgets", "60", "--repeats", 2]
     result = call("simulate", one.spec, *options, "--json").json
     truth = result["truth"]
     names = [
