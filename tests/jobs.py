@@ -330,6 +330,16 @@ class Job:
             writer.writerows(rows)
         return path
 
+    def take(
+        self,
+        rows: Sequence[Sequence[str]],
+        name: str = "labels.csv",
+        header: str = "task,label",
+        option: str = "--labels",
+    ) -> Result:
+        """Deliver a CSV file of labels, and run `estimate --json`."""
+        return self.estimate(option, self.deliver(rows, name, header))
+
 
 Jobs = Callable[..., Job]
 """What the fixture `job` is."""

@@ -122,7 +122,7 @@ def test_estimates_from_next_to_nothing_are_json(job: Any, rows: int) -> None:
     one = job(make_rich_pool(), pool=keys, measure=listed, sampler="passive", round_size=5).drawn()
     for label in ("0", "1"):
         answers = [(task, label) for task, _ in one.answers(1)[:rows]]
-        result = one.estimate("--replace", one.deliver(answers, f"{label}.csv")).json
+        result = one.take(answers, f"{label}.csv", option="--replace").json
         assert result["labels"] == rows
         for told in result["measures"]:
             assert (told["value"] is None) == (told["reason"] is not None)

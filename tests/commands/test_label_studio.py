@@ -145,7 +145,7 @@ def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:
     lines.append(["a", "nobody", "b", "nobody", "1"])
     lines[0][4] = "0.5"
     head = "source_dataset_l,unique_id_l,source_dataset_r,unique_id_r,clerical_match_score"
-    result = one.estimate("--labels", one.deliver(lines, "clerical.csv", head))
+    result = one.take(lines, "clerical.csv", head)
     assert (result.json["labels"], result.json["rejects"]) == (19, 1)
     assert result.json["missing"]["unsure"] == 1
     assert "unknown pair 'a:nobody' and 'b:nobody'" in result.err
@@ -174,7 +174,7 @@ def test_formulas_of_splink_are_escaped_if_asked(job: Jobs) -> None:
     assert {row["unique_id_l"][:3] + row["unique_id_r"][:3] for row in shown} == {"'=l'-r"}
     lines = [(row["unique_id_l"], row["unique_id_r"], "1") for row in shown]
     head = "unique_id_l,unique_id_r,clerical_match_score"
-    told = one.estimate("--labels", one.deliver(lines, "clerical.csv", head)).json
+    told = one.take(lines, "clerical.csv", head).json
     assert (told["labels"], told["rejects"]) == (20, 0)
 
 
@@ -189,7 +189,7 @@ def test_mistyped_tasks_of_vendors_are_named(job: Jobs) -> None:
     task = answers[0][0]
     wrong = task[:5] + ("x" if task[5] != "x" else "y") + task[6:]
     rows = [(wrong, "1"), *answers[1:]]
-    result = one.estimate("--labels", one.deliver(rows, "back.csv"))
+    result = one.take(rows, "back.csv")
     assert (result.json["labels"], result.json["rejects"]) == (19, 1)
     assert "its check character is wrong, so it was mistyped or cut" in result.err
 
@@ -197,7 +197,7 @@ def test_mistyped_tasks_of_vendors_are_named(job: Jobs) -> None:
 def test_the_long_table_of_votes(job: Jobs, tmp_path: Path) -> None:
     one = job(labels={"votes": 2}).drawn()
     rows = [(task, name, label, "", "said") for task, label in one.answers(1) for name in "ab"]
-    one.estimate("--labels", one.deliver(rows, "1.csv", "task,annotator,label,skipped,comment"))
+    one.take(rows, "1.csv", "task,annotator,label,skipped,comment")
     out = tmp_path / "long.csv"
     assert call("export", one.workspace, "--to", out).status == 0
     written = csv_rows(out)
@@ -219,7 +219,7 @@ def test_no_vote_is_a_formula(job: Jobs, tmp_path: Path) -> None:
     shutil.copytree(one.workspace, copy)
     names = ("=1+1", "@anna", "'", "-5")
     rows = [(task, name, label, "+cmd|x") for task, label in one.answers(1) for name in names]
-    one.estimate("--labels", one.deliver(rows, "1.csv", "task,annotator,label,comment"))
+    one.take(rows, "1.csv", "task,annotator,label,comment")
     out = tmp_path / "long.csv"
     assert call("export", one.workspace, "--to", out).status == 0
     written = csv_rows(out)

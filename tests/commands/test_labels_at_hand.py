@@ -96,7 +96,7 @@ def test_a_correction_and_more_rows_of_the_reserve(job: Any) -> None:
     ).prepared()
     snapshot = Snapshot.at(one.workspace)
     wrong = [[snapshot.tasks[0], 1 - int(snapshot.labels[0])]]
-    assert one.estimate("--replace", one.deliver(wrong, "mended.csv")).json["labels"] == 150
+    assert one.take(wrong, "mended.csv", option="--replace").json["labels"] == 150
     assert Snapshot.at(one.workspace).labels[0] != snapshot.labels[0]
     reserve = one.workspace / "reserve"
     before = pq.read_table(reserve, columns=["id", "given"])

@@ -81,10 +81,8 @@ def test_labels_come_by_the_columns(pairs: Job, name: str) -> None:
 
 def test_a_delivery_with_one_of_the_columns_goes_by_task(pairs: Job) -> None:
     rows = [(task, "x", label) for task, label in pairs.answers(1)]
-    path = pairs.deliver(rows, header="task,unique_id_l,label")
-    assert pairs.estimate("--labels", path).json["labels"] == len(rows)
-    short = pairs.deliver([["a1", "1"]], "short.csv", "unique_id_l,label")
-    failed = pairs.estimate("--labels", short)
+    assert pairs.take(rows, header="task,unique_id_l,label").json["labels"] == len(rows)
+    failed = pairs.take([["a1", "1"]], "short.csv", "unique_id_l,label")
     assert "column 'task' (or 'unique_id_l' and 'unique_id_r') is missing" in failed.err
 
 
@@ -92,8 +90,7 @@ def test_rejects_name_the_columns(pairs: Job) -> None:
     first, *_ = by_pair(pairs, 1)
     task = pairs.batch(1)["task"][0]
     rows = [("", "zz", "q", "1"), ("", first[0], "", "1"), (task, "zz", "q", "1")]
-    path = pairs.deliver(rows, header="task,unique_id_l,unique_id_r,label")
-    assert pairs.estimate("--labels", path).json["rejects"] == 3
+    assert pairs.take(rows, header="task,unique_id_l,unique_id_r,label").json["rejects"] == 3
     lines = pairs.rejects()
     assert [*lines[0]] == ["file", "line", "task", *IDS, "label", "reason"]
     assert [(line[IDS[0]], line[IDS[1]]) for line in lines] == [("zz", "q"), ("", ""), ("zz", "q")]
@@ -127,9 +124,7 @@ def test_a_program_that_reads_numbers_is_noticed(job: Jobs) -> None:
         Pool(table, dict(zip(ids, pool.truth.values(), strict=True))), pool={"id": IDS}
     ).drawn()
     left, right, label = next(row for row in by_pair(one, 1) if row[1].startswith("0"))
-    result = one.estimate(
-        "--labels", one.deliver([(left, int(right), label)], header="unique_id_l,unique_id_r,label")
-    )
+    result = one.take([(left, int(right), label)], header="unique_id_l,unique_id_r,label")
     assert "answer by the column `task`" in result.err + str(result.json)
 
 
@@ -164,11 +159,10 @@ def test_votes_are_listed_by_the_columns_and_come_back(job: Jobs) -> None:
     again = one.estimate("--labels", path)
     assert again.json["rejects"] == 0, again.err
     # Those who settle disputes see no ids either, and their answers count by task.
-    settled = one.sample("--adjudicate").json
-    assert settled["rows"] > 0
+    assert one.sample("--adjudicate").json["rows"] > 0
     tasks = pq.read_table(one.workspace / "adjudications/0001/tasks.parquet").to_pylist()
-    path = one.deliver([(row["task"], str(one.pool.truth[row["id"]])) for row in tasks], "s.csv")
-    assert one.estimate("--labels", path).json["rejects"] == 0
+    settled = [(row["task"], str(one.pool.truth[row["id"]])) for row in tasks]
+    assert one.take(settled, "s.csv").json["rejects"] == 0
 
 
 def test_gold_rows_are_named_by_the_columns(job: Jobs) -> None:
@@ -285,8 +279,8 @@ def test_splink_names_a_pair_in_either_order(job: Jobs) -> None:
     head = (one.round_directory(1) / "clerical-labels.csv").read_text().splitlines()[0]
     assert head.startswith("unique_id_l,unique_id_r,task,clerical_match_score")
     rows = [(b, a, label) if a > "a2" else (a, b, label) for a, b, label in by_pair(one, 1)]
-    path = one.deliver(rows, header="unique_id_l,unique_id_r,clerical_match_score")
-    assert one.estimate("--labels", path).json["labels"] == len(rows)
+    taken = one.take(rows, header="unique_id_l,unique_id_r,clerical_match_score").json
+    assert taken["labels"] == len(rows)
     target = one.directory / "clerical.csv"
     assert call("export", one.workspace, "--to", target, "--form", "splink").status == 0
     with target.open() as file:
@@ -317,8 +311,7 @@ def test_labels_come_in_either_order(pairs: Job) -> None:
         (right, left, label) if place % 2 else (left, right, label)
         for place, (left, right, label) in enumerate(rows)
     ]
-    path = pairs.deliver(turned, header=",".join([*IDS, "label"]))
-    taken = pairs.estimate("--labels", path)
+    taken = pairs.take(turned, header=",".join([*IDS, "label"]))
     assert taken.json["labels"] == len(rows), taken.err
     assert taken.json["rejects"] == 0
     by_task = pairs.answer(1)

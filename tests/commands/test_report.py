@@ -58,7 +58,7 @@ def answered(job: Job, rounds: int, header: str = "task,label", who: tuple[str, 
         answers = [
             (*one, *name) for one in job.answers(number) for name in ([(n,) for n in who] or [()])
         ]
-        assert job.estimate("--labels", job.deliver(answers, f"{number}.csv", header)).done
+        assert job.take(answers, f"{number}.csv", header).done
     return job
 
 
@@ -203,7 +203,7 @@ def test_several_classes(job: Jobs) -> None:
 
 def test_a_stochastic_oracle(asked: Job) -> None:
     answers = [(task, str(asked.pool.truth[id])) for task, id in asked.asked(1)]
-    assert asked.estimate("--labels", asked.deliver(answers)).status == 0
+    assert asked.take(answers).status == 0
     page, _ = check(asked)
     assert "90 answers out of a pool" in page
 

@@ -100,21 +100,21 @@ def test_draws_hold_the_design(drawn: Job) -> None:
 @pytest.mark.slow
 def test_a_round_closes_when_every_row_is_answered(drawn: Job) -> None:
     answers = drawn.answers(1)
-    drawn.estimate("--labels", drawn.deliver(answers[:19], "a.csv"))
+    drawn.take(answers[:19], "a.csv")
     assert drawn.sample().json["round"] == 1
     skip = [[answers[19][0], "", "yes"]]
-    drawn.estimate("--labels", drawn.deliver(skip, "b.csv", "task,label,skipped"))
+    drawn.take(skip, "b.csv", "task,label,skipped")
     assert drawn.sample().json["round"] == 2
 
 
 def test_next_gives_up_the_open_rows_and_their_labels_still_count(drawn: Job) -> None:
     answers = drawn.answers(1)
-    drawn.estimate("--labels", drawn.deliver(answers[:15], "a.csv"))
+    drawn.take(answers[:15], "a.csv")
     assert drawn.sample("--next").json["round"] == 2
     assert set(drawn.batch(1)["id"]).isdisjoint(drawn.batch(2)["id"])
     status = call("status", drawn.workspace, "--json").json
     assert (status["labels"], status["open"]) == (15, 20)
-    late = drawn.estimate("--labels", drawn.deliver(answers[15:], "late.csv")).json
+    late = drawn.take(answers[15:], "late.csv").json
     assert late["labels"] == 20
 
 
@@ -265,7 +265,7 @@ def test_closing_a_round_says_which_rows_it_leaves_half_answered(
         make_pool(200), budget=60, round_size=5, labels={"votes": 2}, strata={"leaves": 3}
     ).drawn()
     rows = [(task, "ann", label) for task, label in one.answers(1)[:3]]
-    one.estimate("--labels", one.deliver(rows, header="task,annotator,label"))
+    one.take(rows, header="task,annotator,label")
     command, flag = closing
     told = call(command, one.workspace, flag)
     said = " ".join((told.out + told.err).split())
@@ -322,7 +322,7 @@ def test_a_round_that_somebody_has_seen_is_not_given_again(
 ) -> None:
     sample_next_killed(drawn, monkeypatch)
     if seen == "answered":
-        drawn.estimate("--labels", drawn.deliver(drawn.answers(2)[:1]))
+        drawn.take(drawn.answers(2)[:1])
     else:
         drawn.estimate("--close")
     assert drawn.sample("--next").json["round"] == 3
@@ -387,7 +387,7 @@ def test_a_withdrawn_round_counts_as_never_drawn(drawn: Job) -> None:
     assert drawn.estimate().json == before
     assert call("status", drawn.workspace, "--json").json["withdrawn"] == [2]
     assert "\n2 rounds, 1 withdrawn, 20 of 200 labels, " in call("status", drawn.workspace).out
-    late = drawn.estimate("--labels", drawn.deliver(answers, "late.csv"))
+    late = drawn.take(answers, "late.csv")
     assert late.json["labels"] == 20
     assert late.json["rejects"] == 20
     assert "round 2 was withdrawn" in late.err
@@ -417,14 +417,14 @@ def test_the_numbers_are_those_without_it(job: Jobs) -> None:
                 numbers[1:] = [4, 5]
                 number = 4
             rows = [(str(id), str(one.pool.truth[id])) for id in one.batch(number)["id"]]
-            result = one.estimate("--labels", one.deliver(rows, f"{number}.csv", "id,label")).json
+            result = one.take(rows, f"{number}.csv", "id,label").json
         results.append(result)
     assert results[0] == results[1]
 
 
 @pytest.mark.slow
 def test_what_cannot_be_withdrawn(drawn: Job) -> None:
-    drawn.estimate("--labels", drawn.deliver(drawn.answers(1)[:1], "1.csv"))
+    drawn.take(drawn.answers(1)[:1], "1.csv")
     before = files_below(drawn.workspace)
     for number, words in ((1, "it has answers already"), (2, "there is no such round")):
         assert words in drawn.sample("--withdraw", number).refused
