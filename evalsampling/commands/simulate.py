@@ -18,6 +18,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_spec
 from evalsampling.measures.build import build_measures
+from evalsampling.parts.records import read_record
 from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.plan import stratify_pool
 from evalsampling.samplers.build import build_sampler
@@ -91,11 +92,7 @@ class SimulatedError:
     @classmethod
     def from_summary(cls, summary: Mapping[str, Any]) -> "SimulatedError":
         """Return the record of one entry of what `simulation.simulate` returns."""
-        intervals = {
-            method: IntervalSummary(**interval) for method, interval in summary["intervals"].items()
-        }
-        wald = IntervalSummary(**summary["wald"])
-        made = cls(**{**summary, "wald": wald, "intervals": intervals})
+        made = read_record(cls, summary)
         return made if made.defined else dataclasses.replace(made, rmse=None, bias=None, **_NOTHING)
 
 
@@ -156,7 +153,10 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     measures = build_measures(spec, ranges)
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
         content = repeat_evaluations(truth, tried, measures, plan, report=progress.advance)
-    results = tuple(SimulatedError.from_summary(summary) for summary in content["results"])
-    promised = tuple(SimulatedPromise(**each) for each in content["promises"])
-    said = None if promise is None else str(promise)
-    return SimulateResult(content["truth"], results, plan.by_cost, said, promised)
+    return SimulateResult(
+        content["truth"],
+        tuple(map(SimulatedError.from_summary, content["results"])),
+        plan.by_cost,
+        None if promise is None else str(promise),
+        read_record(tuple[SimulatedPromise, ...], content["promises"]),
+    )
