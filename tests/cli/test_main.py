@@ -58,6 +58,9 @@ def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
         (["sample", "{workspace}", "--adjudicate", "--size", "7"], "--size is of a round"),
         (["sample", "{workspace}", "--withdraw", "1", "--size", "7"], "--size is of a round"),
         (["prepare", "{spec}", "--in-process", "--check-ids"], "--in-process takes no"),
+        (["prepare", "{spec}", "--in-process", "--top-up"], "--in-process takes no"),
+        (["prepare", "{spec}", "--in-process", "--runner=FnApiRunner"], "--in-process takes no"),
+        (["prepare", "{spec}", "--number_of_wrokers=3"], "number_of_wrokers"),
         (["prepare", "{spec}", "--top-up", "--check-ids"], "are two calls, not one"),
         (["prepare", "{spec}", "--check", "--in-process"], "--check goes with no other option"),
         (["status", "{workspace}", "--verify", "--jobs"], "are two calls, not one"),
@@ -76,12 +79,6 @@ def test_options_that_do_not_go_together_exit_with_2_and_change_nothing(
     paths = {"workspace": drawn.workspace, "spec": drawn.spec}
     assert message in call(*(one.format(**paths) for one in arguments)).misused
     assert files_below(drawn.workspace) == before
-
-
-def test_unknown_beam_option_exits_with_2(job: Any) -> None:
-    result = job().prepare("--number_of_wrokers=3")
-    assert result.status == 2
-    assert "number_of_wrokers" in result.err
 
 
 def test_unknown_runner_exits_with_2_even_when_prepared(job: Any) -> None:

@@ -1,6 +1,5 @@
 """Labels in: which count, which are rejected and why."""
 
-import random
 import shutil
 from collections.abc import Callable
 from typing import Any
@@ -40,30 +39,6 @@ def test_any_order_of_deliveries_gives_the_same_numbers(job: Any) -> None:
     answers = together.answers(1)
     paths = [together.deliver(answers[i::3], f"{i}.csv") for i in range(3)]
     assert together.estimate("--labels", *paths).json == results[0]
-
-
-KINDS = {
-    "csv": ("labels.csv", str), "jsonl": ("labels.jsonl", int), "parquet": ("labels.parquet", int),
-    "floats": ("labels.parquet", float), "ids": ("labels.csv", str), "bom": ("labels.csv", str),
-}  # fmt: skip
-
-
-@pytest.mark.slow
-def test_formats_of_deliveries_agree(job: Any) -> None:
-    results = []
-    for kind, (name, spelt) in KINDS.items():
-        one = job().drawn()
-        answers = one.answers(1)
-        random.Random(kind).shuffle(answers)
-        of_task = dict(zip(one.batch(1)["task"], one.batch(1)["id"], strict=True))
-        rows = [(of_task[task] if kind == "ids" else task, spelt(said)) for task, said in answers]
-        content = written(name, rows, ["id" if kind == "ids" else "task", "label"])
-        path = one.directory / name
-        path.write_bytes(b"\xef\xbb\xbf" * (kind == "bom") + content)
-        result = one.estimate("--labels", path).json
-        assert (result["labels"], result["rejects"]) == (20, 0)
-        results.append(result["measures"])
-    assert all(result == results[0] for result in results)
 
 
 def reject(drawn: Job, rows: list[list[str]], header: str = "task,label") -> str:
@@ -185,29 +160,26 @@ def test_semicolons_and_tabs_separate_answers_too(drawn: Job, mark: str) -> None
     assert (result["labels"], result["rejects"]) == (len(answers), 0)
 
 
-def test_words_for_yes_and_no_are_labels(drawn: Job) -> None:
+@pytest.mark.parametrize(
+    ("classes", "spelled"),
+    [
+        ([0, 1], (["no", " N", "No ", "FALSE", "0"], ["yes", "Y", " YES", "true", "1"])),
+        (["no", "Yes"], (["no", " no", "NO ", "No"], ["Yes", "yes", " YES", "yEs "])),
+    ],
+)
+def test_spellings_of_classes_are_understood(
+    job: Any, classes: list[Any], spelled: tuple[list[str], list[str]]
+) -> None:
     """Of a hundred answers of a spreadsheet seventy were once rejected for them."""
-    words = {"0": ["no", " N", "No ", "FALSE", "0"], "1": ["yes", "Y", " YES", "true", "1"]}
+    labels = {"classes": classes, "positive": classes[1]}
+    one = job(labels=labels, pool={"prediction": {"threshold": 0}}).drawn()
     answers = [
-        (task, words[label][place % 5]) for place, (task, label) in enumerate(drawn.answers(1))
+        (task, spelled[int(label)][place % 4]) for place, (task, label) in enumerate(one.answers(1))
     ]
-    result = drawn.take(answers).json
+    result = one.take(answers).json
     assert (result["labels"], result["rejects"]) == (len(answers), 0)
-    plain = drawn.answer(1, "plain.csv").json
-    assert plain["measures"] == result["measures"]
-
-
-def test_case_and_blanks_around_labels_do_not_matter(job: Any) -> None:
-    """Of a hundred answers of a spreadsheet seventy were once rejected for them."""
-    one = job(make_pool(), labels={"classes": ["no", "Yes"], "positive": "Yes"},
-              pool={"prediction": {"threshold": 0}}).drawn()  # fmt: skip
-    spelled = {"0": ["no", " no", "NO ", "No"], "1": ["Yes", "yes", " YES", "yEs "]}
-    answers = [
-        (task, spelled["1" if label in ("1", "Yes") else "0"][place % 4])
-        for place, (task, label) in enumerate(one.answers(1))
-    ]
-    result = one.take(answers)
-    assert (result.json["labels"], result.json["rejects"]) == (len(answers), 0)
+    plain = [(task, str(classes[int(label)])) for task, label in one.answers(1)]
+    assert one.take(plain, "plain.csv").json["measures"] == result["measures"]
 
 
 def test_id_that_lost_its_leading_zeros(job: Any) -> None:
@@ -217,34 +189,16 @@ def test_id_that_lost_its_leading_zeros(job: Any) -> None:
     assert "answer by the column `task`" in reason
 
 
-def test_good_rows_of_a_bad_delivery_are_taken(drawn: Job) -> None:
-    rows = [*drawn.answers(1), ("t_nobody", "1")]
-    result = drawn.take(rows).json
-    assert (result["labels"], result["rejects"]) == (20, 1)
-
-
-def test_correction_by_replace(drawn: Job) -> None:
+def test_a_correction_counts_and_may_be_taken_back(drawn: Job) -> None:
     answers = drawn.answers(1)
-    drawn.take(answers)
-    before = measures(drawn)
-    task, label = next(answer for answer in answers if answer[1] == "1")
-    result = drawn.take([(task, "0")], "correction.csv", option="--replace").json
-    assert (result["labels"], result["rejects"]) == (20, 0)
-    assert result["measures"] != before
-    assert len(list((drawn.workspace / "labels").glob("*.parquet"))) == 2
-    assert label == "1"
-
-
-@pytest.mark.slow
-def test_correction_may_be_taken_back(drawn: Job) -> None:
-    answers = drawn.answers(1)
-    drawn.take(answers)
-    before = measures(drawn)
+    before = drawn.take(answers).json["measures"]
     task = next(task for task, label in answers if label == "1")
     there = drawn.deliver([(task, "0")], "there.csv")
     back = drawn.deliver([(task, "1")], "back.csv")
     for path, same in [(there, False), (there, False), (back, True), (there, False), (back, True)]:
-        assert (drawn.estimate("--replace", path).json["measures"] == before) is same
+        result = drawn.estimate("--replace", path).json
+        assert (result["labels"], result["rejects"]) == (20, 0)
+        assert (result["measures"] == before) is same
     assert len(list((drawn.workspace / "labels").glob("*.parquet"))) == 5
 
 

@@ -147,29 +147,22 @@ FILES: dict[str, tuple[Callable[[Columns, Path], None], str, Columns]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_rows_at_a_threshold_reach_it(tmp_path: Path, name: str) -> None:
-    write, path, columns = FILES[name]
-    write(columns, tmp_path / path)
-    assert predicted(spec_of(tmp_path, path)) == (ROWS, REACH)
-
-
 KEPT = {
     "score >= 0.7": REACH, "score > 0.7": ABOVE, "NOT score < 0.7": REACH,
     "score IN (0.7, 0.9)": 4, "score BETWEEN 0.1 AND 0.3": 3, "score != 0.7": ROWS - 3,
 }  # fmt: skip
+"""Rows that satisfy conditions."""
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_conditions_say_the_same_as_thresholds(tmp_path: Path, name: str) -> None:
+def test_rows_at_a_threshold_reach_it_and_satisfy_conditions(tmp_path: Path, name: str) -> None:
     write, path, columns = FILES[name]
     write(columns, tmp_path / path)
-    catalogs = {where: Catalog.read(spec_of(tmp_path, path, where=where)) for where in KEPT}
-    kept = {
-        where: sum(len(batch.ids("id")) for batch in read_items(catalog.items, ["id", "score"]))
-        for where, catalog in catalogs.items()
-    }
-    assert kept == KEPT
+    assert predicted(spec_of(tmp_path, path)) == (ROWS, REACH)
+    for where, kept in KEPT.items():
+        items = Catalog.read(spec_of(tmp_path, path, where=where)).items
+        batches = read_items(items, ["id", "score"])
+        assert sum(len(batch.ids("id")) for batch in batches) == kept, where
 
 
 PREDICTIONS: dict[str, tuple[Callable[[Columns, Path], None], str, Any]] = {
@@ -274,15 +267,19 @@ FRAMES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", FRAMES)
-def test_recall_of_frames_with_all_rows_labelled(name: str) -> None:
-    evaluation = Evaluation.from_frame(
-        FRAMES[name], prediction={"threshold": 0.7}, measure=["recall"], seed=1
-    )
+def labelled(frame: Any, **spec: Any) -> Evaluation:
+    """An evaluation of a frame, whose threshold is 0.7, once all its rows have labels."""
+    given = {"prediction": {"threshold": 0.7}, "measure": ["recall"], "seed": 1, **spec}
+    evaluation = Evaluation.from_frame(frame, **given)
     ids = evaluation.sample(ROWS)
     names = SPELT if isinstance(ids[0], str) else IDS
     evaluation.label(ids, [POSITIVE[names.index(id)] for id in ids])
-    assert evaluation.estimate()[0].value == pytest.approx(RECALL)
+    return evaluation
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_recall_of_frames_with_all_rows_labelled(name: str) -> None:
+    assert labelled(FRAMES[name]).estimate()[0].value == pytest.approx(RECALL)
 
 
 @pytest.mark.parametrize(
@@ -324,10 +321,7 @@ NOON = datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.UTC)
 )
 def test_slices_of_any_type(values: pa.Array, slices: set[str]) -> None:
     frame = pa.table({"id": IDS, "score": PLAIN, "part": values})
-    evaluation = Evaluation.from_frame(
-        frame, prediction={"threshold": 0.7}, measure=["recall"], slices=["part"]
-    )
-    evaluation.label(evaluation.sample(ROWS), POSITIVE)
+    evaluation = labelled(frame, slices=["part"])
     named = {estimate.target.slice for estimate in evaluation.estimate()}
     assert {slice.partition("=")[2] for slice in map(str, named) if "=" in slice} == slices
 
@@ -336,11 +330,8 @@ def test_curves_take_float32_as_it_is() -> None:
     """At a listed threshold, and at one that follows from the range of the scores."""
     frame = {"id": IDS, "score": np.array(PLAIN, "f4"), "says": SAYS}
     for thresholds in ([0.7], 11):
-        evaluation = Evaluation.from_frame(
-            frame, prediction="says", measure={"name": "pr_curve", "thresholds": thresholds}
-        )
-        ids = evaluation.sample(ROWS)
-        evaluation.label(ids, [POSITIVE[id] for id in ids])
+        curve = {"name": "pr_curve", "thresholds": thresholds}
+        evaluation = labelled(frame, prediction="says", measure=curve)
         found = {
             round(estimate.target.threshold, 6): estimate.value
             for estimate in evaluation.estimate()
@@ -356,11 +347,7 @@ LOG_ODDS = [-np.inf, -4, -3, -2.5, -2, -1, 1, 1, 1.5, 2, 3, np.inf]
 @pytest.mark.parametrize("method", ["csf", "equal_width", "equal_count", "divisive"])
 def test_infinite_scores_are_the_lowest_and_the_highest(kind: str, method: str) -> None:
     frame = {"id": IDS, "score": np.array(LOG_ODDS, kind)}
-    evaluation = Evaluation.from_frame(
-        frame, prediction={"threshold": 1}, measure=["recall"], strata={"method": method}
-    )
-    ids = evaluation.sample(ROWS)
-    evaluation.label(ids, [POSITIVE[id] for id in ids])
+    evaluation = labelled(frame, prediction={"threshold": 1}, strata={"method": method})
     assert evaluation.estimate()[0].value == pytest.approx(RECALL)
     assert evaluation.scores is not None
     assert evaluation.scores.words.endswith(

@@ -84,19 +84,16 @@ def test_what_cannot_be_pushed(job: Jobs, server: Double) -> None:
     one.sample()
     result = call("push", one.workspace, "--url", server.url, "--round", 2)
     assert "there is no batch 2" in result.err
-    one.sample("--withdraw", 1)
-    assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
-    result = call("pull", one.workspace, "--url", server.url, "--to", "x.csv")
-    assert "must end in .json" in result.err
-
-
-def test_a_batch_whose_files_were_deleted(job: Jobs, server: Double) -> None:
-    one = job(sink={"format": "label-studio"}).drawn()
-    shutil.rmtree(one.round_directory(1) / "label-studio")
+    folder = one.round_directory(1) / "label-studio"
+    folder.rename(one.directory / "elsewhere")
     assert (
         "rounds/0001/label-studio: files of the batch are missing, and `push` sends"
         in call("push", one.workspace, "--url", server.url).refused
     )
+    one.sample("--withdraw", 1)
+    assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
+    result = call("pull", one.workspace, "--url", server.url, "--to", "x.csv")
+    assert "must end in .json" in result.err
 
 
 def test_a_file_that_cannot_be_written_is_named(drawn: Job, tmp_path: Path) -> None:
@@ -105,20 +102,6 @@ def test_a_file_that_cannot_be_written_is_named(drawn: Job, tmp_path: Path) -> N
             f"export: {options[1]}: cannot be written: No such file or directory\n"
             in call("export", drawn.workspace, *options).refused
         )
-
-
-def test_no_file_of_the_workspace_is_written(drawn: Job, server: Double) -> None:
-    before = files_below(drawn.workspace)
-    cells, job = drawn.workspace / "cells.parquet", drawn.workspace / "jobs/prepare.json"
-    for told in (
-        call("export", drawn.workspace, "--to", cells),
-        call("export", drawn.workspace, "--form", "splink", "--to", drawn.workspace / "a.csv"),
-        call("pull", drawn.workspace, "--url", server.url, "--to", job),
-    ):
-        assert told.status == 1
-        assert "is in the workspace; write it beside it" in told.err
-    assert files_below(drawn.workspace) == before
-    assert call("export", drawn.workspace, "--form", "short", "--to", "x.csv").status == 2
 
 
 def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Batches out: what a round holds, when it closes, and commands that are killed or raced."""
 
-import csv
 import json
 import os
 import shutil
@@ -36,35 +35,14 @@ def test_batch_is_blind_and_shuffled(drawn: Job) -> None:
     )
     assert not any(repr(scores[id]) in text for id in batch["id"])
     assert batch["kind"] == ["sample"] * 20
+    named = dict(
+        zip(drawn.pool.table["id"].to_pylist(), drawn.pool.table["name"].to_pylist(), strict=True)
+    )
+    assert batch["payload.name"] == [named[id] for id in batch["id"]]
     draws = pq.read_table(drawn.round_directory(1) / "draws.parquet")
     order = draws.filter(draws["new"])["id"].to_pylist()
     assert order != batch["id"]
     assert sorted(order) == sorted(batch["id"])
-
-
-@pytest.mark.usefixtures("one_key")
-def test_batch_formats_hold_the_same(job: Any) -> None:
-    seen = []
-    for format in ("csv", "jsonl", "parquet"):
-        one = job(sink={"format": format}).prepared()
-        path = Path(one.sample().json["batch"])
-        if format == "csv":
-            with path.open() as file:
-                rows = list(csv.DictReader(file))
-        elif format == "jsonl":
-            rows = [json.loads(line) for line in path.read_text().splitlines()]
-        else:
-            rows = pq.read_table(path).to_pylist()
-        seen.append(rows)
-    assert seen[0] == seen[1] == seen[2]
-
-
-def test_payload_goes_with_its_row(drawn: Job) -> None:
-    named = dict(
-        zip(drawn.pool.table["id"].to_pylist(), drawn.pool.table["name"].to_pylist(), strict=True)
-    )
-    batch = drawn.batch(1)
-    assert batch["payload.name"] == [named[id] for id in batch["id"]]
 
 
 def test_sampling_an_open_round_returns_it_again(drawn: Job) -> None:

@@ -88,16 +88,6 @@ def test_rows_of_other_formats(
         assert said == expected
 
 
-@pytest.mark.slow
-def test_a_million_rows(tmp_path: Path) -> None:
-    """The same cells, draws and estimates, whatever the rows are in."""
-    table, truth = make_table(1_000_000), make_pool(1_000_000)
-    flat = evaluated(spec_of(tmp_path / "flat", as_flat(tmp_path / "pool", wanted(table))), truth)
-    for kind in ("hive", "delta", "iceberg"):
-        pool = KINDS[kind](tmp_path / f"{kind}-pool", table) | {"where": WHERE}
-        assert evaluated(spec_of(tmp_path / kind, pool), truth) == flat
-
-
 def _texts() -> Pool:
     return make_pool().with_text_ids()
 

@@ -195,8 +195,6 @@ def test_a_correction_of_one_vote(voted: Job) -> None:
 
 
 def dict_of_labels(job: Job) -> dict[str, str]:
-    from evalsampling.workspace.snapshot import Snapshot
-
     snapshot = Snapshot.at(job.workspace)
     return {task: str(label) for task, label in zip(snapshot.tasks, snapshot.labels, strict=True)}
 

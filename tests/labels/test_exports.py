@@ -13,7 +13,6 @@ from evalsampling import InputError
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.votes import check_votes
 from evalsampling.spec import EvaluationSpec
-from tests.jobs import Jobs
 from tests.labels.deliveries import parquet, register_of
 from tests.labels.exported import (
     ANSWERS,
@@ -326,29 +325,6 @@ def test_plain_rows_come_as_tsv_ndjson_json_and_compressed() -> None:
     for name, content in files.items():
         assert taken_of(name, content) == (expected, [])
         assert taken_of(f"{name}.gz", gzip.compress(content.encode())) == (expected, [])
-
-
-def test_an_export_gives_the_estimate_of_the_same_answers_in_a_table(job: Jobs) -> None:
-    """Of 150 answers all were taken for the class asked about, and precision was 1."""
-    found = []
-    for name in ("plain.csv", "export.jsonl", "export.csv.gz"):
-        one = job(measure=["precision", "recall"], round_size=60, budget=60).drawn()
-        answers = one.answers(1)
-        asked = [
-            {"task": task, "label": "1", "answer": "accept" if label == "1" else "reject"}
-            for task, label in answers
-        ]
-        path = one.deliver(answers, name)
-        if name == "export.jsonl":
-            path.write_text(lines([{**row, "_task_hash": 7} for row in asked]))
-        elif name == "export.csv.gz":
-            path.write_bytes(gzip.compress(table(asked).encode()))
-        told = one.estimate("--labels", path).json
-        assert (told["labels"], told["rejects"]) == (60, 0)
-        found.append(told["measures"])
-    assert found[1] == found[0]
-    assert found[2] == found[0]
-    assert found[0][0]["value"] < 1
 
 
 def parts_of(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
