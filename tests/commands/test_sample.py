@@ -22,6 +22,10 @@ from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, Jobs, call, csv_rows, files_below, make_pool
 
 
+class Killed(BaseException):
+    """The process went away."""
+
+
 def test_batch_is_blind_and_shuffled(drawn: Job) -> None:
     rows = csv_rows(drawn.round_directory(1) / "batch.csv")
     assert list(rows[0]) == ["task", "name", "label"]
@@ -193,9 +197,6 @@ def test_sample_killed_before_the_round_is_whole(drawn: Job, monkeypatch: Any) -
     drawn.answer(1)
     before = files_below(drawn.workspace)
 
-    class Killed(BaseException):
-        pass
-
     def die(*_: Any, **__: Any) -> None:
         raise Killed
 
@@ -263,10 +264,6 @@ def test_others_may_read_the_batch(drawn: Job) -> None:
     umask = os.umask(0)
     os.umask(umask)
     assert drawn.round_directory(1).stat().st_mode & 0o777 == 0o777 & ~umask
-
-
-class Killed(BaseException):
-    """The process went away."""
 
 
 def sample_next_killed(one: Job, monkeypatch: pytest.MonkeyPatch) -> None:
