@@ -55,27 +55,19 @@ def raise_budget(workspace: Workspace, amount: float, labels: int | None = None)
 
 
 def short_cells(snapshot: Snapshot, wanted: int | None) -> HeldRows:
-    """Return where the reserve ends, and of which cells it may not last for another round."""
+    """Return where the reserve of each cell ends, and which may not last for another round."""
     prepared = snapshot.pool
     table, cells = prepared.table, prepared.stratification.grid.cells
-    held = _ends(prepared.reserve.places(), cells)
-    count, drawn = np.zeros((2, cells), dtype=np.int64)
+    places = prepared.reserve.places()
+    last = np.flatnonzero(np.diff(places[CELL].to_numpy(), append=cells))
+    ends = places.take(pa.array(last))
+    cell = ends[CELL].to_numpy()
+    rows, count, drawn = np.zeros((3, cells), dtype=np.int64)
+    last_hash, last_id = np.zeros(cells, dtype=np.uint64), np.full(cells, None, dtype=object)
+    rows[cell] = ends[RANK].to_numpy() + 1
+    last_hash[cell] = ends[HASH].to_numpy()
+    last_id[cell] = ends[ID].to_pylist()
     count[table.code] = table.count
     drawn[table.code] = snapshot.history.drawn_by_cell(len(table))
-    wanted = wanted or snapshot.next_round_size
-    short = (held.rows < count) & (held.rows - drawn < wanted)
-    return dataclasses.replace(held, short=short, count=count)
-
-
-def _ends(places: pa.Table, cells: int) -> HeldRows:
-    """Return where the reserve of each cell ends, no cell being short."""
-    cell = places[CELL].to_numpy()
-    last = np.flatnonzero(np.diff(cell, append=cells))
-    ends = places.take(pa.array(last))
-    rows, last_hash = np.zeros(cells, dtype=np.int64), np.zeros(cells, dtype=np.uint64)
-    last_id = np.full(cells, None, dtype=object)
-    rows[cell[last]] = ends[RANK].to_numpy() + 1
-    last_hash[cell[last]] = ends[HASH].to_numpy()
-    last_id[cell[last]] = ends[ID].to_pylist()
-    none = np.zeros(cells, dtype=np.int64)
-    return HeldRows(none.astype(np.bool_), last_hash, last_id, rows, count=none)
+    short = (rows < count) & (rows - drawn < (wanted or snapshot.next_round_size))
+    return HeldRows(short, last_hash, last_id, rows, count=count)

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
@@ -120,6 +119,7 @@ class EstimateResult(Result):
         "label_likelihood_of",
         "people",
     )
+    for_text = ("messages",)
 
     round: int
     labels: int
@@ -150,12 +150,6 @@ class EstimateResult(Result):
     reports: tuple[Receipt, ...] = ()
     certificates: tuple[Certificate, ...] = ()
     curve: RankCurve | None = None
-
-    def to_json(self) -> Any:
-        """Return the object that `estimate --json` prints."""
-        content = super().to_json()
-        del content["messages"]
-        return content
 
 
 def result_of(

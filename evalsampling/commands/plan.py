@@ -200,16 +200,13 @@ def plan(options: PlanOptions) -> PlanResult:
     for warning in warnings:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
-    scores = what_scores_say(spec, stratification, table)
-    result = PlanResult(
+    return PlanResult(
         errors,
         spec.money is not None,
         warnings,
         believed,
-        scores,
+        scores=what_scores_say(spec, stratification, table),
+        assumed=expected_of_verdicts() if stratification.expects_guesses else PlanResult.assumed,
         votes=spec.labels.votes,
         clusters=None if clusters is None else _of_clusters(clusters, errors, spec, table),
     )
-    if stratification.expects_guesses:
-        return dataclasses.replace(result, assumed=expected_of_verdicts())
-    return result

@@ -3,8 +3,9 @@
 import dataclasses
 import datetime
 import itertools
+import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from evalsampling.evaluation.pictures import labelled_bands, prevalence
 from evalsampling.inference.results import as_json
 from evalsampling.labels.controls import records
 from evalsampling.labels.tally import State
-from evalsampling.receivers.run import Run
+from evalsampling.receivers.run import TITLE, Run
 from evalsampling.report.facts import VERSION, Facts
 from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
 from evalsampling.spec import EvaluationSpec
@@ -29,6 +30,9 @@ from evalsampling.workspace.snapshot import Snapshot
 
 MOST_CLASSES = 6
 """Classes whose rates are shown, of more than two."""
+
+_key = operator.itemgetter(*TITLE)
+"""Returns what tells the estimates of a moment apart."""
 
 
 def report_facts(
@@ -106,10 +110,6 @@ def _rounds(analysis: Analysis, estimated: EstimateResult) -> list[dict[str, Any
             estimates = [entry for entry in latest if _key(entry) in wanted]
         rounds.append({"round": moment.round, "labels": moment.labels, "measures": estimates})
     return rounds
-
-
-def _key(entry: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(entry[name] for name in ("measure", "system", "against", "slice", "threshold"))
 
 
 def _thresholds(curves: Sequence[ScoreCurve], prevalence: float | None) -> list[dict[str, Any]]:

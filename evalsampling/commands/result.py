@@ -13,10 +13,16 @@ class Result:
     only_if_any: ClassVar[tuple[str, ...]] = ()
     """Fields that are left out of the JSON where they hold nothing."""
 
+    for_text: ClassVar[tuple[str, ...]] = ()
+    """Fields that are never part of the JSON."""
+
     def to_json(self) -> Any:
         """Return the object that the command prints with `--json`: the fields in their order.
 
         A number that JSON does not have is None.
         """
-        content = finite(dataclasses.asdict(self))
-        return {key: held for key, held in content.items() if held or key not in self.only_if_any}
+        return {
+            key: held
+            for key, held in finite(dataclasses.asdict(self)).items()
+            if key not in self.for_text and (held or key not in self.only_if_any)
+        }

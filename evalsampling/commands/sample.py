@@ -2,7 +2,6 @@
 
 import dataclasses
 import time
-from typing import Any
 
 import pyarrow as pa
 
@@ -61,7 +60,7 @@ class SampleOptions(WorkspaceOptions):
 class SampleResult(Result):
     """The open round, or the batch that settles disputes: docs/cli.md tells the keys."""
 
-    only_if_any = ("raised",)
+    only_if_any, for_text = ("raised",), ("awaited",)
 
     round: int
     rows: int
@@ -71,12 +70,6 @@ class SampleResult(Result):
     again: bool = False
     raised: Raised | None = None
     awaited: Awaited = dataclasses.field(default=Awaited(), compare=False)
-
-    def to_json(self) -> Any:
-        """Return the object that `sample --json` prints."""
-        content = super().to_json()
-        del content["awaited"]
-        return content
 
 
 def sample(
