@@ -260,11 +260,7 @@ def _percents(quantiles: Mapping[str, float]) -> str:
 def estimate_table(
     shown: Sequence[Number], kinds: Sequence[str], methods: Sequence[str] = ()
 ) -> list[str]:
-    """Return a table of estimates: a row each, a column for each kind of interval.
-
-    The default interval is in the column of its kind. If a measure has several estimates, its
-    name is printed above their rows.
-    """
+    """Return a table of estimates, the default interval of each in the column of its kind."""
     if not shown:
         return []
     groups: dict[str, list[Number]] = {}
@@ -350,10 +346,7 @@ def _within(number: Number) -> str:
 
 
 def _below(number: Number) -> str:
-    """Return the name of an estimate below its measure; a slice is indented below its system.
-
-    Slices of points of curves are not indented, as their names are long.
-    """
+    """Return the name of an estimate below its measure: slices are indented, but of points."""
     if number.slice is None:
         return f"  {_within(number)}"
     at = "  " if number.threshold is None else f"at {number.threshold:.4g} "

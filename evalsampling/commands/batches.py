@@ -129,10 +129,7 @@ def _check_ids(snapshot: Snapshot, rows: pa.Table, code: IntArray, history: Hist
 def _draws_to_store(
     snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History
 ) -> pa.Table:
-    """Return the contents of draws.parquet: the draws of the last round of a history.
-
-    Rows are those of its new questions, and codes the cell codes of all questions.
-    """
+    """Return the contents of draws.parquet: of the last round, by the rows of its new questions."""
     drawn, number = history.rounds[-1], len(snapshot.rounds) + 1
     draws = pa.table(
         {

@@ -80,10 +80,7 @@ def table_of_votes(snapshot: Snapshot) -> pa.Table:
 
 
 def _write_splink(snapshot: Snapshot, path: Path) -> ExportResult:
-    """Write the labels of decided questions as Splink reads them: 1 for a match, 0 for none.
-
-    Of a stochastic oracle the share of the votes that say match.
-    """
+    """Write the labels of decided questions as Splink reads them: shares of votes for a match."""
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     if spec.sink.records is None:
         raise InputError(f"{workspace.path}: sink.records names no columns of two records")

@@ -257,10 +257,7 @@ def _prediction(guess: Guess) -> str:
 
 
 def _threshold(guess: Guess) -> float | None:
-    """Return the score that stands in for a prediction: even odds, where scores may tell these.
-
-    None where there is a prediction, or all scores are on one side of 0 and no probabilities.
-    """
+    """Return the score of even odds where it stands in for a prediction, None where none does."""
     score = guess.score
     if guess.prediction is not None or score is None or score.low is None or score.high is None:
         return None

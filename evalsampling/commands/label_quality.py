@@ -114,10 +114,7 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
 
 
 def _silent(snapshot: Snapshot) -> dict[str, list[int]]:
-    """Return the rows without a label that is awaited, by why they have none, in words.
-
-    Rounds without any label are left out, as they are from the estimates.
-    """
+    """Return the rows with no label to wait for, by why, but for rounds without any label."""
     closed = {*snapshot.never_answered}
     rounds = [files.number for files in snapshot.standing for _ in files.subjects]
     told = {number for number, code in zip(rounds, snapshot.labels, strict=True) if code >= 0}

@@ -41,11 +41,7 @@ def report_facts(
     anonymous: bool = False,
     gates: GatesSpec | None = None,
 ) -> dict[str, Any]:
-    """Return the JSON twin of a report on what a workspace holds.
-
-    Its ``estimate`` is the object of `estimate --json`, and every number of the report is in it,
-    or beside it.
-    """
+    """Return the JSON twin of a report: the object of `estimate --json`, and all else it tells."""
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     analysis, estimated = snapshot.analysis, result_of(snapshot, gates=gates)
     if spec.promise is not None:
@@ -88,11 +84,7 @@ def report_facts(
 
 
 def _shown_classes(spec: EvaluationSpec) -> dict[str, list[int]]:
-    """Return the classes whose rates are shown, with their codes: of two the positive one.
-
-    Of rows with several labels it is the labels, each with the codes of the sets that have it; of
-    queries, which have no scores, and of numbers there are none.
-    """
+    """Return the classes or labels whose rates are shown, with their codes: of two the positive."""
     if not spec.has_classes:
         return {}
     rates = spec.labels.space.rates.items()

@@ -17,10 +17,7 @@ class Result:
     """Fields that are never part of the JSON."""
 
     def to_json(self) -> Any:
-        """Return the object that the command prints with `--json`: the fields in their order.
-
-        A number that JSON does not have is None.
-        """
+        """Return the object that `--json` prints; a number that JSON does not have is None."""
         return {
             key: held
             for key, held in finite(dataclasses.asdict(self)).items()

@@ -40,11 +40,7 @@ class TopUp:
     def from_snapshot(
         cls, snapshot: Snapshot, wanted: int | None, context: ExecutionContext
     ) -> "TopUp | None":
-        """Return the top-up a workspace needs, or None if it needs none.
-
-        A cell is short if its reserve, not being the whole cell, holds fewer rows that were
-        never drawn than one round may ask for.
-        """
+        """Return the top-up that cells with too few rows never drawn need, None if none does."""
         prepared = snapshot.pool
         preparation = Preparation.done(prepared, context)
         pool = read_unchanged(prepared, preparation.stored_directory)
@@ -115,10 +111,7 @@ def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
 
 
 def read_unchanged(prepared: PreparedPool, directory: str | None = None) -> Catalog:
-    """Return the pool that a workspace was prepared from, by the files that are there now.
-
-    A directory or URL has those that were imported.
-    """
+    """Return the pool that a workspace was prepared from, by the files that are there now."""
     pool, marked = Catalog.read(prepared.spec, directory), prepared.marker["pool"]
     here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
     for path in dict.fromkeys([*here, *there]):

@@ -102,10 +102,7 @@ class Gold:
 def gold_rows(
     gold: Gold, spec: EvaluationSpec, key: bytes, number: int, like: pa.Schema
 ) -> pa.Table:
-    """Return the gold rows of a batch: columns id, label, question and payload, with its prefix.
-
-    Batches take them in a random order, so that all are shown before one is shown again.
-    """
+    """Return the gold rows of a batch, which take turns in a random order, with their payload."""
     assert spec.labels.gold is not None
     wanted = spec.labels.gold.rows
     order = sorted(range(len(gold.rows)), key=lambda place: opaque_name(key, "gold", place))
@@ -268,11 +265,7 @@ def _record(
 
 
 def gold_table(tally: Tally, controls: Sequence[ControlSubject], classes: int) -> IntArray:
-    """Return the counts of decided gold rows by true class and by label, shape (classes, classes).
-
-    Gold rows are decided by the rule for all rows, so the table is of labels as estimates use them;
-    with a stochastic oracle it counts answers.
-    """
+    """Return the counts of decided gold rows, or of their answers, by true class and by label."""
     table = np.zeros((classes, classes), dtype=np.int64)
     for control in controls:
         if control.code != NO_LABEL:

@@ -251,10 +251,7 @@ _NO_CONTROLS = (
 
 
 def _columns(row: Fields) -> ChosenAnswer:
-    """Return the columns of a table of Label Studio that may be controls.
-
-    JSON_MIN has them between `id` and `annotator`; of a table nothing but their values tells.
-    """
+    """Return the columns of a table of Label Studio that may be controls: those after `id`."""
     names = [*row]
     own, who = (names.index(name) if name in names else 0 for name in ("id", "annotator"))
     names = names[own + 1 : who] or names

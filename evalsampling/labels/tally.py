@@ -246,10 +246,7 @@ class Tally:
 
     @property
     def numbers(self) -> IntArray | None:
-        """Number of answers that each question is decided by, shape (questions,), 0 if it is not.
-
-        None by rules other than `EACH`.
-        """
+        """Number of answers that decide each question, 0 of none; None unless each one counts."""
         if self.rule != EACH:
             return None
         numbers = np.zeros(self.subjects.questions, dtype=np.int64)

@@ -99,10 +99,7 @@ def is_number(value: Any) -> bool:
 
 
 def in_unicode(vote: Vote) -> Vote:
-    """Return a vote, with a problem if one of its texts has a lone surrogate, as JSON can spell.
-
-    A comment with one is dropped.
-    """
+    """Return a vote with a problem if a text has a lone surrogate; such a comment is dropped."""
     texts = [(name, getattr(vote, name)) for name in ("task", "id", "label", "annotator", "time")]
     bad = {name: text for name, text in texts if text is not None and not _is_unicode(text)}
     if not all(map(_is_unicode, vote.labels or ())):
@@ -118,10 +115,7 @@ def in_unicode(vote: Vote) -> Vote:
 
 
 def field_text(value: Any) -> str | None:
-    """Return a field as text, None if it is empty.
-
-    A whole number stored as a float has no decimal point; lists and objects become JSON.
-    """
+    """Return a field as text, None if it is empty: a whole float has no point, a list is JSON."""
     if value is None or value == "" or value != value:
         return None
     if isinstance(value, float) and value.is_integer():
@@ -185,10 +179,7 @@ def is_flag(name: str) -> bool:
 
 
 def labels_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
-    """Return the labels that a row gives, None if it gives no set; and what is wrong with them.
-
-    Of a row with columns of labels all are empty, or none.
-    """
+    """Return the labels that a row gives, None if it gives no set; and what is wrong with them."""
     flags = {name: row[name] for name in row if is_flag(name)}
     listed = row.get("label")
     if flags:

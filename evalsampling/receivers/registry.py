@@ -82,10 +82,7 @@ class Address:
         return self.receiver.output(self.where)
 
     def send(self, run: "Run") -> Receipt:
-        """Send a run; whatever the receiver raises is the problem of the receipt.
-
-        What it prints goes to stderr: stdout is for results.
-        """
+        """Send a run; what the receiver raises is the problem, what it prints goes to stderr."""
         to = without_passwords(self.text)
         try:
             with contextlib.redirect_stdout(sys.stderr):

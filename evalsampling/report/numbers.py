@@ -207,10 +207,7 @@ def label_of(measure: str) -> str | None:
 
 
 def decimals(low: float | None, high: float | None) -> int:
-    """Return how many decimals to show of a number: two significant figures of its interval.
-
-    An end is None or infinite where the interval has none.
-    """
+    """Return how many decimals to show of a number: two significant figures of its interval."""
     if low is None or high is None or not low <= high or math.isinf(high - low):
         return 3
     width = high - low
