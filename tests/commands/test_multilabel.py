@@ -1,6 +1,5 @@
 """Rows with several labels, or with many: from files, in memory and by simulation."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from sklearn.metrics import f1_score, precision_score
 
 from evalsampling import Evaluation, InputError
 from tests.averages import EACH_F1, MACRO_F1, MICRO_F1
-from tests.jobs import LABEL_SET, Job, Jobs, call, make_label_set_pool
+from tests.jobs import LABEL_SET, Job, Jobs, Pool, call, make_label_set_pool
+from tests.labels.deliveries import written
 from tests.many_labels import Tagged
 from tests.slow import slowly
 
@@ -133,43 +132,31 @@ MEASURES: list[Any] = [
 ]
 
 
-def write_job(folder: Path, tagged: Tagged, **keys: Any) -> Path:
-    pq.write_table(pa.table(tagged.columns()), folder / "pool.parquet")
-    spec = tagged.spec()
-    spec["pool"]["path"] = "pool.parquet"
-    spec |= {"measure": MEASURES, "strata": {"leaves": 16}, "workspace": "work"}
-    (folder / "spec.yaml").write_text(yaml.safe_dump(spec | keys))
-    return folder / "spec.yaml"
-
-
-def delivery(folder: Path, tagged: Tagged, form: str) -> Path:
-    """Labels of the first round, in one of the forms that annotators give."""
-    batch = pq.read_table(folder / "work/rounds/0001/batch.parquet").to_pydict()
-    lists = tagged.lists(tagged.y[batch["id"]])
-    lines: dict[str, list[dict[str, Any]]] = {
-        "lists": [{"label": names} for names in lists],
-        "texts": [{"label": "+".join(reversed(names)) or "none"} for names in lists],
-        "flags": [
-            {f"label.{name}": int(name in names) for name in tagged.names} for names in lists
-        ],
-    }
-    path = folder / f"{form}.jsonl"
-    rows = [{"task": task, **row} for task, row in zip(batch["task"], lines[form], strict=True)]
-    path.write_text("\n".join(map(json.dumps, rows)))
-    return path
+def of_tags(job: Jobs, tagged: Tagged, **keys: Any) -> Job:
+    spec, truth = tagged.spec(), dict(enumerate(tagged.lists(tagged.y)))
+    pool = Pool(pa.table(tagged.columns()), truth)
+    columns = {**spec["pool"], "payload": []}
+    return job(pool, pool=columns, labels=spec["labels"], **{"measure": MEASURES, **keys})
 
 
 @pytest.mark.slow
-def test_files_and_forms_of_labels(tmp_path: Path) -> None:
+def test_files_and_forms_of_labels(job: Jobs) -> None:
     """Lists, texts and columns of 0 and 1 say the same, and so does the pool in memory."""
-    tagged = Tagged.make(900, 20)
-    spec, said = write_job(tmp_path, tagged, budget=300, round_size=300), []
-    assert call("prepare", spec).status == 0
-    assert call("sample", tmp_path / "work").status == 0
-    for form in ("lists", "texts", "flags"):
-        option = "--replace" if said else "--labels"
-        path = delivery(tmp_path, tagged, form)
-        said.append(call("estimate", tmp_path / "work", "--json", option, path).json)
+    tagged, said = Tagged.make(900, 20), []
+    one = of_tags(job, tagged, budget=300, round_size=300).drawn()
+    batch = one.batch(1)
+    held = [one.pool.truth[id] for id in batch["id"]]
+    forms: list[tuple[list[str], list[list[Any]]]] = [
+        (["label"], [[names] for names in held]),
+        (["label"], [["+".join(reversed(names)) or "none"] for names in held]),
+        ([f"label.{name}" for name in tagged.names],
+         [[int(name in names) for name in tagged.names] for names in held]),
+    ]  # fmt: skip
+    for columns, labels in forms:
+        rows = [(task, *row) for task, row in zip(batch["task"], labels, strict=True)]
+        path = one.directory / "labels.jsonl"
+        path.write_bytes(written(path.name, rows, ["task", *columns]))
+        said.append(one.estimate("--replace" if said else "--labels", path).json)
     assert said[0]["rejects"] == 0
     assert said[0]["measures"] == said[1]["measures"] == said[2]["measures"]
     found = {one["measure"]: one for one in said[0]["measures"]}
@@ -256,19 +243,14 @@ def test_five_hundred_labels() -> None:
 
 
 @pytest.mark.slow
-def test_simulated_errors_are_those_that_are_claimed(tmp_path: Path) -> None:
+def test_simulated_errors_are_those_that_are_claimed(job: Jobs) -> None:
     """60 repeats of three designs: the standard error estimated is right to a quarter, as an RMSE
     of 60 runs is to .09; 95 % intervals hold the truth in at least .85 (three of 60 below 51)."""
     tagged = Tagged.make(2000, 20, seed=3)
-    spec = write_job(tmp_path, tagged, measure=[MICRO_F1, MACRO_F1], budget=300)
-    ids = np.arange(len(tagged.y))
-    pq.write_table(
-        pa.table({"id": ids, "label": tagged.lists(tagged.y)}), tmp_path / "truth.parquet"
-    )
-    result = call(
-        "simulate", spec, "--json", "--truth", tmp_path / "truth.parquet", "--repeats", "60",
-        "--budgets", "300", "--sampler", "poisson", "importance", "passive",
-    ).json  # fmt: skip
+    made = of_tags(job, tagged, measure=[MICRO_F1, MACRO_F1], budget=300, seed=0)
+    options = ("--repeats", "60", "--budgets", "300", "--truth", made.write_truth())
+    samplers = ("--sampler", "poisson", "importance", "passive")
+    result = call("simulate", made.spec, "--json", *options, *samplers).json
     assert result["truth"]["micro_f1"] == pytest.approx(
         f1_score(tagged.y, tagged.f, average="micro")
     )
@@ -296,24 +278,20 @@ def test_what_many_labels_do_not_take(keys: dict[str, Any], words: str) -> None:
         in_memory(tagged, **keys)
 
 
-def test_predictions_and_answers_that_are_no_labels(tmp_path: Path) -> None:
+def test_predictions_and_answers_that_are_no_labels(job: Jobs) -> None:
     tagged = Tagged.make(60, 12)
-    columns = tagged.columns()
-    columns["tags"][7] = ["tag 3", "tga 3"]
-    pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
-    spec = write_job(tmp_path, tagged, budget=20)
-    pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
-    assert (
-        "pool.parquet: column 'tags', row 7: 'tga 3' is none of the 12 labels"
-        in call("prepare", spec).refused
+    one, columns = of_tags(job, tagged, budget=20), tagged.columns()
+    assert call("plan", one.spec).err.startswith(
+        "evalsampling plan: labels.multilabel: there is no plan for 12 labels"
     )
+    columns["tags"][7] = ["tag 3", "tga 3"]
+    pq.write_table(pa.table(columns), one.directory / "pool/part-0.parquet")
+    words = "part-0.parquet: column 'tags', row 7: 'tga 3' is none of the 12 labels"
+    assert words in one.prepare().refused
     evaluation = in_memory(tagged)
     ids = evaluation.sample(10)
     with pytest.raises(InputError, match=r"label 'tga 3' of id .* is not one of the sets of 12"):
         evaluation.label(ids[:1], [["tga 3"]])
-    assert call("plan", write_job(tmp_path, tagged)).err.startswith(
-        "evalsampling plan: labels.multilabel: there is no plan for 12 labels"
-    )
 
 
 def test_the_difference_estimator_is_exact_where_the_model_is() -> None:
