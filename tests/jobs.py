@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import dataclasses
+import functools
 import hashlib
 import io
 import itertools
@@ -51,9 +52,18 @@ class Pool:
 
     def with_text_ids(self) -> "Pool":
         """The pool as a format without types has it."""
-        index = self.table.schema.get_field_index("id")
-        table = self.table.set_column(index, "id", self.table["id"].cast(pa.string()))
+        table = self.with_columns(id=self.table["id"].cast(pa.string())).table
         return Pool(table, {str(id): label for id, label in self.truth.items()})
+
+    def with_columns(self, **columns: Any) -> "Pool":
+        """The pool with more columns, or with others in their place."""
+        table = self.table
+        for name, values in columns.items():
+            column = values if isinstance(values, pa.ChunkedArray) else pa.array(values)
+            place = table.schema.get_field_index(name)
+            put = table.append_column if place < 0 else functools.partial(table.set_column, place)
+            table = put(name, column)
+        return Pool(table, self.truth)
 
 
 def _write_json_lines(table: pa.Table, path: Path) -> None:

@@ -69,7 +69,7 @@ class SimulatedError:
 
     sampler: str
     measure: str
-    budget: float
+    budget: int | float
     rmse: float | None
     bias: float | None
     coverage: float | None
@@ -105,7 +105,7 @@ class SimulatedPromise:
     """
 
     sampler: str
-    budget: float
+    budget: int | float
     proved: float
     broken: float
     rows: float | None

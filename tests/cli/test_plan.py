@@ -4,12 +4,11 @@ import argparse
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from evalsampling.cli import plan
 from evalsampling.commands.plan import PlannedError, PlanResult
-from tests.jobs import Jobs, Pool, call, make_pool, make_rich_pool
+from tests.jobs import Jobs, call, make_pool, make_rich_pool
 
 
 def text(*errors: PlannedError, by_cost: bool = False) -> list[str]:
@@ -52,12 +51,9 @@ def test_power_stands_where_something_is_compared() -> None:
 
 @pytest.mark.slow
 def test_a_low_label_likelihood_is_told(job: Jobs) -> None:
-    pool = make_pool(400)
-    even = np.full(len(pool.table), 0.5) + np.linspace(0, 1e-3, len(pool.table))
-    table = pool.table.append_column("chance", pa.array(even))
-    says = pa.array((np.arange(len(table)) % 2).astype(np.int64))
-    table = table.set_column(table.schema.get_field_index("prediction"), "prediction", says)
-    one = job(Pool(table, pool.truth), pool={"probability": "chance"}, strata={"leaves": 4})
+    even, says = 0.5 + np.linspace(0, 1e-3, 400), np.arange(400) % 2
+    pool = make_pool(400).with_columns(chance=even, prediction=says)
+    one = job(pool, pool={"probability": "chance"}, strata={"leaves": 4})
     few = ("--budgets", "50", "--repeats", "2")
     told = call("plan", one.spec, *few, "--sampler", "importance").done
     assert "warning: the label likelihood to expect of the scores is 0.5" in told.err
@@ -70,9 +66,8 @@ def test_a_low_label_likelihood_is_told(job: Jobs) -> None:
 @pytest.mark.slow
 def test_scores_that_predictions_contradict_are_told(job: Jobs) -> None:
     """In the words of `prepare`."""
-    pool = make_pool(400)
-    alike = pool.table.append_column("alike", pa.array(np.linspace(0, 1, len(pool.table))))
-    one = job(Pool(alike, pool.truth), pool={"score": "alike"}, strata={"leaves": 4})
+    pool = make_pool(400).with_columns(alike=np.linspace(0, 1, 400))
+    one = job(pool, pool={"score": "alike"}, strata={"leaves": 4})
     warning = one.prepare("--in-process").json["warnings"][0]
     assert warning.startswith("pool.score: 'alike' expects 200 positives where ")
     for form in ([], ["--json"]):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from evalsampling.commands.estimate_result import EstimateResult
@@ -17,7 +16,7 @@ from evalsampling.measures import BY_NAME
 from evalsampling.parts.records import read_record
 from tests.averages import EACH_F1, MACRO_F1, MICRO_F1
 from tests.commands.rounds import labelled, rich_job
-from tests.jobs import Job, Pool, call, files_below, make_pool, make_rich_pool, strict_json
+from tests.jobs import Job, call, files_below, make_pool, make_rich_pool, strict_json
 from tests.measures.pools import NEEDING_MORE
 
 
@@ -212,9 +211,8 @@ def test_other_measures_from_draws_that_support_them_all(job: Any) -> None:
 
 
 def test_a_curve_later_needs_scores_whose_range_is_known(job: Any) -> None:
-    table = make_pool().table
-    p = 1 / (1 + np.exp(-table["score"].to_numpy()))
-    rows = Pool(table.append_column("p", pa.array(p)), make_pool().truth)
+    pool = make_pool()
+    rows = pool.with_columns(p=1 / (1 + np.exp(-pool.table["score"].to_numpy())))
     one = job(rows, pool={"probability": "p"}).prepared()
     labelled(one)
     assert (

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.labels import label_studio_server
 from evalsampling.labels.label_studio import TOKEN
-from tests.jobs import Job, Jobs, Pool, call, csv_rows, files_below, make_pool
+from tests.jobs import Job, Jobs, call, csv_rows, files_below, make_pool
 from tests.labels.label_studio_double import KEY, Double, double
 
 
@@ -106,14 +105,11 @@ def test_a_file_that_cannot_be_written_is_named(drawn: Job, tmp_path: Path) -> N
 
 def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:
     """Pairs go out by their records, and come back with a score, left and right exchanged."""
-    pool = make_pool()
-    rows = range(len(pool.table))
-    table = pool.table
-    for name, text in (("l", "00{}"), ("r", "{}-r"), ("src_l", "a"), ("src_r", "b")):
-        table = table.append_column(name, pa.array([text.format(row) for row in rows]))
+    texts = {"l": "00{}", "r": "{}-r", "src_l": "a", "src_r": "b"}
+    columns = {name: map(text.format, range(2000)) for name, text in texts.items()}
     records = {"left": "l", "right": "r", "left_source": "src_l", "right_source": "src_r"}
     one = job(
-        Pool(table, pool.truth),
+        make_pool().with_columns(**columns),
         pool={"payload": ["l", "r", "src_l", "src_r", "name"]},
         sink={"format": "splink", "records": records},
         measure=["f1", "accuracy"],
@@ -145,11 +141,10 @@ def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:
 
 def test_formulas_of_splink_are_escaped_if_asked(job: Jobs) -> None:
     """And pairs are known by their records as they came."""
-    pool = make_pool()
-    table = pool.table.append_column("l", pa.array([f"=l{row}" for row in range(len(pool.table))]))
-    table = table.append_column("r", pa.array([f"-r{row}" for row in range(len(pool.table))]))
     one = job(
-        Pool(table, pool.truth),
+        make_pool().with_columns(
+            l=map("=l{}".format, range(2000)), r=map("-r{}".format, range(2000))
+        ),
         pool={"payload": ["l", "r"]},
         sink={"format": "splink", "escape": True, "records": {"left": "l", "right": "r"}},
     ).prepared()

@@ -241,7 +241,7 @@ def test_a_null_names_column_and_row(job: Jobs) -> None:
     pool = pair_pool(100)
     right = pool.table[IDS[1]].to_pylist()
     right[17] = None
-    one = job(Pool(pool.table.set_column(1, IDS[1], pa.array(right)), pool.truth), pool={"id": IDS})
+    one = job(pool.with_columns(**{IDS[1]: right}), pool={"id": IDS})
     failed = call("prepare", one.spec, "--in-process")
     assert "part-0.parquet: column 'unique_id_r', row 17: null" in failed.err
 

@@ -23,9 +23,7 @@ def counted_pool(rows: int = 400, scale: float = 1.0) -> Pool:
     pool, rng = make_pool(rows, seed=3), np.random.default_rng(1)
     views = scale * rng.permutation(np.arange(rows) % 10) * rng.choice([1, 1000], rows)
     part = [("a", "b")[row % 2] for row in range(rows)]
-    table = pool.table.append_column("views", pa.array(views))
-    table = table.append_column("even", pa.array(np.arange(rows) % 2 == 0))
-    return Pool(table.append_column("part", pa.array(part)), pool.truth)
+    return pool.with_columns(views=views, even=np.arange(rows) % 2 == 0, part=part)
 
 
 def keys(**more: Any) -> dict[str, Any]:
@@ -118,8 +116,8 @@ def test_what_is_no_weight_is_named(job: Any, bad: Any, words: str) -> None:
     pool = counted_pool()
     views = pool.table["views"].cast(pa.float64()).to_pylist()
     views[241] = bad
-    table = pool.table.drop_columns("views").append_column("views", pa.array(views))
-    one = job(Pool(table, pool.truth), 2, **keys())
+    pool = pool.with_columns(views=views)
+    one, table = job(pool, 2, **keys()), pool.table
     assert f"part-1.parquet: column 'views', {words}" in one.prepare().refused
     frame = {name: table[name].to_pylist() for name in table.column_names}
     with pytest.raises(InputError, match=words.replace("row 41", "row 241").split(":")[1]):
@@ -204,8 +202,11 @@ def test_intervals_hold_the_numbers_of_rows_with_lognormal_weights(job: Any, tie
     pool, rng = make_pool(4000, seed=8), np.random.default_rng(9)
     label = np.array([pool.truth[id] for id in pool.table["id"].to_pylist()])
     views = np.exp(rng.normal(size=4000)) * np.where(tied & (label == 1), 2.0, 1.0)
-    pool = Pool(pool.table.append_column("views", pa.array(views)), pool.truth)
-    one = job(pool, pool={"weight": "views"}, measure=["f1", "recall", "accuracy"])
+    one = job(
+        pool.with_columns(views=views),
+        pool={"weight": "views"},
+        measure=["f1", "recall", "accuracy"],
+    )
     options = ("--sampler", "calibrated", "--repeats", 60, "--budgets", 150, "--json")
     told = call("simulate", one.spec, "--truth", one.write_truth(), *options).json["results"]
     assert [each["measure"] for each in told] == [
@@ -296,12 +297,10 @@ def test_simulate_and_plan_spend_money(job: Any) -> None:
 
 @pytest.mark.parametrize("bad", [0.0, -1.0])
 def test_costs_that_are_not_above_nothing_are_named(job: Any, bad: float) -> None:
-    pool = make_rich_pool(100)
     cost = np.ones(100)
     cost[41] = bad
-    table = pool.table.append_column("price", pa.array(cost))
     columns = {"score": "s0.score", "prediction": "s0.prediction", "cost": "price"}
-    one: Job = job(Pool(table, pool.truth), pool=columns)
+    one: Job = job(make_rich_pool(100).with_columns(price=cost), pool=columns)
     assert (
         f"column 'price', row 41: a label costs more than 0, got {bad:g}" in one.prepare().refused
     )

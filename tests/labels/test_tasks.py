@@ -101,13 +101,10 @@ def texts(job: Job, number: int) -> str:
 
 
 def private_pool() -> Pool:
-    pool = make_pool(text_ids=True)
-    rows = len(pool.table)
-    table = pool.table
-    for name, text in (("email", "mail-{}@x"), ("phone", "phone-{}"), ("note", "n" * 30 + "{}")):
-        table = table.append_column(name, pa.array([text.format(i) for i in range(rows)]))
-    table = table.append_column("city", pa.array(["Bern"] * rows))
-    return Pool(table.append_column("withheld", pa.array(["withheld-text"] * rows)), pool.truth)
+    texts = {"email": "mail-{}@x", "phone": "phone-{}", "note": "n" * 30 + "{}", "city": "Bern",
+             "withheld": "withheld-text"}  # fmt: skip
+    columns = {name: map(text.format, range(2000)) for name, text in texts.items()}
+    return make_pool(text_ids=True).with_columns(**columns)
 
 
 @pytest.mark.parametrize("format", SINKS.own)
