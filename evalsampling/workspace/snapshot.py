@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evalsampling.labels import splink
-from evalsampling.labels.controls import (
-    Controls,
-    ControlSubject,
-    control_subjects,
-    gold_table,
-)
+from evalsampling.labels.controls import Controls, ControlSubject, control_subjects, gold_table
 from evalsampling.labels.register import Register
 from evalsampling.labels.tally import Awaited, State, Tally
 from evalsampling.labels.tasks import TASK
