@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import dataclasses
+import functools
 import hashlib
 import importlib.util
 import io
@@ -55,9 +56,18 @@ class Pool:
 
     def with_text_ids(self) -> "Pool":
         """The pool as a format without types has it."""
-        index = self.table.schema.get_field_index("id")
-        table = self.table.set_column(index, "id", self.table["id"].cast(pa.string()))
+        table = self.with_columns(id=self.table["id"].cast(pa.string())).table
         return Pool(table, {str(id): label for id, label in self.truth.items()})
+
+    def with_columns(self, **columns: Any) -> "Pool":
+        """The pool with more columns, or with others in their place."""
+        table = self.table
+        for name, values in columns.items():
+            column = values if isinstance(values, pa.ChunkedArray) else pa.array(values)
+            place = table.schema.get_field_index(name)
+            put = table.append_column if place < 0 else functools.partial(table.set_column, place)
+            table = put(name, column)
+        return Pool(table, self.truth)
 
 
 def _write_json_lines(table: pa.Table, path: Path) -> None:
@@ -315,6 +325,13 @@ class Job:
             for task, id in zip(batch["task"], batch["id"], strict=True)
         ]
 
+    def write_truth(self) -> Path:
+        """Write the true labels of the pool, as `simulate` takes them, and return their file."""
+        path = self.directory / "truth.parquet"
+        labels = {"id": list(self.pool.truth), "label": list(self.pool.truth.values())}
+        pq.write_table(pa.table(labels), path)
+        return path
+
     def rejects(self) -> list[dict[str, str]]:
         """Return the lines of the one list of rejects."""
         (listed,) = (self.workspace / "labels").glob("*.rejects.csv")
@@ -330,6 +347,16 @@ class Job:
             writer.writerow(header.split(","))
             writer.writerows(rows)
         return path
+
+    def take(
+        self,
+        rows: Sequence[Sequence[str]],
+        name: str = "labels.csv",
+        header: str = "task,label",
+        option: str = "--labels",
+    ) -> Result:
+        """Deliver a CSV file of labels, and run `estimate --json`."""
+        return self.estimate(option, self.deliver(rows, name, header))
 
 
 Jobs = Callable[..., Job]

@@ -11,13 +11,12 @@ import numpy as np
 from evalsampling.cli.command import Beam, Command, told
 from evalsampling.cli.pipeline import through_pipeline
 from evalsampling.cli.wording import counted, hanging, table, wrapped
-from evalsampling.commands.curve import Bounds
 from evalsampling.commands.estimate_labelled import (
     OF_TABLE,
     EstimateCommandOptions,
     estimate_labelled,
 )
-from evalsampling.commands.estimate_result import EstimateResult
+from evalsampling.commands.estimate_result import Bounds, EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.errors import UsageError
 from evalsampling.evaluation.gates import EXIT_CODES
@@ -261,11 +260,7 @@ def _percents(quantiles: Mapping[str, float]) -> str:
 def estimate_table(
     shown: Sequence[Number], kinds: Sequence[str], methods: Sequence[str] = ()
 ) -> list[str]:
-    """Return a table of estimates: a row each, a column for each kind of interval.
-
-    The default interval is in the column of its kind. If a measure has several estimates, its
-    name is printed above their rows.
-    """
+    """Return a table of estimates, the default interval of each in the column of its kind."""
     if not shown:
         return []
     groups: dict[str, list[Number]] = {}
@@ -351,10 +346,7 @@ def _within(number: Number) -> str:
 
 
 def _below(number: Number) -> str:
-    """Return the name of an estimate below its measure; a slice is indented below its system.
-
-    Slices of points of curves are not indented, as their names are long.
-    """
+    """Return the name of an estimate below its measure: slices are indented, but of points."""
     if number.slice is None:
         return f"  {_within(number)}"
     at = "  " if number.threshold is None else f"at {number.threshold:.4g} "

@@ -13,14 +13,7 @@ from evalsampling.cli.command import Command
 
 @dataclasses.dataclass(frozen=True)
 class Listed:
-    """A command by its name; its module need not be imported.
-
-    Attributes:
-        name: of the command.
-        help: what the command does, in a sentence.
-        module: of `evalsampling.cli` that defines it; the one of its name if empty.
-        attribute: of the module that holds its `Command`.
-    """
+    """A command by its name: what it does, and the module of this room, by default of its name."""
 
     name: str
     help: str

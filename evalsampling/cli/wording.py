@@ -53,10 +53,7 @@ def grouped_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[st
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
-    """Return the lines of a table as wide as its cells, two blanks between columns.
-
-    If it does not fit the terminal, cells of the first column are cut.
-    """
+    """Return the lines of a table; where it does not fit the terminal, its first column is cut."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     room = columns() - sum(widths[1:]) - 2 * (len(widths) - 1)
     widths[0] = min(widths[0], max(room, 12))

@@ -46,11 +46,7 @@ def certificates_of(
 
 
 def check_certificate(snapshot: Snapshot, name: str, content: Mapping[str, Any]) -> None:
-    """Check that a certificate follows from the rounds and deliveries that there were by then.
-
-    Raises:
-        InputError: naming the file and the first thing that does not.
-    """
+    """Check that a certificate follows from the rounds and deliveries that there were by then."""
     then = dataclasses.replace(
         snapshot,
         rounds=snapshot.rounds[: content["rounds"]],

@@ -72,10 +72,9 @@ class _Checked:
 
 
 def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[str]:
-    """Check deliveries, each as if those before it were taken, and store them: all or none.
+    """Check deliveries, each as if those before it were taken; return a line for each.
 
-    Returns:
-        A line for each file.
+    All are stored or none.
     """
     register = snapshot.register
     delivered = _votes_by_content(snapshot)

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evalsampling.commands.certify import certificates_of
-from evalsampling.commands.curve import curve_of
 from evalsampling.commands.deliveries import take
-from evalsampling.commands.estimate_result import EstimateResult, result_of
+from evalsampling.commands.estimate_result import EstimateResult, curve_of, result_of
 from evalsampling.commands.labels_at_hand import take_labels_at_hand
 from evalsampling.commands.options import WorkspaceOptions, flag, many, numbers
 from evalsampling.commands.outputs import OVERWRITE, check_outputs

@@ -41,11 +41,6 @@ def estimate_labelled(
 
     The spec is written beside, as `init` guesses it, into TABLE-evaluation.yaml, and the pool is
     prepared into TABLE-evaluation. Where they are already, they are gone on with.
-
-    Raises:
-        UsageError: if it is not said how the rows with a label were drawn.
-        InputError: if a column cannot be guessed, or the spec beside is of other labels; and as
-            `prepare` and `estimate`.
     """
     if options.label is None:
         for name in OF_TABLE:

@@ -3,11 +3,9 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 
-from evalsampling.commands.curve import RankCurve
 from evalsampling.commands.label_quality import (
     LabelError,
     MissingLabels,
@@ -27,7 +25,7 @@ from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, judge
 from evalsampling.evaluation.people import PeopleAgreement, people_agree
 from evalsampling.inference.choice import rested_on
-from evalsampling.inference.precision_curve import Guarantee
+from evalsampling.inference.precision_curve import Bounded, Guarantee
 from evalsampling.inference.results import Estimate, brief, no_width_because, widest_half
 from evalsampling.labels.tally import Awaited
 from evalsampling.measures import Joint
@@ -51,18 +49,7 @@ class RegionComponent:
 
 @dataclasses.dataclass(frozen=True)
 class ReportedRegion:
-    """The joint region of measures listed together, or the reason why there is none.
-
-    Attributes:
-        measures: k numbers.
-        confidence: level.
-        centre: the estimates, k numbers.
-        covariance: of the estimates, k by k.
-        radius: greatest squared Mahalanobis distance.
-        reason: why there is no region, else None.
-        low: lower ends of its projections, k numbers.
-        high: upper ends.
-    """
+    """The joint region of k measures listed together, by numbers of each, or why there is none."""
 
     measures: tuple[RegionComponent, ...]
     confidence: float
@@ -79,13 +66,7 @@ _OF_REGION = ("centre", "covariance", "low", "high")
 
 @dataclasses.dataclass(frozen=True)
 class ReportedHidden:
-    """What is thought of positives that scores do not tell, by those that they do.
-
-    Attributes:
-        label: the class they are of.
-        prior: quantile of each level in the prior.
-        posterior: the same given all labels.
-    """
+    """Quantiles of hidden positives of a class divided by the others, before and after labels."""
 
     label: str
     prior: Mapping[str, float]
@@ -93,47 +74,41 @@ class ReportedHidden:
 
 
 @dataclasses.dataclass(frozen=True)
-class EstimateResult(Result):
-    """Estimates from all labels so far.
+class Bounds:
+    """A number with bounds that hold together with those of all others; None where undefined."""
 
-    Attributes:
-        round: number of rounds.
-        labels: questions with a label.
-        open: questions of open rounds that wait for answers.
-        awaited: the same, by what they wait for.
-        rejects: rows of all deliveries that do not count, and that no later one made up for.
-        warnings: what a reader must know before trusting the intervals.
-        notes: what was done otherwise than usual, and why; none speaks against an interval.
-        done: whether the budget is spent, every row that can add to the measure is labelled, or the
-            intervals are as narrow, or differences as significant, as the spec's ``stop`` wants
-            them.
-        measures: the estimates.
-        regions: of measures listed jointly.
-        half_width: of the widest default interval on the whole pool, None if it cannot be known.
-        half_width_reason: why it cannot be known, else None.
-        assumes: what the intervals of each kind rest on, in words.
-        hidden: of each class that the model of the labels has a curve for; none without a model.
-        missing: rows without a label, None if all have one and none was late.
-        label_error: what wrong labels do, None without gold rows.
-        guarantee: of the precision at every rank, if the sampler gives one.
-        sample_size: rows drawn and rows expected, if coins decide how many there are.
-        cost: what the labels so far cost, None if all cost the same.
-        label_likelihood: how good the scores' probabilities are by the labels, None of too few
-            (`inference.label_likelihood`).
-        label_likelihood_of: the same of each slice that has labels enough, by ``column=value``; not
-            part of the JSON without any.
-        mostly_rejected: deliveries of which most answers are rejected.
-        doubts: what is said before any number, first of the warnings: answers that were rejected,
-            that are seldom missing at random, or are not what they seem; not part of the JSON
-            without any.
-        messages: a line for each delivery; not part of the JSON.
-        people: how well people agree with each other; not part of the JSON where fewer than two
-            rows have two answers.
-        gates: what the intervals say of targets; not part of the JSON without any.
-        reports: what became of the result at each receiver; not part of the JSON without any.
-        certificates: what is proved of promises; not part of the JSON where none is asked for.
-        curve: of samplers that query ranks, the bounds at every rank; not kept with the estimate.
-    """
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def at(cls, measure: Bounded, place: int) -> "Bounds":
+        """Return the bounds of one group."""
+        return cls(
+            float(measure.value[place]), float(measure.low[place]), float(measure.high[place])
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class RankPoint:
+    """Measures by name if rows up to a rank, of scores from a threshold on, are called positive."""
+
+    rank: int
+    threshold: float
+    measures: Mapping[str, Bounds]
+
+
+@dataclasses.dataclass(frozen=True)
+class RankCurve:
+    """The points of a ranked list from the first rank down, and its average precision."""
+
+    average_precision: Bounds
+    points: tuple[RankPoint, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class EstimateResult(Result):
+    """Estimates from all labels so far: docs/cli.md tells the keys of the JSON."""
 
     only_if_any = (
         "certificates",
@@ -144,6 +119,7 @@ class EstimateResult(Result):
         "label_likelihood_of",
         "people",
     )
+    for_text = ("messages",)
 
     round: int
     labels: int
@@ -174,12 +150,6 @@ class EstimateResult(Result):
     reports: tuple[Receipt, ...] = ()
     certificates: tuple[Certificate, ...] = ()
     curve: RankCurve | None = None
-
-    def to_json(self) -> Any:
-        """Return the object that `estimate --json` prints."""
-        content = super().to_json()
-        del content["messages"]
-        return content
 
 
 def result_of(
@@ -243,7 +213,7 @@ def _judged(gates: GatesSpec, estimates: Estimates, analysis: Analysis) -> Gates
 def _is_done(
     analysis: Analysis, spec: EvaluationSpec, estimates: Sequence[Estimate], still_open: int
 ) -> bool:
-    """Return whether nothing is left to ask: see `EstimateResult`."""
+    """Return whether nothing is left to ask, or estimates are as the spec's `stop` wants them."""
     history, labels = analysis.history, len(analysis.history.labelled)
     # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
     if analysis.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open):
@@ -291,3 +261,29 @@ def _region(parts: Sequence[Measure], spec: EvaluationSpec, analysis: Analysis) 
         return dataclasses.replace(told, reason=str(error))
     numbers = {name: getattr(region, name).tolist() for name in _OF_REGION}
     return dataclasses.replace(told, radius=region.radius, **numbers)
+
+
+def curve_of(snapshot: Snapshot, at: Sequence[int] = ()) -> RankCurve | None:
+    """Return the curve of a sampler that queries ranks; None of others, and without labels."""
+    curve = snapshot.analysis.curve
+    if curve is None:
+        if at:
+            raise InputError(
+                f"{snapshot.pool.workspace.path}: no curve: that takes the sampler adastrat or "
+                f"logstrat (here: {snapshot.pool.spec.sampler.name}), and labels of its first round"
+            )
+        return None
+    measures = curve.measures
+    wanted = at or curve.ranked.rank.tolist()
+    places = dict.fromkeys(curve.ranked.at_rank(rank) for rank in wanted)
+    return RankCurve(
+        average_precision=Bounds.at(curve.average_precision(), 0),
+        points=tuple(
+            RankPoint(
+                rank=int(curve.ranked.rank[place]),
+                threshold=float(curve.ranked.threshold[place]),
+                measures={name: Bounds.at(measure, place) for name, measure in measures.items()},
+            )
+            for place in places
+        ),
+    )

@@ -36,12 +36,7 @@ class ExportOptions(WorkspaceOptions):
 
 @dataclasses.dataclass(frozen=True)
 class ExportResult(Result):
-    """What was written.
-
-    Attributes:
-        file: its path.
-        rows: in it.
-    """
+    """The file that was written, and how many rows it has."""
 
     file: str
     rows: int
@@ -65,11 +60,7 @@ def export(options: ExportOptions) -> ExportResult:
 
 
 def table_of_votes(snapshot: Snapshot) -> pa.Table:
-    """Return all votes as they came, in their order: a row for each.
-
-    Columns task, id, kind, annotator, label, time, skipped, unsure and comment; in place of an id
-    of several columns these.
-    """
+    """Return all votes as they came, in their order: a row each, the columns of `long_table`."""
     ids = DeliveredIds(snapshot.pool.spec.pool.id)
     columns = long_table(ids.names)
     kinds = dict(
@@ -89,10 +80,7 @@ def table_of_votes(snapshot: Snapshot) -> pa.Table:
 
 
 def _write_splink(snapshot: Snapshot, path: Path) -> ExportResult:
-    """Write the labels of decided questions as Splink reads them: 1 for a match, 0 for none.
-
-    Of a stochastic oracle the share of the votes that say match.
-    """
+    """Write the labels of decided questions as Splink reads them: shares of votes for a match."""
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     if spec.sink.records is None:
         raise InputError(f"{workspace.path}: sink.records names no columns of two records")

@@ -52,14 +52,9 @@ class InitOptions:
 
 @dataclasses.dataclass(frozen=True)
 class InitResult(Result):
-    """A spec that was written.
+    """A spec that was written, and the keys that could not be guessed.
 
-    Attributes:
-        spec: its path.
-        files: of the pool.
-        open: what could not be guessed and must be filled in.
-        scores: what is made of the scores of the first rows, in a sentence; None where something
-            is open, or labels are no classes.
+    ``scores`` says what is made of those of the first rows; None where a key is open.
     """
 
     spec: str
@@ -262,10 +257,7 @@ def _prediction(guess: Guess) -> str:
 
 
 def _threshold(guess: Guess) -> float | None:
-    """Return the score that stands in for a prediction: even odds, where scores may tell these.
-
-    None where there is a prediction, or all scores are on one side of 0 and no probabilities.
-    """
+    """Return the score of even odds where it stands in for a prediction, None where none does."""
     score = guess.score
     if guess.prediction is not None or score is None or score.low is None or score.high is None:
         return None

@@ -30,17 +30,9 @@ from evalsampling.workspace.snapshot import Snapshot
 
 @dataclasses.dataclass(frozen=True)
 class MissingLabels:
-    """Rows drawn that have no label, and what that may do to the estimates.
+    """Rows drawn without a label, by why, and what they may do to each number of the whole pool.
 
-    Attributes:
-        open: no answer yet, in a round that is open.
-        closed: no answer, in a round that is closed.
-        rejected: an answer that was rejected, and none that counts.
-        disputed: annotators do not agree, or contradict themselves.
-        skipped: declined.
-        unsure: the annotators could not tell.
-        late: rows whose first answer came after a later round had been drawn; they have one.
-        bounds: of each number on the whole pool, whatever the labels are of rows that are not open.
+    Rows that are ``late`` have one: it came after a later round had been drawn.
     """
 
     open: int
@@ -55,19 +47,7 @@ class MissingLabels:
 
 @dataclasses.dataclass(frozen=True)
 class CorrectedEstimate:
-    """A number corrected for wrong labels, with its band.
-
-    Attributes:
-        measure: name of the number.
-        system: that it is about, if systems have names.
-        value: corrected, None if it is undefined or the labels tell too little.
-        low: lower end of the band.
-        high: upper end.
-        sampling_error: standard error that the sample leaves in it.
-        label_error: what wrong labels do.
-        dominates: whether that is more.
-        against: the system that this one is compared with, if any.
-    """
+    """A number corrected for wrong labels with its band, and the errors of sample and labels."""
 
     measure: str
     system: str | None
@@ -82,13 +62,7 @@ class CorrectedEstimate:
 
 @dataclasses.dataclass(frozen=True)
 class LabelError:
-    """What wrong labels do to the estimates, by the gold rows.
-
-    Attributes:
-        gold: gold rows that are decided, by their class and by their label.
-        measures: those of one number, on the whole pool.
-        reason: why there are none, else None.
-    """
+    """Gold rows by class and by label, and the numbers corrected by them or why there are none."""
 
     gold: Sequence[Sequence[int]]
     measures: tuple[CorrectedEstimate, ...]
@@ -97,13 +71,7 @@ class LabelError:
 
 @dataclasses.dataclass(frozen=True)
 class MostlyRejected:
-    """A delivery of which more answers are rejected than were taken.
-
-    Attributes:
-        file: name of its file.
-        rejected: answers that do not count, and that no later one made up for.
-        taken: answers that count.
-    """
+    """A delivery with more rejects, for which no later one made up, than answers that count."""
 
     file: str
     rejected: int
@@ -146,10 +114,7 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
 
 
 def _silent(snapshot: Snapshot) -> dict[str, list[int]]:
-    """Return the rows without a label that is awaited, by why they have none, in words.
-
-    Rounds without any label are left out, as they are from the estimates.
-    """
+    """Return the rows with no label to wait for, by why, but for rounds without any label."""
     closed = {*snapshot.never_answered}
     rounds = [files.number for files in snapshot.standing for _ in files.subjects]
     told = {number for number, code in zip(rounds, snapshot.labels, strict=True) if code >= 0}

@@ -43,15 +43,7 @@ class PullOptions(BatchOptions):
 
 @dataclasses.dataclass(frozen=True)
 class PushResult(Result):
-    """What is on the server.
-
-    Attributes:
-        round: number of the round, or of the adjudication batch.
-        project: number of the project.
-        title: of the project.
-        tasks: of the batch that are in it.
-        new: of these, imported by this call.
-    """
+    """A batch by its number, its project on the server, its tasks there, and how many are new."""
 
     round: int
     project: int
@@ -62,13 +54,7 @@ class PushResult(Result):
 
 @dataclasses.dataclass(frozen=True)
 class PullResult(Result):
-    """Votes that were fetched.
-
-    Attributes:
-        round: number of the round, or of the adjudication batch.
-        file: that holds them, for `estimate --labels`.
-        bytes: its size.
-    """
+    """A batch by its number, and the file of its votes, for `estimate --labels`."""
 
     round: int
     file: str

@@ -2,8 +2,8 @@
 
 import time
 
+from evalsampling.commands.batches import Request, write_round
 from evalsampling.commands.deliveries import of_codes, store
-from evalsampling.commands.new_round import Request, write_round
 from evalsampling.evaluation.labels_at_hand import columns_of_given, with_given
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
@@ -14,10 +14,7 @@ FILE = "labels-at-hand.jsonl"
 
 
 def take_labels_at_hand(pool: PreparedPool, context: ExecutionContext) -> None:
-    """Make the rows that have a label the first round of a workspace, unless that is done.
-
-    Nothing is done for a pool without such labels. What a kill left undone, the next call does.
-    """
+    """Make the rows that have a label the first round, or finish what a kill left of it."""
     at_hand = pool.spec.labels.at_hand
     if at_hand is None or len(pool.workspace.batches("rounds")) > 1:
         return

@@ -1,14 +1,15 @@
 """Options of commands, each described once: parsers of the command line and of jobs follow.
 
-A command's options are a frozen dataclass whose fields are made by `argument`, `option`, `many` and
-`flag`. The command line takes an argument by its place and several values after one option; a job
-takes every option by its name, once a value, and flags also as ``true`` or ``false``, as templates
-give them.
+A command's options are a frozen dataclass whose fields are made by `argument`, `option`, `many`,
+`listed`, `numbers` and `flag`. The command line takes an argument by its place and several values
+after one option; a job takes every option by its name, once a value, and flags also as ``true`` or
+``false``, as templates give them.
 """
 
 import argparse
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Callable, Collection
 from typing import Any, TypeVar
@@ -18,40 +19,13 @@ from evalsampling.spec.sections import nearest
 
 Options = TypeVar("Options")
 
-_DESCRIPTION = "option"
-"""Key of a field's metadata."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Description:
-    """How an option is described and read.
-
-    Attributes:
-        help: what it does.
-        metavar: what stands for its value in the help.
-        type: reads its value.
-        choices: what its value may be; anything if None.
-        by_place: whether the command line takes it without its name.
-        many: whether it may have several values.
-        is_flag: whether it has none.
-        alone: its value if it is given without one; if None it needs one.
-        commas: whether several values may also have commas between them.
-    """
-
-    help: str
-    metavar: str | None = None
-    type: Callable[[str], Any] = str
-    choices: Collection[str] | None = None
-    by_place: bool = False
-    many: bool = False
-    is_flag: bool = False
-    alone: Any = None
-    commas: bool = False
+_SETTINGS = "settings"
+"""Key of a field's metadata: what the parser of the command line is told of it."""
 
 
 def argument(help: str) -> Any:
     """Return the field of what a command is about, by its place on the command line."""
-    return _field(Description(help, by_place=True))
+    return _field(dataclasses.MISSING, help=help)
 
 
 def option(
@@ -64,33 +38,41 @@ def option(
     required: bool = False,
     choices: Collection[str] | None = None,
 ) -> Any:
-    """Return the field of an option with one value."""
-    description = Description(help, metavar, type, choices, alone=alone)
-    return _field(description) if required else _field(description, default)
+    """Return the field of an option with one value, which it has also if it is given alone."""
+    settings = {"type": type, "metavar": metavar, "choices": choices, "required": required}
+    if alone is not None:
+        settings |= {"nargs": "?", "const": alone}
+    return _field(dataclasses.MISSING if required else default, help=help, **settings)
 
 
 def many(help: str, metavar: str) -> Any:
     """Return the field of an option with any number of values: a tuple of texts."""
-    return _field(Description(help, metavar, some_text, many=True), ())
+    return _several(help, metavar, lambda text: (some_text(text),))
 
 
 def listed(help: str, metavar: str, choices: Collection[str]) -> Any:
     """Return the field of an option with names, blanks or commas between them: a tuple."""
-    return _field(Description(help, metavar, choices=choices, many=True, commas=True), ())
+    return _several(help, metavar, functools.partial(_names, choices))
 
 
 def numbers(help: str, default: tuple[int, ...] | None = None) -> Any:
     """Return the field of an option with whole numbers of at least 1: a tuple, increasing."""
-    return _field(Description(help, "N", budgets, many=True, commas=True), default)
+    return _several(help, "N", budgets, default)
 
 
 def flag(help: str) -> Any:
     """Return the field of an option without a value: whether it is given."""
-    return _field(Description(help, is_flag=True), False)
+    return _field(False, help=help, action="store_true")
 
 
-def _field(description: Description, default: Any = dataclasses.MISSING) -> Any:
-    return dataclasses.field(default=default, metadata={_DESCRIPTION: description})
+def _several(
+    help: str, metavar: str, read: Callable[[str], tuple[Any, ...]], default: Any = ()
+) -> Any:
+    return _field(default, help=help, metavar=metavar, type=read, action=_Gather, nargs="+")
+
+
+def _field(default: Any, **settings: Any) -> Any:
+    return dataclasses.field(default=default, metadata={_SETTINGS: settings})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,67 +106,51 @@ WEIGHT = "column of how much each row counts"
 def add_to_command(parser: argparse.ArgumentParser, options: type[Any]) -> None:
     """Add a command's options to its parser, as the command line has them."""
     for field in dataclasses.fields(options):
-        option: Description = field.metadata[_DESCRIPTION]
-        name = field.name if option.by_place else _spelled(field.name)
-        parser.add_argument(name, help=option.help, **_settings(field, option, of_job=False))
+        settings = field.metadata[_SETTINGS]
+        if _is_argument(field):
+            parser.add_argument(field.name, **settings)
+        else:
+            parser.add_argument(_spelled(field.name), **_default(field), **settings)
 
 
 def add_to_job(parser: argparse.ArgumentParser, options: type[Any]) -> None:
     """Add a command's options to the parser of the job that does its work."""
     for field in dataclasses.fields(options):
-        option: Description = field.metadata[_DESCRIPTION]
-        names = [_spelled(field.name)] + ([] if option.by_place else [f"--{field.name}"])
-        settings = _settings(field, option, of_job=True)
-        parser.add_argument(*dict.fromkeys(names), help=option.help, **settings)
+        settings = {**field.metadata[_SETTINGS]}
+        names = [_spelled(field.name), f"--{field.name}"]
+        if _is_argument(field):
+            names, settings = names[:1], {"required": True, **settings}
+        elif _is_flag(field):
+            values = {"choices": ("true", "false"), "const": "true", "default": "false"}
+            settings = {"help": settings["help"], "nargs": "?", **values}
+        else:
+            settings |= _default(field)
+        if settings.get("action") is _Gather:
+            del settings["nargs"]
+        if settings.get("type") is positive:
+            settings["type"] = int  # Templates tell whole numbers from text alone.
+        parser.add_argument(*dict.fromkeys(names), **settings)
 
 
-def _settings(field: "dataclasses.Field[Any]", option: Description, of_job: bool) -> dict[str, Any]:
-    """Return what a parser is told of an option beside its name and its help."""
-    several = {"metavar": option.metavar, **({} if of_job else {"nargs": "+"})}
-    if option.by_place:
-        return {"required": True} if of_job else {"type": option.type}
-    if option.is_flag and of_job:
-        return {"nargs": "?", "choices": ("true", "false"), "const": "true", "default": "false"}
-    if option.is_flag:
-        return {"action": "store_true"}
-    if option.commas:
-        read = functools.partial(_parts, option)
-        read.__name__ = option.metavar or "value"  # type: ignore[attr-defined]
-        return {"action": _Gather, "type": read, "default": field.default, **several}
-    if option.many:
-        action = "append" if of_job else "extend"
-        return {"action": action, "default": [], "type": option.type, **several}
-    required = field.default is dataclasses.MISSING
-    return {
-        "nargs": None if option.alone is None else "?",
-        "const": option.alone,
-        "default": None if required else field.default,
-        "required": required,
-        # Templates tell whole numbers from text alone; their range the command checks.
-        "type": int if of_job and option.type is positive else option.type,
-        "choices": option.choices,
-        "metavar": option.metavar,
-    }
+def _is_argument(field: "dataclasses.Field[Any]") -> bool:
+    return field.metadata[_SETTINGS].keys() == {"help"}
+
+
+def _is_flag(field: "dataclasses.Field[Any]") -> bool:
+    return field.metadata[_SETTINGS].get("action") == "store_true"
+
+
+def _default(field: "dataclasses.Field[Any]") -> dict[str, Any]:
+    return {"default": None if field.default is dataclasses.MISSING else field.default}
 
 
 class _Gather(argparse.Action):
     """Puts the values of all mentions of an option together."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option: Any = None) -> None:
-        before = getattr(namespace, self.dest)
-        gathered = values if self.nargs is None else [item for part in values for item in part]
-        setattr(namespace, self.dest, (*(before or ()), *gathered))
-
-
-def _parts(option: Description, text: str) -> tuple[Any, ...]:
-    """Return the values of a text with commas between them."""
-    if option.choices is None:
-        return tuple(option.type(text))
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    for name in names:
-        if name not in option.choices:
-            raise argparse.ArgumentTypeError(f"{name!r}{nearest(name, list(option.choices))}")
-    return names
+        before = getattr(namespace, self.dest) or ()
+        gathered = values if self.nargs is None else itertools.chain(*values)
+        setattr(namespace, self.dest, (*before, *gathered))
 
 
 def job_arguments(options: Any) -> list[str]:
@@ -205,17 +171,26 @@ def read_options(options: type[Options], arguments: argparse.Namespace) -> Optio
     """Return the options that were parsed by a parser of the command line or of a job."""
     values: dict[str, Any] = {}
     for field in dataclasses.fields(options):  # type: ignore[arg-type]
-        option, value = field.metadata[_DESCRIPTION], getattr(arguments, field.name)
-        if option.is_flag:
+        value = getattr(arguments, field.name)
+        if _is_flag(field):
             value = value in (True, "true")
-        if option.many and value is not None:
-            value = tuple(sorted({*value})) if option.type is budgets else tuple(value)
+        if field.metadata[_SETTINGS].get("type") is budgets and value:
+            value = tuple(sorted({*value}))
         values[field.name] = value
     return options(**values)
 
 
 def _spelled(name: str) -> str:
     return f"--{name.replace('_', '-')}"
+
+
+def _names(choices: Collection[str], text: str) -> tuple[str, ...]:
+    """Return the names of a text with commas between them."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in choices:
+            raise argparse.ArgumentTypeError(f"{name!r}{nearest(name, list(choices))}")
+    return names
 
 
 def some_text(text: str) -> str:

@@ -54,36 +54,7 @@ class PlanOptions(SpecOptions):
 
 @dataclasses.dataclass(frozen=True)
 class PlannedError:
-    """What to expect of one sampler and measure.
-
-    Attributes:
-        sampler: its name.
-        measure: its name, with its system's if there are several.
-        budget: labels, or money if the spec's budget is of that; None if more is needed than was
-            planned for.
-        standard_error: None if it cannot be known.
-        half_width: of the default interval, None if there is none.
-        half_width_low: from here to `half_width_high` it is in nine of ten pools like those that
-            the range was measured on, whatever their precision and recall; None of other than two
-            classes, and where the budget is the one that was searched for.
-        half_width_high: see `half_width_low`.
-        power: of a comparison's test at the level 1 - confidence; None if it is none.
-        selection_error: of a difference: chance that the system that looks best is not, among all
-            that the first system is compared with by this measure; None if it is no difference, and
-            where the budget is the one that was searched for.
-        regret: how much worse the system that looks best is than the best, on average; likewise.
-        draws: that the budget is expected to pay for under the first proposal, None if the sampler
-            does not draw with replacement.
-        labels: distinct rows that they are expected to meet.
-        cost: what these are expected to cost.
-        saving: error variance of the best proposal over that of even draws for equal money, if the
-            scores are right; None if it cannot be known.
-        label_likelihood: to expect of the pool, if the scores are right.
-        price: standard error of rounds that serve all measures by that of rounds for this one
-            alone, if the scores are right; None if rounds are for one measure.
-        no_claim: half the range of the measure: an interval so wide claims nothing; None if it has
-            no range.
-    """
+    """What to expect of a sampler and a measure at a budget: docs/cli.md tells the keys."""
 
     sampler: str
     measure: str
@@ -106,18 +77,10 @@ class PlannedError:
 
 @dataclasses.dataclass(frozen=True)
 class PlanResult(Result):
-    """What to expect.
+    """What to expect of every sampler, measure and budget, in this order, and what that rests on.
 
-    Attributes:
-        errors: of every sampler, measure and budget, in this order.
-        by_cost: whether budgets are of money.
-        warnings: what a reader must know before trusting the errors; `--json` has no room for them.
-        believed: whether labels were imagined from the scores' probabilities; else from curves of
-            the ranks, since scores are an order, or expect other numbers than are predicted.
-        scores: what was made of the scores, in a sentence; None where labels are no classes.
-        assumed: what is reckoned with, in words that follow an if; likewise.
-        votes: answers wanted for each row.
-        clusters: what is reckoned with where rows share clusters, in sentences, else None.
+    Where probabilities are not ``believed``, labels were imagined from curves of the ranks.
+    ``assumed`` follows an if; ``clusters`` and ``scores`` are sentences.
     """
 
     errors: tuple[PlannedError, ...]
@@ -236,16 +199,13 @@ def plan(options: PlanOptions) -> PlanResult:
     for warning in warnings:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
-    scores = stratification.said_of_scores(table)
-    result = PlanResult(
+    return PlanResult(
         errors,
         spec.money is not None,
         warnings,
         believed,
-        scores,
+        scores=what_scores_say(spec, stratification, table),
+        assumed=expected_of_verdicts() if stratification.expects_guesses else PlanResult.assumed,
         votes=spec.labels.votes,
         clusters=None if clusters is None else _of_clusters(clusters, errors, spec, table),
     )
-    if stratification.expects_guesses:
-        return dataclasses.replace(result, assumed=expected_of_verdicts())
-    return result

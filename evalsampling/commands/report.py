@@ -37,15 +37,7 @@ class ReportOptions(WorkspaceOptions):
 
 @dataclasses.dataclass(frozen=True)
 class ReportResult(Result):
-    """What was written.
-
-    Attributes:
-        page: the HTML file.
-        json: its numbers, and all else that it tells.
-        csv: its numbers, a line each.
-        bytes: size of the page.
-        labels: that it rests on.
-    """
+    """The three files, the size of the page, and the labels that it rests on."""
 
     page: str
     json: str

@@ -3,8 +3,9 @@
 import dataclasses
 import datetime
 import itertools
+import operator
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,9 @@ from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.pictures import convergence, labelled_bands, prevalence
 from evalsampling.inference.results import as_json
-from evalsampling.labels.annotators import records
+from evalsampling.labels.controls import records
 from evalsampling.labels.tally import State
-from evalsampling.receivers.run import Run
+from evalsampling.receivers.run import TITLE, Run
 from evalsampling.report.facts import VERSION, Facts
 from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
 from evalsampling.spec import EvaluationSpec
@@ -29,6 +30,9 @@ from evalsampling.workspace.snapshot import Snapshot
 MOST_CLASSES = 6
 """Classes whose rates are shown, of more than two."""
 
+_key = operator.itemgetter(*TITLE)
+"""Returns what tells the estimates of a moment apart."""
+
 
 def report_facts(
     snapshot: Snapshot,
@@ -36,11 +40,7 @@ def report_facts(
     anonymous: bool = False,
     gates: GatesSpec | None = None,
 ) -> dict[str, Any]:
-    """Return the JSON twin of a report on what a workspace holds.
-
-    Its ``estimate`` is the object of `estimate --json`, and every number of the report is in it,
-    or beside it.
-    """
+    """Return the JSON twin of a report: the object of `estimate --json`, and all else it tells."""
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     analysis, estimated = snapshot.analysis, result_of(snapshot, gates=gates)
     if spec.promise is not None:
@@ -83,11 +83,7 @@ def report_facts(
 
 
 def _shown_classes(spec: EvaluationSpec) -> dict[str, list[int]]:
-    """Return the classes whose rates are shown, with their codes: of two the positive one.
-
-    Of rows with several labels it is the labels, each with the codes of the sets that have it; of
-    queries, which have no scores, and of numbers there are none.
-    """
+    """Return the classes or labels whose rates are shown, with their codes: of two the positive."""
     if not spec.has_classes:
         return {}
     rates = spec.labels.space.rates.items()
@@ -105,10 +101,6 @@ def _rounds(analysis: Analysis, estimated: EstimateResult) -> list[dict[str, Any
             estimates = [entry for entry in latest if _key(entry) in wanted]
         rounds.append({"round": moment.round, "labels": moment.labels, "measures": estimates})
     return rounds
-
-
-def _key(entry: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(entry[name] for name in ("measure", "system", "against", "slice", "threshold"))
 
 
 def _thresholds(curves: Sequence[ScoreCurve], prevalence: float | None) -> list[dict[str, Any]]:

@@ -13,10 +13,13 @@ class Result:
     only_if_any: ClassVar[tuple[str, ...]] = ()
     """Fields that are left out of the JSON where they hold nothing."""
 
-    def to_json(self) -> Any:
-        """Return the object that the command prints with `--json`: the fields in their order.
+    for_text: ClassVar[tuple[str, ...]] = ()
+    """Fields that are never part of the JSON."""
 
-        A number that JSON does not have is None.
-        """
-        content = finite(dataclasses.asdict(self))
-        return {key: held for key, held in content.items() if held or key not in self.only_if_any}
+    def to_json(self) -> Any:
+        """Return the object that `--json` prints; a number that JSON does not have is None."""
+        return {
+            key: held
+            for key, held in finite(dataclasses.asdict(self)).items()
+            if key not in self.for_text and (held or key not in self.only_if_any)
+        }

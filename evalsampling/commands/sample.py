@@ -2,23 +2,23 @@
 
 import dataclasses
 import time
-from typing import Any
 
-from evalsampling.commands.adjudication import adjudicate
+import pyarrow as pa
+
+from evalsampling.commands.batches import NewRound, Request, adjudicate, write_round
 from evalsampling.commands.budget import Raised, raise_budget
 from evalsampling.commands.labels_at_hand import take_labels_at_hand
-from evalsampling.commands.new_round import NewRound, Request, write_round
 from evalsampling.commands.options import WorkspaceOptions, amount, flag, option, positive
 from evalsampling.commands.result import Result
-from evalsampling.commands.withdrawal import withdraw
-from evalsampling.errors import UsageError
+from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.cautions import reason_to_stop
 from evalsampling.labels.tally import Awaited
+from evalsampling.labels.votes import vote_table
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
-from evalsampling.workspace.workspace import Workspace
+from evalsampling.workspace.workspace import NewDelivery, Workspace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,23 +58,9 @@ class SampleOptions(WorkspaceOptions):
 
 @dataclasses.dataclass(frozen=True)
 class SampleResult(Result):
-    """The round that is open now, or the batch that settles disputes.
+    """The open round, or the batch that settles disputes: docs/cli.md tells the keys."""
 
-    Attributes:
-        round: its number, from 1; 0 if there is none.
-        rows: to be labelled in it.
-        batch: where the file for the annotators is, None if there are no rows.
-        reason: why there are none: ``budget``, ``exhausted``, ``nothing-adds``, ``no-new-rows``,
-            ``no-disputes``, ``withdrawn``, ``significance`` where the systems' difference is
-            significant, or ``half-width`` where the intervals are as narrow as the spec's ``stop``
-            wants them.
-        controls: gold rows and repeats among the tasks, beside the rows.
-        again: whether the round was drawn before, and is given again because it is open still.
-        awaited: what the rows of open rounds wait for; not part of the JSON.
-        raised: the budget, if it was to be raised; not part of the JSON else.
-    """
-
-    only_if_any = ("raised",)
+    only_if_any, for_text = ("raised",), ("awaited",)
 
     round: int
     rows: int
@@ -84,12 +70,6 @@ class SampleResult(Result):
     again: bool = False
     raised: Raised | None = None
     awaited: Awaited = dataclasses.field(default=Awaited(), compare=False)
-
-    def to_json(self) -> Any:
-        """Return the object that `sample --json` prints."""
-        content = super().to_json()
-        del content["awaited"]
-        return content
 
 
 def sample(
@@ -120,7 +100,7 @@ def sample(
     take_labels_at_hand(pool, context)
     with Snapshot.held(pool) as snapshot:
         if options.withdraw is not None:
-            withdraw(snapshot, options.withdraw)
+            _withdraw(snapshot, options.withdraw)
             result = SampleResult(options.withdraw, 0, None, "withdrawn")
         elif options.adjudicate:
             batch = adjudicate(snapshot, context, call.started)
@@ -197,3 +177,36 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
 def _drawn(new: NewRound) -> SampleResult:
     why = None if new.rows else "no-new-rows"
     return SampleResult(new.number, new.rows, new.exported, why, new.controls)
+
+
+def _withdraw(snapshot: Snapshot, number: int) -> None:
+    """Withdraw a round: its rows count as never drawn, and labels for it are refused.
+
+    The next round of the same size and with the same labels draws the same rows: nobody gets
+    another sample by withdrawing one.
+
+    It is kept as a delivery without votes, so that in a store that keeps nobody out it cannot come
+    in beside labels.
+    """
+    where = f"{snapshot.pool.workspace.path}: round {number}"
+    if number > len(snapshot.rounds):
+        raise InputError(f"{where}: there is no such round")
+    if number in snapshot.withdrawn:
+        return
+    last = snapshot.standing[-1].number
+    if number != last:
+        raise InputError(f"{where}: round {last} was drawn after it, withdraw that first")
+    files = snapshot.rounds[number - 1]
+    tasks = {*files.new_tasks(snapshot.pool.spec, snapshot.pool.task_key), *files.controls.tasks}
+    for delivery in snapshot.deliveries:
+        if tasks & set(delivery.votes["task"].to_pylist()):
+            raise InputError(f"{where}: it has answers already, so it can only be closed")
+    event = NewDelivery(
+        name=f"withdrawal-{number:04d}",
+        votes=vote_table([], snapshot.register),
+        rejects=pa.table({"file": [], "line": [], "reason": []}),
+        details={
+            "file": None, "replace": False, "rounds": len(snapshot.rounds), "withdraws": number,
+        },
+    )  # fmt: skip
+    snapshot.pool.workspace.add_deliveries(len(snapshot.deliveries) + 1, [event])

@@ -18,6 +18,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_pinned
 from evalsampling.measures.build import build_measures
+from evalsampling.parts.records import read_record
 from evalsampling.pool.source import unchanged
 from evalsampling.preparation.plan import stratify_pool
 from evalsampling.samplers.build import build_sampler
@@ -49,13 +50,7 @@ class SimulateOptions(SpecOptions):
 
 @dataclasses.dataclass(frozen=True)
 class IntervalSummary:
-    """How the intervals of one method did: None where there are none.
-
-    Attributes:
-        coverage: share that contain the truth.
-        median_width: of them.
-        interval_score: mean, the less the better.
-    """
+    """How often the intervals of a method hold the truth, and their widths; None without any."""
 
     coverage: float | None
     median_width: float | None
@@ -70,37 +65,11 @@ _NOTHING: Mapping[str, Any] = {**dataclasses.asdict(_NONE), "wald": _NONE, "inte
 
 @dataclasses.dataclass(frozen=True)
 class SimulatedError:
-    """How one sampler did on one measure at one budget, over all repeats.
-
-    Attributes:
-        sampler: its name.
-        measure: its name, with its system's if there are several.
-        budget: labels, or money if the spec's budget is of that.
-        rmse: root mean squared error, of several components the root of the summed squares; None
-            if no repeat has a value.
-        bias: mean error, likewise.
-        coverage: of the default interval, as of `IntervalSummary`; None likewise.
-        median_width: likewise.
-        interval_score: likewise.
-        undefined: repeats in which a component has no value.
-        defined: repeats in which one has a value.
-        draws: mean number.
-        labels: mean number of distinct rows labelled.
-        cost: mean cost of these; their number if all cost the same.
-        seconds: of processor time, in all.
-        wald: the Wald intervals.
-        intervals: those of every other method, by its name.
-        divergence: mean distance of the latest proposal from the best one, if it can be known.
-        claims: share of the default intervals that are not the whole range.
-        coverage_of_claims: share of these that contain the truth.
-        selection_error: of a difference: share of the repeats in which the system that looks best
-            is not, among all that the first system is compared with by this measure; else None.
-        regret: how much worse the system that looks best is than the best, on average; likewise.
-    """
+    """How a sampler did on a measure at a budget, over all repeats: docs/cli.md tells the keys."""
 
     sampler: str
     measure: str
-    budget: float
+    budget: int | float
     rmse: float | None
     bias: float | None
     coverage: float | None
@@ -123,29 +92,20 @@ class SimulatedError:
     @classmethod
     def from_summary(cls, summary: Mapping[str, Any]) -> "SimulatedError":
         """Return the record of one entry of what `simulation.simulate` returns."""
-        intervals = {
-            method: IntervalSummary(**interval) for method, interval in summary["intervals"].items()
-        }
-        wald = IntervalSummary(**summary["wald"])
-        made = cls(**{**summary, "wald": wald, "intervals": intervals})
+        made = read_record(cls, summary)
         return made if made.defined else dataclasses.replace(made, rmse=None, bias=None, **_NOTHING)
 
 
 @dataclasses.dataclass(frozen=True)
 class SimulatedPromise:
-    """How often one sampler proved a promise with a budget, over all repeats.
+    """The shares of repeats in which a sampler proved a promise with a budget, and broke it.
 
-    Attributes:
-        sampler: its name.
-        budget: labels, or money.
-        proved: share of the repeats in which a threshold was certified.
-        broken: share in which the promise is false there.
-        rows: mean number of rows above the threshold, as a share of those above the best one; None
-            if no threshold keeps the promise.
+    ``rows`` is the mean number above the threshold, as a share of those above the best one; None if
+    no threshold keeps the promise.
     """
 
     sampler: str
-    budget: float
+    budget: int | float
     proved: float
     broken: float
     rows: float | None
@@ -153,15 +113,7 @@ class SimulatedPromise:
 
 @dataclasses.dataclass(frozen=True)
 class SimulateResult(Result):
-    """True values and errors.
-
-    Attributes:
-        truth: value of each measure, a list for one with several components.
-        results: of every sampler, measure and budget, in this order.
-        by_cost: whether budgets are of money.
-        promise: what was to be proved; no part of the JSON if nothing was.
-        promises: what became of it for every sampler and budget; likewise.
-    """
+    """True values, lists where a measure has several components, and errors in their order."""
 
     only_if_any = ("promise", "promises")
 
@@ -201,7 +153,10 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     measures = build_measures(spec.reading, ranges)
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
         content = repeat_evaluations(truth, tried, measures, plan, report=progress.advance)
-    results = tuple(SimulatedError.from_summary(summary) for summary in content["results"])
-    promised = tuple(SimulatedPromise(**each) for each in content["promises"])
-    said = None if promise is None else str(promise)
-    return SimulateResult(content["truth"], results, plan.by_cost, said, promised)
+    return SimulateResult(
+        content["truth"],
+        tuple(map(SimulatedError.from_summary, content["results"])),
+        plan.by_cost,
+        None if promise is None else str(promise),
+        read_record(tuple[SimulatedPromise, ...], content["promises"]),
+    )

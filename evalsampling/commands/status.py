@@ -13,11 +13,7 @@ from evalsampling.workspace.snapshot import Snapshot
 
 @dataclasses.dataclass(frozen=True)
 class PreparedStatus:
-    """How a workspace was prepared: rows of the pool, time, Beam runner, versions of packages.
-
-    With them what the spec says of the rows beside files: ``where``, table and version; None if
-    nothing.
-    """
+    """How a workspace was prepared, and what the spec selects of the pool, if anything."""
 
     rows: int
     seconds: float
@@ -28,22 +24,7 @@ class PreparedStatus:
 
 @dataclasses.dataclass(frozen=True)
 class StatusResult(Result):
-    """Where an evaluation stands.
-
-    Attributes:
-        rounds: how many there are.
-        labels: questions with a label.
-        open: questions of open rounds that wait for answers.
-        awaited: the same, by what they wait for.
-        budget: labels wanted in all.
-        rejects: rows of all deliveries that do not count, and that no later one made up for.
-        prepared: how it was prepared.
-        jobs: in the order they were started.
-        disputed: questions that annotators do not agree on; of open rounds they are open too.
-        withdrawn: numbers of the rounds that were withdrawn.
-        cost: what the labels cost, None if all cost the same.
-        money: that they may cost in all, None if the budget is of labels.
-    """
+    """Where an evaluation stands: docs/cli.md tells the keys of the JSON."""
 
     rounds: int
     labels: int

@@ -4,8 +4,8 @@ import dataclasses
 import operator
 from typing import Any
 
+from evalsampling.commands.budget import short_cells
 from evalsampling.commands.prepare import Preparation
-from evalsampling.commands.short_cells import short_cells
 from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.splits import WorkItem
@@ -23,16 +23,9 @@ from evalsampling.workspace.snapshot import Snapshot
 
 @dataclasses.dataclass(frozen=True)
 class TopUp:
-    """One run of `prepare --top-up`: more rows for the cells whose reserve runs short.
+    """One run of `prepare --top-up`: so many rows are added to each cell whose reserve runs short.
 
-    Attributes:
-        preparation: of the workspace's own spec.
-        stratification: how the pool is cut into cells.
-        pool: its files.
-        number: of this top-up, from 1.
-        wanted: rows a round may ask of a cell.
-        capacity: rows added to each short cell.
-        held: what there is.
+    A round may ask for ``wanted`` rows of a cell; what there is, is ``held``.
     """
 
     preparation: Preparation
@@ -47,11 +40,7 @@ class TopUp:
     def from_snapshot(
         cls, snapshot: Snapshot, wanted: int | None, context: ExecutionContext
     ) -> "TopUp | None":
-        """Return the top-up a workspace needs, or None if it needs none.
-
-        A cell is short if its reserve, not being the whole cell, holds fewer rows that were
-        never drawn than one round may ask for.
-        """
+        """Return the top-up that cells with too few rows never drawn need, None if none does."""
         prepared = snapshot.pool
         preparation = Preparation.done(prepared, context)
         pool = read_unchanged(prepared, preparation.stored_directory)
@@ -122,10 +111,7 @@ def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
 
 
 def read_unchanged(prepared: PreparedPool, directory: str | None = None) -> Catalog:
-    """Return the pool that a workspace was prepared from, by the files that are there now.
-
-    A directory or URL has those that were imported.
-    """
+    """Return the pool that a workspace was prepared from, by the files that are there now."""
     pool, marked = Catalog.read(prepared.spec.reading, directory), prepared.marker["pool"]
     here, there = ({file["path"]: file for file in files} for files in (pool.fingerprint, marked))
     for path in dict.fromkeys([*here, *there]):

@@ -36,18 +36,7 @@ _NUMBERED = (
 
 @dataclasses.dataclass(frozen=True)
 class VerifyResult(Result):
-    """Which files of a workspace are missing or damaged.
-
-    Attributes:
-        workspace: its path.
-        files: number of files that were looked at.
-        unprotected: number of those that have no checksum: no file of ours.
-        bad: a line for each file that is missing or damaged, and for each file of the pool that is
-            not as it was prepared; it begins with the file.
-        absent: a line for each file of the pool that cannot be read here. That is no damage:
-            estimates need no pool.
-        unfinished: number of commands that are at work or were killed, whose files do not count.
-    """
+    """Files that are missing or damaged, a line each: docs/cli.md tells the keys of the JSON."""
 
     workspace: str
     files: int

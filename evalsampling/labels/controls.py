@@ -6,22 +6,26 @@ They show how well annotators answer. Estimates do not use them.
 import dataclasses
 import hashlib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.formats import csv_cells, json_lines
-from evalsampling.labels.limits import MOST_BYTES
-from evalsampling.labels.tasks import ID, KIND, LABEL, QUESTION, REPEAT, TASK, opaque_name
+from evalsampling.labels.tally import CONTRADICTED, SKIPPED, UNSURE, Tally
+from evalsampling.labels.tasks import GOLD, ID, KIND, LABEL, QUESTION, REPEAT, TASK, opaque_name
+from evalsampling.labels.vote import MOST_BYTES
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import IdColumns
+from evalsampling.stats.arrays import IntArray
+from evalsampling.stats.history import NO_LABEL
 from evalsampling.storage import parse_parquet
 from evalsampling.storage.filesystems import one_line, read_regular_file
 
@@ -33,10 +37,10 @@ _SCHEMA = pa.schema(
 
 @dataclasses.dataclass(frozen=True)
 class Controls:
-    """Control tasks of one or several batches.
+    """Control tasks of one or several batches: the columns of `_SCHEMA`, and maybe the payload.
 
-    Columns of the table: task, id, kind, label (the true class of a gold row), question (number,
-    from 1, of the question that a repeat asks again), and maybe the payload.
+    The label is the true class of a gold row, the question, from 1, the one that a repeat asks
+    again.
     """
 
     table: pa.Table
@@ -98,10 +102,7 @@ class Gold:
 def gold_rows(
     gold: Gold, spec: EvaluationSpec, key: bytes, number: int, like: pa.Schema
 ) -> pa.Table:
-    """Return the gold rows of a batch: columns id, label, question and payload, with its prefix.
-
-    Batches take them in a random order, so that all are shown before one is shown again.
-    """
+    """Return the gold rows of a batch, which take turns in a random order, with their payload."""
     assert spec.labels.gold is not None
     wanted = spec.labels.gold.rows
     order = sorted(range(len(gold.rows)), key=lambda place: opaque_name(key, "gold", place))
@@ -184,3 +185,90 @@ def _like(path: str, name: str, values: list[Any], kind: pa.DataType) -> pa.Arra
     except (pa.ArrowException, TypeError) as error:
         wanted = f"it must look like the pool's, which is {kind}"
         raise InputError(f"{path}: column {name!r}: {wanted}: {one_line(error)}") from error
+
+
+# --- what they tell of annotators
+
+
+@dataclasses.dataclass(frozen=True)
+class ControlSubject:
+    """A control task: a gold row of a class, or a repeat of a question (then of `NO_LABEL`)."""
+
+    subject: int
+    code: int
+    question: int | None
+
+
+def control_subjects(
+    controls: Controls, first: int, codes: Mapping[str, int]
+) -> list[ControlSubject]:
+    """Return control tasks with the numbers of their subjects, which follow one another."""
+    columns = (controls.table[name].to_pylist() for name in (KIND, LABEL, QUESTION))
+    return [
+        ControlSubject(
+            first + place,
+            codes[label] if kind == GOLD else NO_LABEL,
+            None if question is None else question - 1,
+        )
+        for place, (kind, label, question) in enumerate(zip(*columns, strict=True))
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class AnnotatorRecord:
+    """Counts of an annotator's answers: ``right`` of gold rows, the ``same`` of repeats."""
+
+    annotator: str | None
+    labels: int
+    skipped: int
+    unsure: int
+    contradicted: int
+    gold: int
+    right: int
+    repeats: int
+    same: int
+
+
+def records(tally: Tally, controls: Sequence[ControlSubject]) -> list[AnnotatorRecord]:
+    """Return the record of each annotator, ordered by name."""
+    by_annotator: dict[str | None, dict[int, int]] = {}
+    for subject, answers in tally.answers.items():
+        for annotator, code in answers.items():
+            by_annotator.setdefault(annotator, {})[subject] = code
+    ordered = sorted(by_annotator.items(), key=lambda item: (item[0] is not None, item[0] or ""))
+    return [_record(name, codes, controls) for name, codes in ordered]
+
+
+def _record(
+    annotator: str | None, codes: Mapping[int, int], controls: Sequence[ControlSubject]
+) -> AnnotatorRecord:
+    classed = {subject: code for subject, code in codes.items() if code >= 0}
+    answered = [control for control in controls if control.subject in classed]
+    right = [each.code == classed[each.subject] for each in answered if each.code != NO_LABEL]
+    same = [
+        classed[each.question] == classed[each.subject]
+        for each in answered
+        if each.question in classed
+    ]
+    answers = list(codes.values())
+    return AnnotatorRecord(
+        annotator=annotator,
+        labels=len(classed),
+        skipped=answers.count(SKIPPED),
+        unsure=answers.count(UNSURE),
+        contradicted=answers.count(CONTRADICTED),
+        gold=len(right),
+        right=sum(right),
+        repeats=len(same),
+        same=sum(same),
+    )
+
+
+def gold_table(tally: Tally, controls: Sequence[ControlSubject], classes: int) -> IntArray:
+    """Return the counts of decided gold rows, or of their answers, by true class and by label."""
+    table = np.zeros((classes, classes), dtype=np.int64)
+    for control in controls:
+        if control.code != NO_LABEL:
+            for label, answers in tally.labels(control.subject).items():
+                table[control.code, label] += answers
+    return table

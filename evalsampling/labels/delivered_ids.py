@@ -13,11 +13,7 @@ from evalsampling.spec.sink import ID as ID
 
 @dataclasses.dataclass(frozen=True)
 class DeliveredIds:
-    """How a delivery names rows, where it does not by task.
-
-    Attributes:
-        columns: the pool's columns of ids; a single one may be called ``id`` too.
-    """
+    """How a delivery names rows, where it does not by task: by the pool's columns of ids."""
 
     columns: IdColumns = ID
 

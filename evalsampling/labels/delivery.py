@@ -11,8 +11,7 @@ import pyarrow.fs
 
 from evalsampling.errors import InputError
 from evalsampling.labels.formats import endings, read_votes
-from evalsampling.labels.limits import MOST_BYTES
-from evalsampling.labels.vote import Vote
+from evalsampling.labels.vote import MOST_BYTES, Vote
 from evalsampling.spec import EvaluationSpec
 from evalsampling.storage.filesystems import is_url, locate, read_regular_file, unreadable
 
@@ -54,13 +53,7 @@ class LabelFile:
 
 @dataclasses.dataclass(frozen=True)
 class Listing:
-    """Files of labels at some paths, and messages about what was left out.
-
-    Attributes:
-        files: files of labels, those of a folder in its place and ordered by name.
-        without: a message for each folder without files of labels.
-        links: a message for each symbolic link in a folder; links are not followed.
-    """
+    """Files of labels; messages on folders ``without`` any, and on links, which are passed over."""
 
     files: list[LabelPath] = dataclasses.field(default_factory=list)
     without: list[str] = dataclasses.field(default_factory=list)

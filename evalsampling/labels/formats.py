@@ -23,19 +23,22 @@ import pyarrow.parquet as pq
 from evalsampling.errors import InputError
 from evalsampling.labels import questions, splink, workbook
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
-from evalsampling.labels.limits import MOST_BYTES, MOST_CHARACTERS, MOST_ROWS, too_large
 from evalsampling.labels.questions import Asked, Row
 from evalsampling.labels.sinks import reader_of
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import (
     BY_TASK,
     COLUMNS,
+    MOST_BYTES,
+    MOST_CHARACTERS,
+    MOST_ROWS,
     YES_OR_NO,
     Vote,
     in_unicode,
     is_flag,
     long_table,
     rejected,
+    too_large,
     vote_of,
     with_values,
 )

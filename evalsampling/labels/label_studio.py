@@ -35,10 +35,7 @@ QUESTION = "Which label is right?"
 
 
 def write_tasks(table: pa.Table, folder: Path, spec: EvaluationSpec, batch: str) -> None:
-    """Write a folder of tasks as files of JSON, and the configuration of the page that shows them.
-
-    The arguments are those of `sinks.Sink.write`.
-    """
+    """Write a folder of tasks as files of JSON, and the configuration of the page for them."""
     folder.mkdir()
     config, chunk = label_config(shown_columns(table), spec.labels, spec.sink), spec.sink.chunk
     (folder / CONFIG).write_text(config, encoding="utf-8")

@@ -237,10 +237,7 @@ class LabelStudio:
 
 
 def _patiently(act: Callable[[], Answer]) -> Answer:
-    """Return what an action returns, which is done again if it failed for a reason that may pass.
-
-    Each wait is twice as long as the one before.
-    """
+    """Return what an action returns, which is tried again while its failure may pass."""
     for attempt in range(_TRIES):
         try:
             return act()

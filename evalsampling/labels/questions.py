@@ -9,9 +9,19 @@ from typing import Any, NamedTuple
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import UNSURE_LABEL, LabelSpace
 from evalsampling.label_spaces.spellings import NO, YES, plain
-from evalsampling.labels.chosen import ChosenAnswer, Fields, Other, found, objects, parsed
 from evalsampling.labels.delivered_ids import ID, DeliveredIds
-from evalsampling.labels.exports import BINARY, SAYS, TABLE, Export
+from evalsampling.labels.exports import (
+    BINARY,
+    SAYS,
+    TABLE,
+    ChosenAnswer,
+    Export,
+    Fields,
+    Other,
+    found,
+    objects,
+    parsed,
+)
 from evalsampling.labels.vote import COLUMNS, field_text
 from evalsampling.spec import EvaluationSpec
 

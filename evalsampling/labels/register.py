@@ -24,15 +24,9 @@ _KINDS = (_WHOLE, _FLOAT, _UUID)
 class Register:
     """Tasks that have been sent out and votes so far, to check a delivery against.
 
-    A *subject* is what a vote can be about: the questions come first, then the tasks that are no
-    questions (adjudications, gold rows, repeats).
-
-    Attributes:
-        question_of_task: the subject behind each task, in their order.
-        ids: id of each subject's row as text.
-        withdrawn: number of the round of each task that was withdrawn.
-        pairs: the questions about each pair of records, see `labels.splink`.
-        id: columns of the ids.
+    A *subject* is what a vote can be about, with a task and the id of its row: the questions come
+    first, then the tasks that are no questions (adjudications, gold rows, repeats). Tasks of rounds
+    that were `withdrawn` have the number of the round; `pairs` are questions by their two records.
     """
 
     question_of_task: Mapping[str, int]

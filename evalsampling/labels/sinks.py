@@ -97,10 +97,7 @@ def reader_of(spec: EvaluationSpec) -> Sink | None:
 
 
 def task_file(spec: EvaluationSpec, disputed: bool = False) -> str:
-    """Return the name of the file of a batch, or of the folder of its files.
-
-    Of a batch of adjudication (``disputed``) `LINKED` is the name of another file.
-    """
+    """Return the name of the file or folder of a batch; of disputes it is another than `LINKED`."""
     name = sink_of(spec).batch
     return "disputed.parquet" if disputed and name == LINKED else name
 

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.labels.tasks import payload_columns
 from evalsampling.labels.vendor import csv_text, write_csv
 from evalsampling.labels.vote import Pair, Vote, field_text, vote_of
 from evalsampling.pool.row_ids import as_columns
@@ -84,16 +85,12 @@ def records_of(
     batch: pa.Table, records: RecordColumns, id: IdColumns
 ) -> list[tuple[Record, Record] | None]:
     """Return the left and the right record of each task of a batch, None where neither is known."""
-    of_ids = {} if isinstance(id, str) else as_columns(batch[ID], id)
-    columns: list[list[str | None]] = []
-    for name in records.in_order:
-        stored = None if name is None else PAYLOAD_PREFIX + name
-        if name in of_ids:
-            columns.append(list(map(field_text, of_ids[name].to_pylist())))
-        elif stored in batch.column_names:
-            columns.append(list(map(field_text, batch[stored].to_pylist())))
-        else:
-            columns.append([None] * len(batch))
+    known = {name.removeprefix(PAYLOAD_PREFIX): batch[name] for name in payload_columns(batch)}
+    known |= {} if isinstance(id, str) else as_columns(batch[ID], id)
+    columns = [
+        [*map(field_text, known[name].to_pylist())] if name in known else [None] * len(batch)
+        for name in records.in_order
+    ]
     return [
         None
         if left is None or right is None
@@ -111,10 +108,7 @@ def pairs_of(batch: pa.Table, records: RecordColumns, id: IdColumns) -> list[Pai
 
 
 def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:
-    """Write tasks as a table of Splink with empty scores to fill in, and a column of tasks.
-
-    The arguments are those of `sinks.Sink.write`.
-    """
+    """Write tasks as a table of Splink, with empty scores to fill in and a column of tasks."""
     assert spec.sink.records is not None
     columns = zip(_RECORDS, spec.sink.records.in_order, strict=True)
     named = {new: old for new, old in columns if old is not None} | {"task": "task", SCORE: "label"}

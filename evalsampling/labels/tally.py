@@ -42,14 +42,7 @@ class State(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Awaited:
-    """Rows of open rounds that wait for answers.
-
-    Attributes:
-        unanswered: without any answer.
-        started: with some of the answers wanted.
-        disputed: with all of them, which decide nothing.
-        votes: answers wanted for each row.
-    """
+    """Rows of open rounds that wait for answers: with none, some or all of the votes wanted."""
 
     unanswered: int = 0
     started: int = 0
@@ -103,10 +96,7 @@ class Answer(NamedTuple):
 class Subjects:
     """The subjects of votes by number: the questions first, then the tasks that are none.
 
-    Attributes:
-        questions: number of questions.
-        settles: by subject, the question that a task of an adjudication batch decides.
-        votes: answers wanted for each question.
+    Some of these settle a question. So many ``votes`` are wanted for each question.
     """
 
     questions: int
@@ -256,10 +246,7 @@ class Tally:
 
     @property
     def numbers(self) -> IntArray | None:
-        """Number of answers that each question is decided by, shape (questions,), 0 if it is not.
-
-        None by rules other than `EACH`.
-        """
+        """Number of answers that decide each question, 0 of none; None unless each one counts."""
         if self.rule != EACH:
             return None
         numbers = np.zeros(self.subjects.questions, dtype=np.int64)

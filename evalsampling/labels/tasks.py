@@ -34,11 +34,7 @@ _DIGEST_BYTES = 10
 def task_name(
     spec: EvaluationSpec, key: bytes, number: int, id: Any, question: int, check: bool = False
 ) -> str:
-    """Return the opaque name of a question: a keyed hash, from which the id cannot be read.
-
-    Names are text that no spreadsheet takes for a number, of 18 characters or, with a check
-    character, 19. Equal arguments give equal names.
-    """
+    """Return the opaque name of a question, by the id of its row: see `opaque_name`."""
     again = (question,) if spec.labels.oracle == "stochastic" else ()
     return opaque_name(key, number, id, *again, check=check)
 
@@ -155,11 +151,7 @@ def keyed_hash(text: str, key: bytes) -> str:
 
 
 def with_check(name: str) -> str:
-    """Return the name of a task followed by its check character.
-
-    It detects one wrong character, and nearly all swaps of two neighbours (ISO/IEC 7064,
-    MOD 37,36).
-    """
+    """Return a name of a task with a check character: one wrong, and most swaps, are noticed."""
     return name + _check_character(name.removeprefix(_PREFIX))
 
 

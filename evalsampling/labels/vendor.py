@@ -53,10 +53,7 @@ def csv_text(names: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 
 def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:
-    """Write tasks as CSV for spreadsheets, with the columns `ADDED`, and the instructions beside.
-
-    The arguments are those of `sinks.Sink.write`.
-    """
+    """Write tasks as CSV for spreadsheets, with the columns `ADDED`, and instructions beside."""
     shown = shown_columns(table)
     for name in ADDED:
         if name not in table.column_names:

@@ -1,10 +1,11 @@
-"""One answer of an annotator, as the fields of a row give it."""
+"""One answer of an annotator, as the fields of a row give it, and how much a delivery may hold."""
 
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import FLAG
 
 COLUMNS = ("task", "id", "label", "annotator", "time", "skipped", "comment")
@@ -18,6 +19,21 @@ BY_TASK = "answer by the column `task`"
 
 YES_OR_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 """What the lower-case words in a column ``skipped`` say."""
+
+
+MOST_BYTES = 1 << 28
+"""Most bytes of a file of labels, or of gold rows; also unpacked, as far as the file says so."""
+
+MOST_ROWS = 1 << 21
+"""Most rows of a delivery."""
+
+MOST_CHARACTERS = 1 << 24
+"""Most characters of a cell of CSV, and of a line of JSON Lines."""
+
+
+def too_large(path: str, excess: str, most: str) -> InputError:
+    """Return the error of a delivery that is too large: what it has, and the most it may have."""
+    return InputError(f"{path}: has {excess}; a delivery has at most {most}: divide it")
 
 
 def long_table(ids: Iterable[str]) -> list[str]:
@@ -83,10 +99,7 @@ def is_number(value: Any) -> bool:
 
 
 def in_unicode(vote: Vote) -> Vote:
-    """Return a vote, with a problem if one of its texts has a lone surrogate, as JSON can spell.
-
-    A comment with one is dropped.
-    """
+    """Return a vote with a problem if a text has a lone surrogate; such a comment is dropped."""
     texts = [(name, getattr(vote, name)) for name in ("task", "id", "label", "annotator", "time")]
     bad = {name: text for name, text in texts if text is not None and not _is_unicode(text)}
     if not all(map(_is_unicode, vote.labels or ())):
@@ -102,10 +115,7 @@ def in_unicode(vote: Vote) -> Vote:
 
 
 def field_text(value: Any) -> str | None:
-    """Return a field as text, None if it is empty.
-
-    A whole number stored as a float has no decimal point; lists and objects become JSON.
-    """
+    """Return a field as text, None if it is empty: a whole float has no point, a list is JSON."""
     if value is None or value == "" or value != value:
         return None
     if isinstance(value, float) and value.is_integer():
@@ -169,10 +179,7 @@ def is_flag(name: str) -> bool:
 
 
 def labels_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
-    """Return the labels that a row gives, None if it gives no set; and what is wrong with them.
-
-    Of a row with columns of labels all are empty, or none.
-    """
+    """Return the labels that a row gives, None if it gives no set; and what is wrong with them."""
     flags = {name: row[name] for name in row if is_flag(name)}
     listed = row.get("label")
     if flags:

@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError, from_extra
 from evalsampling.label_spaces.base import UNSURE_LABEL
-from evalsampling.labels.limits import MOST_BYTES, MOST_ROWS, too_large
 from evalsampling.labels.tasks import shown_columns
 from evalsampling.labels.vendor import ADDED, instructions
+from evalsampling.labels.vote import MOST_BYTES, MOST_ROWS, too_large
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.labels import LabelsSpec
 
@@ -51,7 +51,6 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> No
     """Write a workbook of two sheets: tasks with columns for the answers, and instructions.
 
     The column ``label`` offers the classes if they fit into a list of choices, and refuses others.
-    The arguments are those of `sinks.Sink.write`.
     """
     openpyxl = _openpyxl("sink.format")
     names = [*table.column_names, *(name for name in ADDED if name not in table.column_names)]

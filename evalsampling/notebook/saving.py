@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from evalsampling.commands.batches import Request, write_round
 from evalsampling.commands.deliveries import of_codes, store
-from evalsampling.commands.new_round import Request, write_round
 from evalsampling.commands.prepare import Preparation
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis

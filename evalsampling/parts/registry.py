@@ -50,13 +50,7 @@ class Registry(Mapping[str, Part]):
     """
 
     def __init__(self, kind: str, own: Mapping[str, str], interface: str) -> None:
-        """Name our own parts.
-
-        Args:
-            kind: one of `KINDS`.
-            own: ``module:object`` of each name.
-            interface: ``module:class`` of what each part is.
-        """
+        """Name our own parts."""
         self.kind, self.own, self.interface = kind, own, interface
 
     @functools.cached_property

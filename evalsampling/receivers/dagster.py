@@ -55,10 +55,7 @@ def _package() -> Any:
 
 
 def check_name(gate: GateResult) -> str:
-    """Return the name of a gate's check: of letters, digits and underscores, as Dagster wants it.
-
-    The target is not in it, so that it stays the same when the target changes.
-    """
+    """Return the name of a gate's check, which stays the same when the target changes."""
     return re.sub(r"\W+", "_", f"{gate.number}_{gate.bound}", flags=re.ASCII).strip("_")
 
 

@@ -39,13 +39,7 @@ RECEIVERS = ("table", "openlineage", "dagster", "mlflow")
 
 @dataclasses.dataclass(frozen=True)
 class Receipt:
-    """What became of a run that was sent to a receiver.
-
-    Attributes:
-        to: the receiver, as it was named.
-        where: where the run is now, in words; None if it could not be sent.
-        problem: why it could not be sent, else None.
-    """
+    """What became of a run that was sent to a receiver: where it is, in words, or the problem."""
 
     to: str
     where: str | None = None
@@ -88,10 +82,7 @@ class Address:
         return self.receiver.output(self.where)
 
     def send(self, run: "Run") -> Receipt:
-        """Send a run; whatever the receiver raises is the problem of the receipt.
-
-        What it prints goes to stderr: stdout is for results.
-        """
+        """Send a run; what the receiver raises is the problem, what it prints goes to stderr."""
         to = without_passwords(self.text)
         try:
             with contextlib.redirect_stdout(sys.stderr):

@@ -24,17 +24,7 @@ TITLE = ("measure", "system", "against", "slice", "threshold")
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """One run of `estimate`.
-
-    Attributes:
-        workspace: path or URL, None of an evaluation in memory.
-        pool: fingerprint of the pool's files or table, as `prepare` stored it; empty in memory.
-        rows: of the pool.
-        started: when the run began, in UTC; ``time`` is when the estimates were made.
-        labels: questions with a label.
-        open: unanswered questions of open rounds.
-        page: returns the report as HTML; None in memory, which has none.
-    """
+    """One run of `estimate`; in memory it has no workspace, fingerprint of a pool and page."""
 
     name: str
     workspace: str | None

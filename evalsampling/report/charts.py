@@ -38,12 +38,9 @@ LETTERS = 26
 def interval_rows(
     rows: Sequence[tuple[str, Number]], title: str, neutral: float | None = None
 ) -> Picture:
-    """Return a picture of estimates as dots on their intervals, with the figures beside them.
+    """Return a picture of named estimates as dots on their intervals, with the figures beside them.
 
-    Args:
-        rows: names and estimates, at least one.
-        title: of the picture.
-        neutral: value at which two systems are alike, which gets a line; None for no line.
+    Where two systems are alike, at ``neutral``, is a line.
     """
     height, top, first, last = 40, 8, 188, WIDTH - 200
     ends = [end for _, number in rows if number.value is not None for end in _ends(number)]
@@ -113,12 +110,7 @@ _PANEL, _HEIGHT = 352, 234
 
 
 def convergence_chart(labels: Sequence[int], numbers: Sequence[Sequence[Number]]) -> Picture:
-    """Return a small chart for each number: its estimate and interval against labels.
-
-    Args:
-        labels: how many there are after each round, increasing.
-        numbers: the estimates after each round, in the same order each time.
-    """
+    """Return a small chart for each number: its estimate and interval by labels."""
     latest = numbers[-1]
     drawn = [place for place, number in enumerate(latest) if number.value is not None]
     drawn = (drawn or list(range(len(latest))))[:MOST_PANELS]
@@ -181,12 +173,7 @@ AXES = {
 
 
 def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> Picture:
-    """Return a picture of a curve, with the interval of its vertical component at each point.
-
-    Args:
-        curve: with at least one point that is defined.
-        choices: thresholds to mark on it.
-    """
+    """Return a picture of a curve with the intervals of its vertical axis, and of thresholds."""
     width, height = 560, 420
     x, y = Scale(0, 1, 48, width - 20), Scale(0, 1, height - 44, 16)
     points = _thinned([point for point in curve.points if point.is_defined], MOST_POINTS)
@@ -307,11 +294,7 @@ def band_name(band: ScoreBand) -> str:
 
 
 def effort_chart(bands: Sequence[ScoreBand]) -> Picture:
-    """Return a chart of each band's share of the pool and of the labels.
-
-    Args:
-        bands: from the lowest score to the highest.
-    """
+    """Return a chart of the shares of the pool and of the labels by band, lowest first."""
     rows = max(sum(band.rows for band in bands), 1)
     labels = max(sum(band.labelled for band in bands), 1)
     shares = [(band.rows / rows, band.labelled / labels) for band in bands]

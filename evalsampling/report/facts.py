@@ -44,18 +44,9 @@ class SlicePart:
 
 @dataclasses.dataclass(frozen=True)
 class Facts:
-    """All that a report says about an evaluation.
+    """All that a report says about an evaluation: ``numbers`` are the measures of ``estimate``.
 
-    Attributes:
-        as_of: when the last job on the workspace began, ISO 8601; None if no job is recorded.
-        systems: their names, None for a single one without a name.
-        estimate: the object of `estimate --json`; `numbers` are its measures.
-        bands: of scores, for each class that is shown.
-        prevalence: estimated share of positives in the pool; None if there is no estimate.
-        annotators: counts of the answers of each, as `labels.annotators.AnnotatorRecord` has them.
-        quality: counts of possible faults of the labels, by name.
-        provenance: versions, seed, fingerprints and spec, to reproduce the numbers.
-        money: that labels may cost, None if the budget is a number of labels.
+    What there is none of is None, and so is the name of a single system.
     """
 
     title: str

@@ -75,28 +75,7 @@ _COMPARISONS = {"difference": "Difference in", "ratio": "Ratio of"}
 
 @dataclasses.dataclass(frozen=True)
 class Number:
-    """One estimate of `estimate --json`; what is undefined or not estimated is None.
-
-    Attributes:
-        system: its name, None for a single one without a name.
-        against: second system of a comparison.
-        slice: ``column=value``, None for the whole pool.
-        threshold: of the score, for a point of a curve.
-        intervals: all of them, the default first.
-        reason: why the value is undefined.
-        effective_size: number of equally weighted labels that would be worth as much.
-        design_effect: variance divided by that of a simple random sample of the same size.
-        largest_share: largest share of the variance that comes from a single row.
-        largest_weight: of a draw.
-        sensitivity: the default interval for other shares of hidden positives.
-        unsearched: the positives that labels leave room for, see `inference.unsearched`.
-        bias: of the value and its terms, see `inference.ratio_bias.Bias`.
-        significance: of a comparison, see `inference.results.Significance`.
-        statement: what the number says, in plain sentences.
-        without_unmet: ends of the default interval without positives that score lower than every
-            labelled one.
-        outlook: a smaller half-width and the labels that it is likely to take.
-    """
+    """One estimate of `estimate --json`, as docs/cli.md tells it; what is not known is None."""
 
     measure: str
     system: str | None
@@ -228,10 +207,7 @@ def label_of(measure: str) -> str | None:
 
 
 def decimals(low: float | None, high: float | None) -> int:
-    """Return how many decimals to show of a number: two significant figures of its interval.
-
-    An end is None or infinite where the interval has none.
-    """
+    """Return how many decimals to show of a number: two significant figures of its interval."""
     if low is None or high is None or not low <= high or math.isinf(high - low):
         return 3
     width = high - low
@@ -268,14 +244,9 @@ def percent(share: float) -> str:
 
 
 def as_csv(content: Mapping[str, Any], cell: Callable[[Any], Any] = lambda value: value) -> str:
-    """Return the numbers of a report as CSV: those of earlier rounds, then all the latest ones.
+    """Return the numbers of a report's JSON as CSV: of earlier rounds, then all the latest ones.
 
-    Earlier rounds have the numbers on the whole pool only, without points of curves. A value that
-    is undefined is empty.
-
-    Args:
-        content: of the report's JSON file.
-        cell: returns a value as it is written, so that no program takes a text for a formula.
+    A function returns each value as it is written, so that no program takes a text for a formula.
     """
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")

@@ -51,13 +51,7 @@ _NEEDS_ALL_POSITIVES = ("recall", "f1", "f_beta", "macro", "micro", "average_pre
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A part of the page.
-
-    Attributes:
-        anchor: its id, and the name of its template.
-        title: its heading.
-        content: what the template is given beside the facts; text that is no `Markup` is escaped.
-    """
+    """A part of the page: its id, which names its template too, its heading, its content."""
 
     anchor: str
     title: str

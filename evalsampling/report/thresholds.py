@@ -36,10 +36,7 @@ class CurvePoint:
 
 @dataclasses.dataclass(frozen=True)
 class ScoreCurve:
-    """A precision-recall or ROC curve of one system, its points by increasing threshold.
-
-    `by` is what rows count by: a column of weights, or rows; empty without weights.
-    """
+    """A curve of one system, its points by increasing threshold, and what its rows count by."""
 
     name: str
     system: str | None

@@ -27,10 +27,7 @@ _quiet, _verbose = False, False
 
 @contextlib.contextmanager
 def verbosity(quiet: bool, verbose: bool) -> Iterator[None]:
-    """Print for one block nothing except errors (quiet), or also all that is logged (verbose).
-
-    Logs for machines stay as they are.
-    """
+    """Print for one block errors alone, or also all that is logged; logs for machines stay."""
     global _quiet, _verbose
     before, handler = (_quiet, _verbose), logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))

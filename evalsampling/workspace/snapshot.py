@@ -14,8 +14,7 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.labels import splink
-from evalsampling.labels.annotators import ControlSubject, control_subjects, gold_table
-from evalsampling.labels.controls import Controls
+from evalsampling.labels.controls import Controls, ControlSubject, control_subjects, gold_table
 from evalsampling.labels.register import Register
 from evalsampling.labels.tally import Awaited, State, Tally
 from evalsampling.labels.tasks import TASK

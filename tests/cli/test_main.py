@@ -58,6 +58,9 @@ def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
         (["sample", "{workspace}", "--adjudicate", "--size", "7"], "--size is of a round"),
         (["sample", "{workspace}", "--withdraw", "1", "--size", "7"], "--size is of a round"),
         (["prepare", "{spec}", "--in-process", "--check-ids"], "--in-process takes no"),
+        (["prepare", "{spec}", "--in-process", "--top-up"], "--in-process takes no"),
+        (["prepare", "{spec}", "--in-process", "--runner=FnApiRunner"], "--in-process takes no"),
+        (["prepare", "{spec}", "--number_of_wrokers=3"], "number_of_wrokers"),
         (["prepare", "{spec}", "--top-up", "--check-ids"], "are two calls, not one"),
         (["prepare", "{spec}", "--check", "--in-process"], "--check goes with no other option"),
         (["status", "{workspace}", "--verify", "--jobs"], "are two calls, not one"),
@@ -76,12 +79,6 @@ def test_options_that_do_not_go_together_exit_with_2_and_change_nothing(
     paths = {"workspace": drawn.workspace, "spec": drawn.spec}
     assert message in call(*(one.format(**paths) for one in arguments)).misused
     assert files_below(drawn.workspace) == before
-
-
-def test_unknown_beam_option_exits_with_2(job: Any) -> None:
-    result = job().prepare("--number_of_wrokers=3")
-    assert result.status == 2
-    assert "number_of_wrokers" in result.err
 
 
 def test_unknown_runner_exits_with_2_even_when_prepared(job: Any) -> None:
@@ -348,13 +345,6 @@ def test_tests_of_comparisons_have_a_table() -> None:
     assert (head, row[-1]) == (["tests,", "of", "the", "first", "interval", "p"], "0.0312")
 
 
-def write_truth(one: Job) -> Path:
-    path = one.directory / "truth.parquet"
-    labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
-    pq.write_table(pa.table(labels), path)
-    return path
-
-
 RESULT_KEYS = [
     "sampler", "measure", "budget", "rmse", "bias", "coverage", "median_width",
     "interval_score", "undefined",
@@ -364,7 +354,7 @@ RESULT_KEYS = [
 @pytest.mark.slow
 def test_simulate_every_sampler(job: Any) -> None:
     one: Job = job(make_rich_pool(), pool={"score": "s0.chance", "prediction": "s0.prediction"})
-    options = ["--truth", write_truth(one), "--budgets", "40,80", "--repeats", 3]
+    options = ["--truth", one.write_truth(), "--budgets", "40,80", "--repeats", 3]
     left_out = (
         "given",
         "compare",
@@ -407,7 +397,7 @@ def test_simulate_curves_and_systems(job: Any) -> None:
     curve = {"name": "pr_curve", "thresholds": thresholds, "system": "old"}
     measure = [curve, "f1", "log_loss", {"name": "roc_auc", "system": "new"}]
     one: Job = job(make_rich_pool(), pool={"systems": systems}, measure=measure)
-    options = ["--truth", write_truth(one), "--budgets", "60", "--repeats", 2]
+    options = ["--truth", one.write_truth(), "--budgets", "60", "--repeats", 2]
     result = call("simulate", one.spec, *options, "--json").json
     truth = result["truth"]
     names = [

@@ -1,15 +1,14 @@
 """`plan` in words."""
 
 import argparse
-import dataclasses
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from evalsampling.cli import plan
 from evalsampling.commands.plan import PlannedError, PlanResult
-from tests.jobs import Jobs, Pool, call, make_pool, make_rich_pool
+from tests.jobs import Jobs, call, make_pool, make_rich_pool
 
 
 def text(*errors: PlannedError, by_cost: bool = False) -> list[str]:
@@ -52,12 +51,9 @@ def test_power_stands_where_something_is_compared() -> None:
 
 @pytest.mark.slow
 def test_a_low_label_likelihood_is_told(job: Jobs) -> None:
-    pool = make_pool(400)
-    even = np.full(len(pool.table), 0.5) + np.linspace(0, 1e-3, len(pool.table))
-    table = pool.table.append_column("chance", pa.array(even))
-    says = pa.array((np.arange(len(table)) % 2).astype(np.int64))
-    table = table.set_column(table.schema.get_field_index("prediction"), "prediction", says)
-    one = job(Pool(table, pool.truth), pool={"probability": "chance"}, strata={"leaves": 4})
+    even, says = 0.5 + np.linspace(0, 1e-3, 400), np.arange(400) % 2
+    pool = make_pool(400).with_columns(chance=even, prediction=says)
+    one = job(pool, pool={"probability": "chance"}, strata={"leaves": 4})
     few = ("--budgets", "50", "--repeats", "2")
     told = call("plan", one.spec, *few, "--sampler", "importance").done
     assert "warning: the label likelihood to expect of the scores is 0.5" in told.err
@@ -70,9 +66,8 @@ def test_a_low_label_likelihood_is_told(job: Jobs) -> None:
 @pytest.mark.slow
 def test_scores_that_predictions_contradict_are_told(job: Jobs) -> None:
     """In the words of `prepare`."""
-    pool = make_pool(400)
-    alike = pool.table.append_column("alike", pa.array(np.linspace(0, 1, len(pool.table))))
-    one = job(Pool(alike, pool.truth), pool={"score": "alike"}, strata={"leaves": 4})
+    pool = make_pool(400).with_columns(alike=np.linspace(0, 1, 400))
+    one = job(pool, pool={"score": "alike"}, strata={"leaves": 4})
     warning = one.prepare("--in-process").json["warnings"][0]
     assert warning.startswith("pool.score: 'alike' expects 200 positives where ")
     for form in ([], ["--json"]):
@@ -98,40 +93,31 @@ def test_samplers_without_labels_for_a_power_are_named(job: Jobs) -> None:
         assert (words in told.err) == is_named
 
 
-def test_a_half_width_that_no_budget_had() -> None:
-    lines = text(
-        PlannedError("ais", "f1", 100, 0.1, 0.2), PlannedError("ais", "f1", None, None, 0.1)
-    )
-    assert lines[0] == "F1 with 100 labels: ± 0.2 by ais."
-    assert lines[4].split() == ["f1", "100", "0.1000", "0.2000"]
-    assert lines[5].split() == ["f1", "more", "-", "0.1000"]
-
-
-def test_the_first_line_is_of_the_largest_budget() -> None:
-    """A half-width that was asked for adds a row of a smaller one."""
-    first, *_ = text(
-        PlannedError("ais", "f1", 100, 0.1, 0.2),
-        PlannedError("ais", "f1", 500, 0.05, 0.1),
-        PlannedError("ais", "f1", 228, 0.08, 0.15),
-    )
-    assert first == "F1 with 500 labels: ± 0.1 by ais."
-
-
-def test_half_widths_are_told_as_far_as_they_are_more_than_rounding() -> None:
-    exact = PlannedError("passive", "f1", 20, 0.0, 4.9e-17, half_width_low=0.0, half_width_high=0.0)
-    assert text(exact)[0].startswith("F1 with 20 labels: ± 0 by passive.")
-    wide = dataclasses.replace(exact, half_width_low=0.083, half_width_high=0.095)
-    first, second, *_ = text(wide)
-    assert first == "F1 with 20 labels: ± 0.083 to 0.095 by passive."
-    assert second == "Nine real pools in ten were in such ranges."
+def row(budget: float | None, width: float, **told: Any) -> PlannedError:
+    return PlannedError("ais", "f1", budget, None if budget is None else 0.1, width, **told)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "words"), [(0.2, 0.5, "± 0.2 to no claim"), (0.5, 0.5, "no claim")]
-)
-def test_a_half_width_of_the_whole_range_is_no_claim(low: float, high: float, words: str) -> None:
-    row = PlannedError("passive", "f1", 20, 0.1, 0.3, half_width_low=low, half_width_high=high,
-                       no_claim=0.5)  # fmt: skip
-    assert text(row)[0] == f"F1 with 20 labels: {words} by passive."
-    alone = PlannedError("passive", "f1", 20, 0.1, 0.5, no_claim=0.5)
-    assert text(alone)[0] == "F1 with 20 labels: no claim by passive."
+    ("rows", "expected"),
+    [
+        ([row(100, 0.2), row(None, 0.1)],
+         {0: "F1 with 100 labels: ± 0.2 by ais.", 4: "f1 100 0.1000 0.2000",
+          5: "f1 more - 0.1000"}),
+        # A half-width that was asked for adds a row of a smaller budget.
+        ([row(100, 0.2), row(500, 0.1), row(228, 0.15)],
+         {0: "F1 with 500 labels: ± 0.1 by ais."}),
+        ([row(20, 4.9e-17, half_width_low=0.0, half_width_high=0.0)],
+         {0: "F1 with 20 labels: ± 0 by ais."}),
+        ([row(20, 4.9e-17, half_width_low=0.083, half_width_high=0.095)],
+         {0: "F1 with 20 labels: ± 0.083 to 0.095 by ais.",
+          1: "Nine real pools in ten were in such ranges."}),
+        ([row(20, 0.3, half_width_low=0.2, half_width_high=0.5, no_claim=0.5)],
+         {0: "F1 with 20 labels: ± 0.2 to no claim by ais."}),
+        ([row(20, 0.3, half_width_low=0.5, half_width_high=0.5, no_claim=0.5)],
+         {0: "F1 with 20 labels: no claim by ais."}),
+        ([row(20, 0.5, no_claim=0.5)], {0: "F1 with 20 labels: no claim by ais."}),
+    ],
+)  # fmt: skip
+def test_lines_of_half_widths(rows: list[PlannedError], expected: dict[int, str]) -> None:
+    lines = text(*rows)
+    assert {place: " ".join(lines[place].split()) for place in expected} == expected

@@ -38,10 +38,7 @@ def test_simulate_a_stochastic_oracle(job: Any, suffix: str) -> None:
 def test_a_measure_that_no_repeat_can_estimate_has_no_errors(job: Any) -> None:
     """Its errors were those of 0, and its coverage was 1: that of the whole range."""
     one: Job = job(labels={}, sampler="ais", measure=["precision", "recall"])
-    truth = one.directory / "truth.parquet"
-    labels = list(one.pool.truth.values())
-    pq.write_table(pa.table({"id": list(one.pool.truth), "label": labels}), truth)
-    options = ["--truth", truth, "--budgets", "40", "--repeats", 2]
+    options = ["--truth", one.write_truth(), "--budgets", "40", "--repeats", 2]
     precision, recall = call("simulate", one.spec, *options, "--json").json["results"]
     assert (precision["defined"], precision["undefined"]) == (2, 0)
     assert precision["rmse"] > 0

@@ -1,6 +1,5 @@
 """`estimate --certify`: sentences, files, exit codes, and what `status --verify` makes of files."""
 
-import dataclasses
 import json
 from typing import Any
 
@@ -112,8 +111,7 @@ def test_refusals(certified: Job, promise: str, problem: str) -> None:
 
 
 def test_a_budget_of_money_plans_no_number_of_labels(job: Jobs) -> None:
-    pool = make_pool(4000)
-    pool = dataclasses.replace(pool, table=pool.table.append_column("cost", [[2.0] * 4000]))
+    pool = make_pool(4000).with_columns(cost=[2.0] * 4000)
     one: Job = job(pool, pool={"cost": "cost"}, budget={"cost": 200}, round_size=80).prepared()
     one.sample()
     one.answer(1)

@@ -10,7 +10,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.labels.annotators import records
+from evalsampling.labels.controls import records
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import deliver, exported_tasks, numbers, truth_of_tasks, votes, write_gold
 from tests.jobs import Job, Jobs, Pool, call, csv_rows, make_pool
@@ -266,7 +266,7 @@ def test_a_batch_that_shows_the_ids_comes_back(
     with batch.open(encoding="utf-8-sig", newline="") as file:
         rows = [list({**row, "label": "1"}.values()) for row in csv.DictReader(file)]
     header = batch.read_text(encoding="utf-8-sig").splitlines()[0]
-    told = one.estimate("--labels", one.deliver(rows, header=header)).json
+    told = one.take(rows, header=header).json
     assert (told["labels"], told["rejects"]) == (20, 0)
 
 

@@ -5,8 +5,6 @@ import re
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import Evaluation
@@ -23,13 +21,6 @@ KEYS: dict[str, Any] = {
 }
 
 WIDE = {**KEYS["sampler"], "epsilon": 0.3, "beta": 1.5}
-
-
-def truth_of(one: Job) -> Any:
-    path = one.directory / "truth.parquet"
-    labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
-    pq.write_table(pa.table(labels), path)
-    return path
 
 
 @pytest.mark.slow
@@ -88,12 +79,16 @@ def test_simulate_compares_them_and_plan_says_what_the_first_round_takes(job: An
     one: Job = job(ranked_pool(1200), **{**KEYS, "measure": KEYS["measure"][:1]})
     options = ["--budgets", "300,900", "--repeats", 2, "--json"]
     names = ["adastrat", "passive"]
-    found = call("simulate", one.spec, "--truth", truth_of(one), *options, "--sampler", *names).done
+    found = call(
+        "simulate", one.spec, "--truth", one.write_truth(), *options, "--sampler", *names
+    ).done
     curves = [r for r in found.json["results"] if r["measure"] == "pr_curve"]
     assert [r["sampler"] for r in curves] == ["adastrat"] * 2 + ["passive"] * 2
     assert curves[1]["rmse"] < curves[0]["rmse"]
     assert curves[1]["coverage"] == 1
-    small = call("simulate", one.spec, "--truth", truth_of(one), "--budgets", "5", "--repeats", 1)
+    small = call(
+        "simulate", one.spec, "--truth", one.write_truth(), "--budgets", "5", "--repeats", 1
+    )
     assert small.status == 1
     assert "sampler adastrat: the first" in small.err
     assert "The budget leaves 5: raise it, or lower m or first" in small.err
@@ -115,7 +110,9 @@ def test_simulate_runs_logstrat_beside_plain_random_sampling(job: Any) -> None:
     one: Job = job(ranked_pool(2500), **keys)
     options = ["--budgets", "900,1500", "--repeats", 2, "--json"]
     names = ["logstrat", "passive"]
-    found = call("simulate", one.spec, "--truth", truth_of(one), *options, "--sampler", *names).done
+    found = call(
+        "simulate", one.spec, "--truth", one.write_truth(), *options, "--sampler", *names
+    ).done
     told = {(r["sampler"], r["budget"]): r for r in found.json["results"]}
     assert told["logstrat", 1500]["coverage"] == 1
     for budget in (900, 1500):

@@ -1,6 +1,5 @@
 """Labels in: which count, which are rejected and why."""
 
-import random
 import shutil
 from collections.abc import Callable
 from typing import Any
@@ -42,34 +41,10 @@ def test_any_order_of_deliveries_gives_the_same_numbers(job: Any) -> None:
     assert together.estimate("--labels", *paths).json == results[0]
 
 
-KINDS = {
-    "csv": ("labels.csv", str), "jsonl": ("labels.jsonl", int), "parquet": ("labels.parquet", int),
-    "floats": ("labels.parquet", float), "ids": ("labels.csv", str), "bom": ("labels.csv", str),
-}  # fmt: skip
-
-
-@pytest.mark.slow
-def test_formats_of_deliveries_agree(job: Any) -> None:
-    results = []
-    for kind, (name, spelt) in KINDS.items():
-        one = job().drawn()
-        answers = one.answers(1)
-        random.Random(kind).shuffle(answers)
-        of_task = dict(zip(one.batch(1)["task"], one.batch(1)["id"], strict=True))
-        rows = [(of_task[task] if kind == "ids" else task, spelt(said)) for task, said in answers]
-        content = written(name, rows, ["id" if kind == "ids" else "task", "label"])
-        path = one.directory / name
-        path.write_bytes(b"\xef\xbb\xbf" * (kind == "bom") + content)
-        result = one.estimate("--labels", path).json
-        assert (result["labels"], result["rejects"]) == (20, 0)
-        results.append(result["measures"])
-    assert all(result == results[0] for result in results)
-
-
 def reject(drawn: Job, rows: list[list[str]], header: str = "task,label") -> str:
     """Deliver bad rows: they are counted and listed, and no number changes; returns reasons."""
     answers = drawn.answers(1)
-    drawn.estimate("--labels", drawn.deliver(answers[:10], "good.csv"))
+    drawn.take(answers[:10], "good.csv")
     before = measures(drawn)
     path = drawn.deliver(rows, "bad.csv", header)
     assert "bad.csv: line" in drawn.estimate("--labels", path, "--strict").refused
@@ -101,7 +76,7 @@ def test_where_most_is_rejected_no_number_stands_in_front(drawn: Job) -> None:
     rejected = {"file": "from vendor.csv", "rejected": count, "taken": len(bad) - count}
     assert later["mostly_rejected"] == [rejected]
     assert later["warnings"][0].startswith(words)
-    mended = drawn.estimate("--labels", drawn.deliver(answers, "good.csv")).json
+    mended = drawn.take(answers, "good.csv").json
     assert (mended["mostly_rejected"], mended["rejects"]) == ([], 0)
 
 
@@ -109,13 +84,13 @@ def test_where_most_is_rejected_no_number_stands_in_front(drawn: Job) -> None:
 def test_rejects_are_counted_until_they_are_made_up_for(drawn: Job) -> None:
     (first, label), (second, _), *_ = drawn.answers(1)
     bad = [(first, "=maybe"), (second, "2"), ("t_nobody", "1")]
-    assert drawn.estimate("--labels", drawn.deliver(bad, "bad.csv")).json["rejects"] == 3
+    assert drawn.take(bad, "bad.csv").json["rejects"] == 3
     told = [(row["task"], row["label"]) for row in drawn.rejects()]
     assert told == [(first, "'=maybe"), (second, "2"), ("t_nobody", "1")], "no formula"
-    mended = drawn.estimate("--labels", drawn.deliver([(first, label)], "good.csv")).json
+    mended = drawn.take([(first, label)], "good.csv").json
     assert mended["rejects"] == 2
     assert call("status", drawn.workspace, "--json").json["rejects"] == 2
-    again = drawn.estimate("--labels", drawn.deliver(bad, "bad.csv")).json
+    again = drawn.take(bad, "bad.csv").json
     assert again["rejects"] == 2, "the same said again"
 
 
@@ -124,19 +99,17 @@ def test_rejects_have_what_was_given_whatever_is_wrong(drawn: Job) -> None:
     (first, label), (second, _), *_ = drawn.answers(1)
     ids = dict(zip(drawn.batch(1)["task"], drawn.batch(1)["id"], strict=True))
     bad = [(first, "", label, "maybe"), ("", str(ids[second]), "1.0", "maybe")]
-    path = drawn.deliver(bad, "bad.csv", "task,id,label,skipped")
-    assert drawn.estimate("--labels", path).json["rejects"] == 2
+    assert drawn.take(bad, "bad.csv", "task,id,label,skipped").json["rejects"] == 2
     told = [(row["task"], row["id"], row["label"]) for row in drawn.rejects()]
     assert told == [(first, "", label), (second, str(ids[second]), "1.0")]
-    mended = drawn.estimate("--labels", drawn.deliver([(first, label)], "good.csv")).json
+    mended = drawn.take([(first, label)], "good.csv").json
     assert mended["rejects"] == 1
 
 
 def test_a_whole_column_of_floats_is_classes(drawn: Job) -> None:
     rows = [(task, f"{label}.0") for task, label in drawn.answers(1)]
-    mixed = drawn.deliver([(rows[0][0], "1"), *rows[1:3]], "mixed.csv")
-    assert drawn.estimate("--labels", mixed).json["rejects"] == 2
-    told = drawn.estimate("--labels", drawn.deliver(rows[1:], "floats.csv")).json
+    assert drawn.take([(rows[0][0], "1"), *rows[1:3]], "mixed.csv").json["rejects"] == 2
+    told = drawn.take(rows[1:], "floats.csv").json
     assert (told["labels"], told["rejects"]) == (20, 0)
 
 
@@ -187,29 +160,26 @@ def test_semicolons_and_tabs_separate_answers_too(drawn: Job, mark: str) -> None
     assert (result["labels"], result["rejects"]) == (len(answers), 0)
 
 
-def test_words_for_yes_and_no_are_labels(drawn: Job) -> None:
+@pytest.mark.parametrize(
+    ("classes", "spelled"),
+    [
+        ([0, 1], (["no", " N", "No ", "FALSE", "0"], ["yes", "Y", " YES", "true", "1"])),
+        (["no", "Yes"], (["no", " no", "NO ", "No"], ["Yes", "yes", " YES", "yEs "])),
+    ],
+)
+def test_spellings_of_classes_are_understood(
+    job: Any, classes: list[Any], spelled: tuple[list[str], list[str]]
+) -> None:
     """Of a hundred answers of a spreadsheet seventy were once rejected for them."""
-    words = {"0": ["no", " N", "No ", "FALSE", "0"], "1": ["yes", "Y", " YES", "true", "1"]}
+    labels = {"classes": classes, "positive": classes[1]}
+    one = job(labels=labels, pool={"prediction": {"threshold": 0}}).drawn()
     answers = [
-        (task, words[label][place % 5]) for place, (task, label) in enumerate(drawn.answers(1))
+        (task, spelled[int(label)][place % 4]) for place, (task, label) in enumerate(one.answers(1))
     ]
-    result = drawn.estimate("--labels", drawn.deliver(answers)).json
+    result = one.take(answers).json
     assert (result["labels"], result["rejects"]) == (len(answers), 0)
-    plain = drawn.answer(1, "plain.csv").json
-    assert plain["measures"] == result["measures"]
-
-
-def test_case_and_blanks_around_labels_do_not_matter(job: Any) -> None:
-    """Of a hundred answers of a spreadsheet seventy were once rejected for them."""
-    one = job(make_pool(), labels={"classes": ["no", "Yes"], "positive": "Yes"},
-              pool={"prediction": {"threshold": 0}}).drawn()  # fmt: skip
-    spelled = {"0": ["no", " no", "NO ", "No"], "1": ["Yes", "yes", " YES", "yEs "]}
-    answers = [
-        (task, spelled["1" if label in ("1", "Yes") else "0"][place % 4])
-        for place, (task, label) in enumerate(one.answers(1))
-    ]
-    result = one.estimate("--labels", one.deliver(answers))
-    assert (result.json["labels"], result.json["rejects"]) == (len(answers), 0)
+    plain = [(task, str(classes[int(label)])) for task, label in one.answers(1)]
+    assert one.take(plain, "plain.csv").json["measures"] == result["measures"]
 
 
 def test_id_that_lost_its_leading_zeros(job: Any) -> None:
@@ -219,35 +189,16 @@ def test_id_that_lost_its_leading_zeros(job: Any) -> None:
     assert "answer by the column `task`" in reason
 
 
-def test_good_rows_of_a_bad_delivery_are_taken(drawn: Job) -> None:
-    rows = [*drawn.answers(1), ("t_nobody", "1")]
-    result = drawn.estimate("--labels", drawn.deliver(rows)).json
-    assert (result["labels"], result["rejects"]) == (20, 1)
-
-
-def test_correction_by_replace(drawn: Job) -> None:
+def test_a_correction_counts_and_may_be_taken_back(drawn: Job) -> None:
     answers = drawn.answers(1)
-    drawn.estimate("--labels", drawn.deliver(answers))
-    before = measures(drawn)
-    task, label = next(answer for answer in answers if answer[1] == "1")
-    path = drawn.deliver([(task, "0")], "correction.csv")
-    result = drawn.estimate("--replace", path).json
-    assert (result["labels"], result["rejects"]) == (20, 0)
-    assert result["measures"] != before
-    assert len(list((drawn.workspace / "labels").glob("*.parquet"))) == 2
-    assert label == "1"
-
-
-@pytest.mark.slow
-def test_correction_may_be_taken_back(drawn: Job) -> None:
-    answers = drawn.answers(1)
-    drawn.estimate("--labels", drawn.deliver(answers))
-    before = measures(drawn)
+    before = drawn.take(answers).json["measures"]
     task = next(task for task, label in answers if label == "1")
     there = drawn.deliver([(task, "0")], "there.csv")
     back = drawn.deliver([(task, "1")], "back.csv")
     for path, same in [(there, False), (there, False), (back, True), (there, False), (back, True)]:
-        assert (drawn.estimate("--replace", path).json["measures"] == before) is same
+        result = drawn.estimate("--replace", path).json
+        assert (result["labels"], result["rejects"]) == (20, 0)
+        assert (result["measures"] == before) is same
     assert len(list((drawn.workspace / "labels").glob("*.parquet"))) == 5
 
 
@@ -308,12 +259,12 @@ def test_a_correction_is_known_with_the_rounds_before_it(drawn: Job) -> None:
     answers = drawn.answers(1)
     (task, label), *_ = answers
     wrong = str(1 - int(label))
-    drawn.estimate("--labels", drawn.deliver([(task, wrong), *answers[1:]], "first.csv"))
+    drawn.take([(task, wrong), *answers[1:]], "first.csv")
     drawn.sample()
     drawn.answer(2, "second.csv")
     before = Snapshot.at(drawn.workspace).history
     assert before.corrected == {}
-    drawn.estimate("--replace", drawn.deliver([(task, label)], "correction.csv"))
+    drawn.take([(task, label)], "correction.csv", option="--replace")
     drawn.sample()
     snapshot = Snapshot.at(drawn.workspace)
     assert snapshot.history.corrected == {snapshot.question_of_task[task]: 2}

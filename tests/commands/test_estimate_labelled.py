@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from evalsampling import Evaluation
-from tests.jobs import Result, call, files_below
+from tests.jobs import call, files_below
 from tests.labels_at_hand import labelled_pool
 
 
@@ -81,25 +81,19 @@ def test_what_is_wrong(table: str, tmp_path: Path, options: list[str], message: 
 
 
 def test_a_spec_that_is_there_already(table: str, tmp_path: Path) -> None:
-    """It is gone on with; of other labels it is refused."""
-    assert call("estimate", table, "--label", "human", "--drawn", "random").status == 0
-    assert (
-        "my-verdicts-evaluation.yaml: is there already, and says"
-        in call("estimate", table, "--label", "human", "--drawn", "picked").refused
-    )
+    """It is gone on with; of other labels, or another table of the same name, it is refused."""
+    asked = ("--label", "human", "--drawn")
+    assert call("estimate", table, *asked, "random").status == 0
+    said = "my-verdicts-evaluation.yaml: is there already, and says"
+    assert said in call("estimate", table, *asked, "picked").refused
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / table).write_bytes((tmp_path / table).read_bytes())
+    other = call("estimate", f"other/{table}", *asked, "random").refused
+    assert f"says pool.path: {tmp_path / table}" in other
     spec = tmp_path / "my-verdicts-evaluation.yaml"
     spec.write_text(spec.read_text().replace("column: human", "# column: human"))
-    done = call("estimate", table, "--label", "human", "--drawn", "random")
+    done = call("estimate", table, *asked, "random")
     assert "labels.drawn: is of labels that are in the pool" in done.err
-
-
-def test_a_column_that_cannot_be_guessed(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "odd.csv").write_text("a,b,human\n1,1,1\n1,1,\n")
-    assert (
-        "odd-evaluation.yaml: fill in pool.id"
-        in call("estimate", "odd.csv", "--label", "human", "--drawn", "random").refused
-    )
 
 
 def test_the_positive_class_is_said(tmp_path: Path, monkeypatch: Any) -> None:
@@ -113,17 +107,6 @@ def test_the_positive_class_is_said(tmp_path: Path, monkeypatch: Any) -> None:
     assert call(*asked).out == done.out
     refused = call(*asked, "--positive", "good")
     assert "is there already, and says labels.positive: bad" in refused.err
-
-
-def test_another_table_of_the_same_name(table: str, tmp_path: Path) -> None:
-    """Its labels would be those of the first: it is refused."""
-    asked = ["--label", "human", "--drawn", "random"]
-    assert call("estimate", table, *asked).status == 0
-    (tmp_path / "other").mkdir()
-    (tmp_path / table).rename(tmp_path / "other" / table)
-    assert (
-        f"says pool.path: {tmp_path / table}" in call("estimate", f"other/{table}", *asked).refused
-    )
 
 
 def test_the_verdict_is_the_column_with_the_values_of_the_labels(
@@ -148,12 +131,6 @@ def test_the_verdict_is_the_column_with_the_values_of_the_labels(
     assert "known chances" not in page
 
 
-def estimated(text: bytes, name: str, *options: str) -> Result:
-    """Estimate from a table with this content, in the current folder."""
-    Path(name).write_bytes(text)
-    return call("estimate", name, "--label", "human", "--drawn", "random", *options)
-
-
 LINES = [f"{i},{'bad' if i % 4 else 'good'},müll,{'bad' if i % 3 else ''}" for i in range(60)]
 TABLE = "\n".join(["id,verdict,topic,human", *LINES])
 
@@ -167,15 +144,15 @@ TABLE = "\n".join(["id,verdict,topic,human", *LINES])
          "c.csv: row 57: is not UTF-8"),
         ("d.xlsx", b"PK\3\4", "d.xlsx: a workbook is no pool: save the sheet as CSV, in UTF-8"),
         ("e.csv", TABLE.replace("\n5,", "\n4,").encode(), "row 5: duplicate id '4', also in row 4"),
+        ("f.csv", b"a,b,human\n1,1,1\n1,1,\n", "f-evaluation.yaml: fill in pool.id"),
     ],
 )  # fmt: skip
 def test_tables_that_cannot_be_read_as_they_are(
     tmp_path: Path, monkeypatch: Any, name: str, content: bytes, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = estimated(content, name)
-    assert done.status == 1
-    assert message in done.err
+    Path(name).write_bytes(content)
+    assert message in call("estimate", name, "--label", "human", "--drawn", "random").refused
 
 
 def test_a_call_that_failed_does_not_stand_in_the_way(table: str, tmp_path: Path) -> None:

@@ -61,7 +61,9 @@ def jsonl(columns: Columns, path: Path) -> None:
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
 
 
-def avro(kind: Any, columns: Columns, path: Path) -> None:
+def avro(columns: Columns, path: Path) -> None:
+    exact = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 9}
+    kind = exact if isinstance(columns["score"][0], decimal.Decimal) else "float"
     fields = [{"name": "id", "type": "long"}, {"name": "score", "type": kind}]
     schema = fastavro.parse_schema({"type": "record", "name": "row", "fields": fields})
     rows = [{"id": id, "score": s} for id, s in zip(columns["id"], columns["score"], strict=True)]
@@ -69,13 +71,12 @@ def avro(kind: Any, columns: Columns, path: Path) -> None:
         fastavro.writer(file, schema, rows)
 
 
-def avro_float(columns: Columns, path: Path) -> None:
-    avro("float", columns, path)
+WRITERS = {"parquet": parquet, "csv": csv, "jsonl": jsonl, "json": jsonl, "avro": avro}
 
 
-def avro_decimal(columns: Columns, path: Path) -> None:
-    kind = {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 9}
-    avro(kind, columns, path)
+def write(path: Path, **columns: Any) -> None:
+    """Write a file of the format that its name says."""
+    next(WRITERS[part] for part in path.name.split(".") if part in WRITERS)(columns, path)
 
 
 def spec_of(folder: Path, path: str, **pool: Any) -> EvaluationSpec:
@@ -102,92 +103,68 @@ def decimals(kind: pa.DataType) -> pa.Array:
     return pa.array(EXACT, kind)
 
 
-FILES: dict[str, tuple[Callable[[Columns, Path], None], str, Columns]] = {
-    "Parquet, float16": (parquet, "a.parquet", {"id": IDS, "score": floats("f2")}),
-    "Parquet, float32": (parquet, "a.parquet", {"id": IDS, "score": floats("f4")}),
-    "Parquet, float64": (parquet, "a.parquet", {"id": IDS, "score": floats("f8")}),
-    "Parquet, decimal128 of BigQuery": (
-        parquet, "a.parquet", {"id": IDS, "score": decimals(pa.decimal128(38, 9))}
-    ),
-    "Parquet, decimal256 of BigQuery": (
-        parquet, "a.parquet", {"id": IDS, "score": decimals(pa.decimal256(76, 38))}
-    ),
-    "Parquet, text": (parquet, "a.parquet", {"id": IDS, "score": list(map(str, PLAIN))}),
-    "Parquet, UUIDs": (parquet, "a.parquet", {"id": pa.array(UUIDS), "score": PLAIN}),
-    "Parquet, dictionary": (
-        parquet, "a.parquet", {"id": pa.array(SPELT).dictionary_encode(), "score": PLAIN}
-    ),
-    "Parquet, text view": (
-        parquet, "a.parquet", {"id": pa.array(SPELT).cast(pa.string_view()), "score": PLAIN}
-    ),
-    "Parquet, bytes": (
-        parquet, "a.parquet", {"id": [text.encode() for text in SPELT], "score": PLAIN}
-    ),
-    "Parquet, whole floats": (
-        parquet, "a.parquet", {"id": np.arange(ROWS) * 1.0, "score": floats("f4")}
-    ),
+FILES: dict[str, tuple[str, Any, Any]] = {
+    "Parquet, float16": ("a.parquet", IDS, floats("f2")),
+    "Parquet, float32": ("a.parquet", IDS, floats("f4")),
+    "Parquet, float64": ("a.parquet", IDS, floats("f8")),
+    "Parquet, decimal128 of BigQuery": ("a.parquet", IDS, decimals(pa.decimal128(38, 9))),
+    "Parquet, decimal256 of BigQuery": ("a.parquet", IDS, decimals(pa.decimal256(76, 38))),
+    "Parquet, text": ("a.parquet", IDS, list(map(str, PLAIN))),
+    "Parquet, UUIDs": ("a.parquet", pa.array(UUIDS), PLAIN),
+    "Parquet, dictionary": ("a.parquet", pa.array(SPELT).dictionary_encode(), PLAIN),
+    "Parquet, text view": ("a.parquet", pa.array(SPELT).cast(pa.string_view()), PLAIN),
+    "Parquet, bytes": ("a.parquet", [text.encode() for text in SPELT], PLAIN),
+    "Parquet, whole floats": ("a.parquet", np.arange(ROWS) * 1.0, floats("f4")),
     "Parquet, whole decimals": (
-        parquet, "a.parquet",
-        {"id": pa.array(map(decimal.Decimal, IDS), pa.decimal128(38, 9)), "score": PLAIN},
+        "a.parquet", pa.array(map(decimal.Decimal, IDS), pa.decimal128(38, 9)), PLAIN
     ),
-    "CSV": (csv, "a.csv", {"id": IDS, "score": PLAIN}),
-    "CSV, float32 as printed": (csv, "a.csv", {"id": IDS, "score": floats("f4")}),
-    "CSV, compressed": (csv, "a.csv.gz", {"id": IDS, "score": PLAIN}),
-    "JSON Lines": (jsonl, "a.jsonl", {"id": IDS, "score": PLAIN}),
-    "JSON Lines, text": (
-        jsonl, "a.jsonl", {"id": list(map(str, IDS)), "score": list(map(str, PLAIN))}
-    ),
-    "JSON Lines, whole floats": (
-        jsonl, "a.jsonl", {"id": [float(id) for id in IDS], "score": PLAIN}
-    ),
-    "JSON Lines of Spark": (jsonl, "part-0.json", {"id": IDS, "score": PLAIN}),
-    "Avro, float": (avro_float, "a.avro", {"id": IDS, "score": PLAIN}),
-    "Avro, decimal": (avro_decimal, "a.avro", {"id": IDS, "score": EXACT}),
+    "CSV": ("a.csv", IDS, PLAIN),
+    "CSV, float32 as printed": ("a.csv", IDS, floats("f4")),
+    "CSV, compressed": ("a.csv.gz", IDS, PLAIN),
+    "JSON Lines": ("a.jsonl", IDS, PLAIN),
+    "JSON Lines, text": ("a.jsonl", list(map(str, IDS)), list(map(str, PLAIN))),
+    "JSON Lines, whole floats": ("a.jsonl", [float(id) for id in IDS], PLAIN),
+    "JSON Lines of Spark": ("part-0.json", IDS, PLAIN),
+    "Avro, float": ("a.avro", IDS, PLAIN),
+    "Avro, decimal": ("a.avro", IDS, EXACT),
 }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_rows_at_a_threshold_reach_it(tmp_path: Path, name: str) -> None:
-    write, path, columns = FILES[name]
-    write(columns, tmp_path / path)
-    assert predicted(spec_of(tmp_path, path)) == (ROWS, REACH)
-
+"""Files with their ids and their scores."""
 
 KEPT = {
     "score >= 0.7": REACH, "score > 0.7": ABOVE, "NOT score < 0.7": REACH,
     "score IN (0.7, 0.9)": 4, "score BETWEEN 0.1 AND 0.3": 3, "score != 0.7": ROWS - 3,
 }  # fmt: skip
+"""Rows that satisfy conditions."""
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_conditions_say_the_same_as_thresholds(tmp_path: Path, name: str) -> None:
-    write, path, columns = FILES[name]
-    write(columns, tmp_path / path)
-    catalogs = {where: Catalog.read(spec_of(tmp_path, path, where=where).reading) for where in KEPT}
-    kept = {
-        where: sum(len(batch.ids("id")) for batch in read_items(catalog.items, ["id", "score"]))
-        for where, catalog in catalogs.items()
-    }
-    assert kept == KEPT
+def test_rows_at_a_threshold_reach_it_and_satisfy_conditions(tmp_path: Path, name: str) -> None:
+    path, ids, scores = FILES[name]
+    write(tmp_path / path, id=ids, score=scores)
+    assert predicted(spec_of(tmp_path, path)) == (ROWS, REACH)
+    for where, kept in KEPT.items():
+        items = Catalog.read(spec_of(tmp_path, path, where=where).reading).items
+        batches = read_items(items, ["id", "score"])
+        assert sum(len(batch.ids("id")) for batch in batches) == kept, where
 
 
-PREDICTIONS: dict[str, tuple[Callable[[Columns, Path], None], str, Any]] = {
-    "whole floats": (parquet, "a.parquet", [float(says) for says in SAYS]),
-    "truth values": (parquet, "a.parquet", [bool(says) for says in SAYS]),
-    "decimals": (parquet, "a.parquet", pa.array(map(decimal.Decimal, SAYS), pa.decimal128(38, 9))),
-    "text": (parquet, "a.parquet", list(map(str, SAYS))),
-    "categories": (parquet, "a.parquet", pa.array(list(map(str, SAYS))).dictionary_encode()),
-    "text in JSON": (jsonl, "a.jsonl", list(map(str, SAYS))),
-    "whole floats in JSON": (jsonl, "a.jsonl", [float(says) for says in SAYS]),
-    "whole floats in CSV": (csv, "a.csv", [str(float(says)) for says in SAYS]),
-    "Excel's words in CSV": (csv, "a.csv", [str(bool(says)).upper() for says in SAYS]),
+PREDICTIONS: dict[str, tuple[str, Any]] = {
+    "whole floats": ("a.parquet", [float(says) for says in SAYS]),
+    "truth values": ("a.parquet", [bool(says) for says in SAYS]),
+    "decimals": ("a.parquet", pa.array(map(decimal.Decimal, SAYS), pa.decimal128(38, 9))),
+    "text": ("a.parquet", list(map(str, SAYS))),
+    "categories": ("a.parquet", pa.array(list(map(str, SAYS))).dictionary_encode()),
+    "text in JSON": ("a.jsonl", list(map(str, SAYS))),
+    "whole floats in JSON": ("a.jsonl", [float(says) for says in SAYS]),
+    "whole floats in CSV": ("a.csv", [str(float(says)) for says in SAYS]),
+    "Excel's words in CSV": ("a.csv", [str(bool(says)).upper() for says in SAYS]),
 }
 
 
 @pytest.mark.parametrize("name", PREDICTIONS)
 def test_predictions_of_any_type(tmp_path: Path, name: str) -> None:
-    write, path, values = PREDICTIONS[name]
-    write({"id": IDS, "score": PLAIN, "says": values}, tmp_path / path)
+    path, values = PREDICTIONS[name]
+    write(tmp_path / path, id=IDS, score=PLAIN, says=values)
     assert predicted(spec_of(tmp_path, path, prediction="says")) == (ROWS, REACH)
 
 
@@ -247,13 +224,12 @@ def test_types_that_do_not_go_together_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", ["snappy.parquet", "csv", "json", "csv.gz"])
 @pytest.mark.parametrize("path", ["out", "out/", "out/*", "out/**"])
 def test_a_folder_of_spark(tmp_path: Path, ending: str, path: str) -> None:
-    writers = {"snappy.parquet": parquet, "csv": csv, "json": jsonl, "csv.gz": csv}
     (tmp_path / "out").mkdir()
     for name in ("_SUCCESS", "._SUCCESS.crc", *(["part-2.csv"] if ending == "csv" else [])):
         (tmp_path / "out" / name).touch()
     for number, part in enumerate((slice(0, 6), slice(6, 12))):
-        columns = {"id": IDS[part], "score": PLAIN[part]}
-        writers[ending](columns, tmp_path / "out" / f"part-0000{number}-c000.{ending}")
+        file = tmp_path / "out" / f"part-0000{number}-c000.{ending}"
+        write(file, id=IDS[part], score=PLAIN[part])
     assert predicted(spec_of(tmp_path, path)) == (ROWS, REACH)
 
 
@@ -273,15 +249,19 @@ FRAMES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", FRAMES)
-def test_recall_of_frames_with_all_rows_labelled(name: str) -> None:
-    evaluation = Evaluation.from_frame(
-        FRAMES[name], prediction={"threshold": 0.7}, measure=["recall"], seed=1
-    )
+def labelled(frame: Any, **spec: Any) -> Evaluation:
+    """An evaluation of a frame, whose threshold is 0.7, once all its rows have labels."""
+    given = {"prediction": {"threshold": 0.7}, "measure": ["recall"], "seed": 1, **spec}
+    evaluation = Evaluation.from_frame(frame, **given)
     ids = evaluation.sample(ROWS)
     names = SPELT if isinstance(ids[0], str) else IDS
     evaluation.label(ids, [POSITIVE[names.index(id)] for id in ids])
-    assert evaluation.estimate()[0].value == pytest.approx(RECALL)
+    return evaluation
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_recall_of_frames_with_all_rows_labelled(name: str) -> None:
+    assert labelled(FRAMES[name]).estimate()[0].value == pytest.approx(RECALL)
 
 
 @pytest.mark.parametrize(
@@ -323,10 +303,7 @@ NOON = datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.UTC)
 )
 def test_slices_of_any_type(values: pa.Array, slices: set[str]) -> None:
     frame = pa.table({"id": IDS, "score": PLAIN, "part": values})
-    evaluation = Evaluation.from_frame(
-        frame, prediction={"threshold": 0.7}, measure=["recall"], slices=["part"]
-    )
-    evaluation.label(evaluation.sample(ROWS), POSITIVE)
+    evaluation = labelled(frame, slices=["part"])
     named = {estimate.target.slice for estimate in evaluation.estimate()}
     assert {slice.partition("=")[2] for slice in map(str, named) if "=" in slice} == slices
 
@@ -335,11 +312,8 @@ def test_curves_take_float32_as_it_is() -> None:
     """At a listed threshold, and at one that follows from the range of the scores."""
     frame = {"id": IDS, "score": np.array(PLAIN, "f4"), "says": SAYS}
     for thresholds in ([0.7], 11):
-        evaluation = Evaluation.from_frame(
-            frame, prediction="says", measure={"name": "pr_curve", "thresholds": thresholds}
-        )
-        ids = evaluation.sample(ROWS)
-        evaluation.label(ids, [POSITIVE[id] for id in ids])
+        curve = {"name": "pr_curve", "thresholds": thresholds}
+        evaluation = labelled(frame, prediction="says", measure=curve)
         found = {
             round(estimate.target.threshold, 6): estimate.value
             for estimate in evaluation.estimate()
@@ -355,11 +329,7 @@ LOG_ODDS = [-np.inf, -4, -3, -2.5, -2, -1, 1, 1, 1.5, 2, 3, np.inf]
 @pytest.mark.parametrize("method", ["csf", "equal_width", "equal_count", "divisive"])
 def test_infinite_scores_are_the_lowest_and_the_highest(kind: str, method: str) -> None:
     frame = {"id": IDS, "score": np.array(LOG_ODDS, kind)}
-    evaluation = Evaluation.from_frame(
-        frame, prediction={"threshold": 1}, measure=["recall"], strata={"method": method}
-    )
-    ids = evaluation.sample(ROWS)
-    evaluation.label(ids, [POSITIVE[id] for id in ids])
+    evaluation = labelled(frame, prediction={"threshold": 1}, strata={"method": method})
     assert evaluation.estimate()[0].value == pytest.approx(RECALL)
     assert evaluation.scores is not None
     assert evaluation.scores.words.endswith(

@@ -83,8 +83,7 @@ def test_answers_of_an_unknown_class_come_first_with_bounds(mail: Job, tmp_path:
     assert html.index("were rejected") < html.index("Precision")
     assert json.loads(page.with_suffix(".json").read_text())["estimate"]["doubts"] == [doubt]
 
-    right = mail.deliver(answered_phishing(mail, "spam"), "right.csv")
-    mended = mail.estimate("--labels", right).json
+    mended = mail.take(answered_phishing(mail, "spam"), "right.csv").json
     assert "doubts" not in mended
     assert mended["measures"][0]["low"] <= np.mean(found) <= mended["measures"][0]["high"]
 
@@ -92,7 +91,7 @@ def test_answers_of_an_unknown_class_come_first_with_bounds(mail: Job, tmp_path:
 def test_a_few_rejects_are_not_said_first(mail: Job) -> None:
     answers = [(task, "spma" if place < 2 else name)
                for place, (task, name) in enumerate(mail.answers(1))]  # fmt: skip
-    result = mail.estimate("--labels", mail.deliver(answers)).json
+    result = mail.take(answers).json
     assert (result["rejects"], "doubts" in result) == (2, False)
 
 
@@ -100,14 +99,14 @@ def test_rejects_for_several_reasons_name_the_commonest(mail: Job) -> None:
     answers = [(task, {0: "a", 1: "b"}.get(place % 30, name))
                for place, (task, name) in enumerate(mail.answers(1))]  # fmt: skip
     answers += [("t_nobody", "ham")]
-    (doubt,) = mail.estimate("--labels", mail.deliver(answers)).json["doubts"]
+    (doubt,) = mail.take(answers).json["doubts"]
     assert doubt.startswith(
         "11 of 151 answers of labels.csv were rejected. 10 as: label 'a' is none of: ham, spam."
     )
 
 
 def test_rejects_without_their_list_are_still_counted(mail: Job) -> None:
-    mail.estimate("--labels", mail.deliver(answered_phishing(mail)))
+    mail.take(answered_phishing(mail))
     (listed,) = (mail.workspace / "labels").glob("*.rejects.csv")
     listed.unlink()
     (doubt,) = mail.estimate().json["doubts"]
@@ -118,7 +117,7 @@ def test_rejects_without_their_list_are_still_counted(mail: Job) -> None:
 def test_skips_and_unsure_answers_are_said_with_bounds(mail: Job) -> None:
     unsure = answered_phishing(mail, "unsure")
     count = sum(name == "unsure" for _, name in unsure)
-    result = mail.estimate("--labels", mail.deliver(unsure)).json
+    result = mail.take(unsure).json
     (doubt,) = result["doubts"]
     assert doubt.startswith(
         f"{count} of 150 rows drawn have no label ({count} unsure), which is seldom at random. "
@@ -127,7 +126,7 @@ def test_skips_and_unsure_answers_are_said_with_bounds(mail: Job) -> None:
 
 
 def test_rows_that_are_awaited_are_not_doubtful(mail: Job) -> None:
-    result = mail.estimate("--labels", mail.deliver(mail.answers(1)[:100])).json
+    result = mail.take(mail.answers(1)[:100]).json
     assert (result["missing"]["open"], result["missing"]["bounds"]) == (50, [])
     assert "doubts" not in result
     closed = mail.estimate("--close").json
@@ -142,7 +141,7 @@ def test_one_class_comes_first_and_goes_with_a_correction(mail: Job) -> None:
     assert "of these rows are predicted 'ham'" in words(told.out)
     (doubt,) = mail.estimate().json["doubts"]
     assert Evaluation.open(mail.workspace).estimate().warnings[0] == doubt
-    mended = mail.estimate("--replace", mail.deliver(mail.answers(1), "right.csv")).json
+    mended = mail.take(mail.answers(1), "right.csv", option="--replace").json
     assert "doubts" not in mended
 
 
@@ -151,15 +150,14 @@ def test_an_annotator_with_one_answer_for_all_is_named(mail: Job) -> None:
     by_row = sorted(mail.answers(1), key=lambda answer: ids[answer[0]])
     answers = [(task, "spam" if place % 2 else name, "bob" if place % 2 else "ann")
                for place, (task, name) in enumerate(by_row)]  # fmt: skip
-    path = mail.deliver(answers, header="task,label,annotator")
-    (doubt,) = mail.estimate("--labels", path).json["doubts"]
+    (doubt,) = mail.take(answers, header="task,label,annotator").json["doubts"]
     assert doubt.startswith("All 75 answers of annotator 2, in the order of names, are 'spam'; ")
 
 
 @pytest.mark.parametrize("spelled", [str.upper, lambda name: f" {name.title()} "])
 def test_case_and_blanks_make_no_other_class(mail: Job, spelled: Callable[[str], str]) -> None:
     answers = [(task, spelled(name)) for task, name in mail.answers(1)]
-    result = mail.estimate("--labels", mail.deliver(answers)).json
+    result = mail.take(answers).json
     assert (result["labels"], result["rejects"], "doubts" in result) == (150, 0, False)
 
 

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.labels import label_studio_server
 from evalsampling.labels.label_studio import TOKEN
-from tests.jobs import Job, Jobs, Pool, call, csv_rows, files_below, make_pool
+from tests.jobs import Job, Jobs, call, csv_rows, files_below, make_pool
 from tests.labels.label_studio_double import KEY, Double, double
 
 
@@ -84,19 +83,16 @@ def test_what_cannot_be_pushed(job: Jobs, server: Double) -> None:
     one.sample()
     result = call("push", one.workspace, "--url", server.url, "--round", 2)
     assert "there is no batch 2" in result.err
-    one.sample("--withdraw", 1)
-    assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
-    result = call("pull", one.workspace, "--url", server.url, "--to", "x.csv")
-    assert "must end in .json" in result.err
-
-
-def test_a_batch_whose_files_were_deleted(job: Jobs, server: Double) -> None:
-    one = job(sink={"format": "label-studio"}).drawn()
-    shutil.rmtree(one.round_directory(1) / "label-studio")
+    folder = one.round_directory(1) / "label-studio"
+    folder.rename(one.directory / "elsewhere")
     assert (
         "rounds/0001/label-studio: files of the batch are missing, and `push` sends"
         in call("push", one.workspace, "--url", server.url).refused
     )
+    one.sample("--withdraw", 1)
+    assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
+    result = call("pull", one.workspace, "--url", server.url, "--to", "x.csv")
+    assert "must end in .json" in result.err
 
 
 def test_a_file_that_cannot_be_written_is_named(drawn: Job, tmp_path: Path) -> None:
@@ -107,30 +103,13 @@ def test_a_file_that_cannot_be_written_is_named(drawn: Job, tmp_path: Path) -> N
         )
 
 
-def test_no_file_of_the_workspace_is_written(drawn: Job, server: Double) -> None:
-    before = files_below(drawn.workspace)
-    cells, job = drawn.workspace / "cells.parquet", drawn.workspace / "jobs/prepare.json"
-    for told in (
-        call("export", drawn.workspace, "--to", cells),
-        call("export", drawn.workspace, "--form", "splink", "--to", drawn.workspace / "a.csv"),
-        call("pull", drawn.workspace, "--url", server.url, "--to", job),
-    ):
-        assert told.status == 1
-        assert "is in the workspace; write it beside it" in told.err
-    assert files_below(drawn.workspace) == before
-    assert call("export", drawn.workspace, "--form", "short", "--to", "x.csv").status == 2
-
-
 def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:
     """Pairs go out by their records, and come back with a score, left and right exchanged."""
-    pool = make_pool()
-    rows = range(len(pool.table))
-    table = pool.table
-    for name, text in (("l", "00{}"), ("r", "{}-r"), ("src_l", "a"), ("src_r", "b")):
-        table = table.append_column(name, pa.array([text.format(row) for row in rows]))
+    texts = {"l": "00{}", "r": "{}-r", "src_l": "a", "src_r": "b"}
+    columns = {name: map(text.format, range(2000)) for name, text in texts.items()}
     records = {"left": "l", "right": "r", "left_source": "src_l", "right_source": "src_r"}
     one = job(
-        Pool(table, pool.truth),
+        make_pool().with_columns(**columns),
         pool={"payload": ["l", "r", "src_l", "src_r", "name"]},
         sink={"format": "splink", "records": records},
         measure=["f1", "accuracy"],
@@ -145,7 +124,7 @@ def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:
     lines.append(["a", "nobody", "b", "nobody", "1"])
     lines[0][4] = "0.5"
     head = "source_dataset_l,unique_id_l,source_dataset_r,unique_id_r,clerical_match_score"
-    result = one.estimate("--labels", one.deliver(lines, "clerical.csv", head))
+    result = one.take(lines, "clerical.csv", head)
     assert (result.json["labels"], result.json["rejects"]) == (19, 1)
     assert result.json["missing"]["unsure"] == 1
     assert "unknown pair 'a:nobody' and 'b:nobody'" in result.err
@@ -162,11 +141,10 @@ def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:
 
 def test_formulas_of_splink_are_escaped_if_asked(job: Jobs) -> None:
     """And pairs are known by their records as they came."""
-    pool = make_pool()
-    table = pool.table.append_column("l", pa.array([f"=l{row}" for row in range(len(pool.table))]))
-    table = table.append_column("r", pa.array([f"-r{row}" for row in range(len(pool.table))]))
     one = job(
-        Pool(table, pool.truth),
+        make_pool().with_columns(
+            l=map("=l{}".format, range(2000)), r=map("-r{}".format, range(2000))
+        ),
         pool={"payload": ["l", "r"]},
         sink={"format": "splink", "escape": True, "records": {"left": "l", "right": "r"}},
     ).prepared()
@@ -174,7 +152,7 @@ def test_formulas_of_splink_are_escaped_if_asked(job: Jobs) -> None:
     assert {row["unique_id_l"][:3] + row["unique_id_r"][:3] for row in shown} == {"'=l'-r"}
     lines = [(row["unique_id_l"], row["unique_id_r"], "1") for row in shown]
     head = "unique_id_l,unique_id_r,clerical_match_score"
-    told = one.estimate("--labels", one.deliver(lines, "clerical.csv", head)).json
+    told = one.take(lines, "clerical.csv", head).json
     assert (told["labels"], told["rejects"]) == (20, 0)
 
 
@@ -189,7 +167,7 @@ def test_mistyped_tasks_of_vendors_are_named(job: Jobs) -> None:
     task = answers[0][0]
     wrong = task[:5] + ("x" if task[5] != "x" else "y") + task[6:]
     rows = [(wrong, "1"), *answers[1:]]
-    result = one.estimate("--labels", one.deliver(rows, "back.csv"))
+    result = one.take(rows, "back.csv")
     assert (result.json["labels"], result.json["rejects"]) == (19, 1)
     assert "its check character is wrong, so it was mistyped or cut" in result.err
 
@@ -197,7 +175,7 @@ def test_mistyped_tasks_of_vendors_are_named(job: Jobs) -> None:
 def test_the_long_table_of_votes(job: Jobs, tmp_path: Path) -> None:
     one = job(labels={"votes": 2}).drawn()
     rows = [(task, name, label, "", "said") for task, label in one.answers(1) for name in "ab"]
-    one.estimate("--labels", one.deliver(rows, "1.csv", "task,annotator,label,skipped,comment"))
+    one.take(rows, "1.csv", "task,annotator,label,skipped,comment")
     out = tmp_path / "long.csv"
     assert call("export", one.workspace, "--to", out).status == 0
     written = csv_rows(out)
@@ -219,7 +197,7 @@ def test_no_vote_is_a_formula(job: Jobs, tmp_path: Path) -> None:
     shutil.copytree(one.workspace, copy)
     names = ("=1+1", "@anna", "'", "-5")
     rows = [(task, name, label, "+cmd|x") for task, label in one.answers(1) for name in names]
-    one.estimate("--labels", one.deliver(rows, "1.csv", "task,annotator,label,comment"))
+    one.take(rows, "1.csv", "task,annotator,label,comment")
     out = tmp_path / "long.csv"
     assert call("export", one.workspace, "--to", out).status == 0
     written = csv_rows(out)

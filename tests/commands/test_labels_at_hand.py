@@ -96,7 +96,7 @@ def test_a_correction_and_more_rows_of_the_reserve(job: Any) -> None:
     ).prepared()
     snapshot = Snapshot.at(one.workspace)
     wrong = [[snapshot.tasks[0], 1 - int(snapshot.labels[0])]]
-    assert one.estimate("--replace", one.deliver(wrong, "mended.csv")).json["labels"] == 150
+    assert one.take(wrong, "mended.csv", option="--replace").json["labels"] == 150
     assert Snapshot.at(one.workspace).labels[0] != snapshot.labels[0]
     reserve = one.workspace / "reserve"
     before = pq.read_table(reserve, columns=["id", "given"])
@@ -117,12 +117,10 @@ def test_rows_drawn_by_the_design_of_another_workspace(job: Any) -> None:
         old.answer(number)
     snapshot = Snapshot.at(old.workspace)
     given = {id: pool.truth[int(id)] for id in snapshot.ids}
-    place = pool.table.column_names.index("human")
     human = [given.get(str(id)) for id in pool.table["id"].to_pylist()]
-    table = pool.table.set_column(place, "human", [human])
     design = old.workspace / "rounds" / "0002" / "design.json"
     labels = {"column": "human", "drawn": {"design": str(design)}}
-    new = job(type(pool)(table, pool.truth), labels=labels).prepared()
+    new = job(pool.with_columns(human=human), labels=labels).prepared()
     history, weights = snapshot.history, snapshot.analysis.sampler.weigh
     inclusion = 1 / (weights(snapshot.pool.table, history).weight * snapshot.pool.table.rows)
     stored = Evaluation.open(new.workspace)

@@ -1,6 +1,5 @@
-"""A multi-label evaluation from files: list columns, rounds, labels in every form, results."""
+"""Rows with several labels, or with many: from files, in memory and by simulation."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,159 +7,305 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
-from sklearn.metrics import f1_score
+from sklearn.metrics import f1_score, precision_score
 
-from evalsampling import Evaluation
+from evalsampling import Evaluation, InputError
 from tests.averages import EACH_F1, MACRO_F1, MICRO_F1
-from tests.jobs import call
+from tests.jobs import LABEL_SET, Job, Jobs, Pool, call, make_label_set_pool
+from tests.labels.deliveries import written
+from tests.many_labels import Tagged
 from tests.slow import slowly
 
-NAMES = ("toxic", "insult", "threat")
-ROWS = 900
+# --- up to eight labels, whose sets are classes
 
 
-def made_up(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Probabilities, predictions and labels: rare positives of three labels."""
-    rng = np.random.default_rng(seed)
-    logit = (
-        np.array([-1.5, -2.5, -3.0]) + rng.normal(0, 1.5, (ROWS, 1)) + rng.normal(0, 1, (ROWS, 3))
-    )
-    p = 1 / (1 + np.exp(-logit))
-    return p, p > 0.35, rng.random((ROWS, 3)) < p
+def flags(one: Job) -> tuple[np.ndarray, np.ndarray]:
+    """Labels predicted and held of the rows of a pool, in its order."""
+    predicted = np.stack([one.pool.table[f"is_{name}"].to_numpy() for name in LABEL_SET], axis=1)
+    held = [[name in text.split("+") for name in LABEL_SET] for text in one.pool.truth.values()]
+    return predicted.astype(bool), np.array(held)
 
 
 def lists(flags: np.ndarray) -> list[list[str]]:
-    return [[name for name, held in zip(NAMES, row, strict=True) if held] for row in flags]
+    return [[name for name, held in zip(LABEL_SET, row, strict=True) if held] for row in flags]
 
 
-def write_job(folder: Path, by_label: bool, budget: int) -> np.ndarray:
-    p, f, y = made_up(4)
-    columns: dict[str, Any] = {"id": np.arange(ROWS), "score": p.max(axis=1)}
-    columns |= {f"p_{name}": p[:, i] for i, name in enumerate(NAMES)}
-    if by_label:
-        columns |= {f"is_{name}": f[:, i].astype(np.int8) for i, name in enumerate(NAMES)}
-    else:
-        columns["tags"] = lists(f)
-    pq.write_table(pa.table(columns), folder / "pool.parquet")
-    spec = {
-        "pool": {
-            "path": "pool.parquet",
-            "prediction": {name: f"is_{name}" for name in NAMES} if by_label else "tags",
-            "probability": {name: f"p_{name}" for name in NAMES},
+def of_sets(job: Jobs, budget: int, by_label: bool = True) -> Job:
+    """A job whose predictions are a column for each label, or lists of labels."""
+    columns: Any = {name: f"is_{name}" for name in LABEL_SET}
+    one = job(
+        make_label_set_pool(),
+        pool={
+            "prediction": columns if by_label else "tags",
+            "probability": {name: f"p_{name}" for name in LABEL_SET},
         },
-        "labels": {"multilabel": list(NAMES)},
-        "measure": [MACRO_F1, MICRO_F1, EACH_F1, {"name": "recall", "average": "each"}, "accuracy"],
-        "sampler": "poisson",
-        "strata": {"leaves": 16},
-        "round_size": budget,
-        "budget": budget,
-        "workspace": "work",
-    }
-    (folder / "spec.yaml").write_text(yaml.safe_dump(spec))
-    return y
+        labels={"multilabel": [*LABEL_SET]},
+        measure=[MACRO_F1, MICRO_F1, EACH_F1, {"name": "recall", "average": "each"}, "accuracy"],
+        sampler="poisson",
+        round_size=budget,
+        budget=budget,
+    )
+    if not by_label:
+        table = one.pool.table.append_column("tags", pa.array(lists(flags(one)[0])))
+        pq.write_table(table, one.directory / "pool/part-0.parquet")
+    return one
 
 
 @pytest.mark.parametrize("by_label", [True, *slowly(False)])
-def test_prepare_sample_and_estimate(tmp_path: Path, by_label: bool) -> None:
-    y = write_job(tmp_path, by_label, 260)
-    assert call("prepare", tmp_path / "spec.yaml", "--json").status == 0
-    drawn = call("sample", tmp_path / "work", "--json").json
+def test_prepare_sample_and_estimate(job: Jobs, by_label: bool) -> None:
+    one = of_sets(job, 260, by_label).prepared()
+    drawn = one.sample().json
     assert 180 < drawn["rows"] < 340
-    batch = pq.read_table(tmp_path / "work/rounds/0001/batch.parquet").to_pydict()
-    told = lists(y[batch["id"]])
-    delivery = tmp_path / "labels.jsonl"
-    delivery.write_text(
-        "\n".join(
-            json.dumps({"task": task, "label": one})
-            for task, one in zip(batch["task"], told, strict=True)
-        )
-    )
-    result = call("estimate", tmp_path / "work", "--json", "--labels", delivery).json
+    result = one.answer(1).json
     assert result["labels"] == drawn["rows"]
-    _, f, _ = made_up(4)
-    found = {one["measure"]: one for one in result["measures"]}
-    assert list(found)[2:5] == [f"class_f1[{name}]" for name in NAMES]
+    f, y = flags(one)
+    found = {each["measure"]: each for each in result["measures"]}
+    assert list(found)[2:5] == [f"class_f1[{name}]" for name in LABEL_SET]
     for name, true in [
         ("macro_f1", f1_score(y, f, average="macro")),
         ("micro_f1", f1_score(y, f, average="micro")),
         ("class_f1[toxic]", f1_score(y[:, 0], f[:, 0])),
         ("accuracy", np.mean(np.all(y == f, axis=1))),
     ]:
-        one = found[name]
-        assert one["value"] == pytest.approx(true, abs=4 * one["standard_error"])
-        assert one["standard_error"] < 0.15
-    assert found["micro_f1"]["bias"]["total"] == pytest.approx(
-        found["micro_f1"]["bias"]["covariance_term"] + found["micro_f1"]["bias"]["variance_term"]
-    )
+        told = found[name]
+        assert told["value"] == pytest.approx(true, abs=4 * told["standard_error"])
+        assert told["standard_error"] < 0.15
+    bias = found["micro_f1"]["bias"]
+    assert bias["total"] == pytest.approx(bias["covariance_term"] + bias["variance_term"])
     assert found["macro_f1"]["bias"]["covariance_term"] is None, "no ratio of two means"
     assert abs(found["macro_f1"]["bias"]["total"]) < found["macro_f1"]["standard_error"]
-    size = result["sample_size"]
-    assert size["expected"] == pytest.approx(260)
-    assert size["realised"] == drawn["rows"]
+    assert result["sample_size"]["expected"] == pytest.approx(260)
+    assert result["sample_size"]["realised"] == drawn["rows"]
     assert result["done"], "the expected number is spent"
-    text = call("estimate", tmp_path / "work").out
+    text = call("estimate", one.workspace).out
     assert f"Poisson sample: {drawn['rows']:,} rows drawn, 260 expected" in text
-    asked = call("estimate", tmp_path / "work", "--interval", "beta", "--json").json["measures"]
-    (macro,) = [one for one in asked if one["measure"] == "macro_f1"]
-    assert "beta" in [one["method"] for one in macro["intervals"]]
-    # The expected number is spent, whatever the number of rows drawn.
-    assert call("sample", tmp_path / "work", "--json").json["reason"] == "budget"
+    asked = one.estimate("--interval", "beta").json["measures"]
+    [macro] = [each for each in asked if each["measure"] == "macro_f1"]
+    assert "beta" in [interval["method"] for interval in macro["intervals"]]
+    assert one.sample().json["reason"] == "budget", "whatever the number of rows drawn"
 
 
 @pytest.mark.slow
-def test_a_delivery_without_the_column_of_a_label_takes_nothing_back(tmp_path: Path) -> None:
-    write_job(tmp_path, True, 60)
-    assert call("prepare", tmp_path / "spec.yaml", "--in-process").status == 0
-    assert call("sample", tmp_path / "work").status == 0
-    batch = pq.read_table(tmp_path / "work/rounds/0001/batch.parquet").to_pydict()
-    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
-    flags = ",".join(f"label.{name}" for name in NAMES)
-    first.write_text(f"task,{flags}\n{batch['task'][0]},1,1,0\n")
-    before = call("estimate", tmp_path / "work", "--json", "--labels", first).json
+def test_a_delivery_without_the_column_of_a_label_takes_nothing_back(job: Jobs) -> None:
+    one = of_sets(job, 60).drawn()
+    task = one.batch(1)["task"][0]
+    header = ",".join(f"label.{name}" for name in LABEL_SET)
+    before = one.take([(task, "1", "1", "0")], "first.csv", f"task,{header}").json
     assert (before["labels"], before["rejects"]) == (1, 0)
     for option in ("--replace", "--labels"):
-        second.write_text(f"task,label.toxic,label.threat,{option}\n{batch['task'][0]},1,0,\n")
-        told = call("estimate", tmp_path / "work", "--json", option, second)
+        lacking = f"task,label.toxic,label.threat,{option}"
+        told = one.take([(task, "1", "0", "")], "second.csv", lacking, option)
         assert "first, line 2: column label.insult is missing: " in told.err
         assert told.json["measures"] == before["measures"]
-    votes = [pq.read_table(path) for path in (tmp_path / "work/labels").glob("*.parquet")]
-    assert [label for one in votes for label in one["label"].to_pylist()] == ["toxic+insult"]
-
-
-def test_whole_pool_in_memory_is_exact() -> None:
-    p, f, y = made_up(5)
-    evaluation = Evaluation.from_arrays(
-        p.max(axis=1),
-        f.astype(int),
-        probability=p,
-        labels={"multilabel": list(NAMES)},
-        measure=[MACRO_F1, EACH_F1],
-        sampler="poisson",
-        strata={"leaves": 8},
-    )
-    ids = evaluation.sample(ROWS)
-    evaluation.label(ids[:100], lists(y[ids[:100]]))
-    evaluation.label(ids[100:], y[ids[100:]].astype(int))
-    values = [one.value for one in evaluation.estimate()]
-    assert values == pytest.approx([f1_score(y, f, average="macro"), *f1_score(y, f, average=None)])
+    votes = [pq.read_table(path) for path in (one.workspace / "labels").glob("*.parquet")]
+    assert [label for each in votes for label in each["label"].to_pylist()] == ["toxic+insult"]
 
 
 @pytest.mark.slow
-def test_simulation_takes_truth_of_lists_and_of_columns(tmp_path: Path) -> None:
-    y = write_job(tmp_path, False, 100)
-    ids = np.arange(ROWS)
-    pq.write_table(pa.table({"id": ids, "label": lists(y)}), tmp_path / "lists.parquet")
-    flags = {f"label.{name}": y[:, i].astype(np.int8) for i, name in enumerate(NAMES)}
-    pq.write_table(pa.table({"id": ids, **flags}), tmp_path / "flags.parquet")
-    results = [
-        call(
-            "simulate", tmp_path / "spec.yaml", "--json", "--truth", tmp_path / name,
-            "--repeats", "2", "--sampler", "poisson", "passive", "--budgets", "100",
-        ).json
-        for name in ("lists.parquet", "flags.parquet")
-    ]  # fmt: skip
+def test_simulation_takes_truth_of_lists_and_of_columns(job: Jobs) -> None:
+    one = of_sets(job, 100, by_label=False)
+    f, y = flags(one)
+    truths: dict[str, Any] = {
+        "lists": {"label": lists(y)},
+        "flags": {f"label.{name}": y[:, i].astype(np.int8) for i, name in enumerate(LABEL_SET)},
+    }
+    results = []
+    for name, columns in truths.items():
+        path = one.directory / f"{name}.parquet"
+        pq.write_table(pa.table({"id": list(one.pool.truth), **columns}), path)
+        options = ("--repeats", "2", "--sampler", "poisson", "passive", "--budgets", "100")
+        results.append(call("simulate", one.spec, "--json", "--truth", path, *options).json)
     assert results[0]["truth"] == results[1]["truth"]
-    _, f, _ = made_up(4)
     assert results[0]["truth"]["micro_f1"] == pytest.approx(f1_score(y, f, average="micro"))
-    assert {one["sampler"] for one in results[0]["results"]} == {"poisson", "passive"}
+    assert {each["sampler"] for each in results[0]["results"]} == {"poisson", "passive"}
+
+
+# --- more labels
+
+
+MEASURES: list[Any] = [
+    MICRO_F1,
+    MACRO_F1,
+    EACH_F1,
+    {"name": "precision", "average": "micro"},
+    {"name": "recall", "average": "macro"},
+]
+
+
+def of_tags(job: Jobs, tagged: Tagged, **keys: Any) -> Job:
+    spec, truth = tagged.spec(), dict(enumerate(tagged.lists(tagged.y)))
+    pool = Pool(pa.table(tagged.columns()), truth)
+    columns = {**spec["pool"], "payload": []}
+    return job(pool, pool=columns, labels=spec["labels"], **{"measure": MEASURES, **keys})
+
+
+@pytest.mark.slow
+def test_files_and_forms_of_labels(job: Jobs) -> None:
+    """Lists, texts and columns of 0 and 1 say the same, and so does the pool in memory."""
+    tagged, said = Tagged.make(900, 20), []
+    one = of_tags(job, tagged, budget=300, round_size=300).drawn()
+    batch = one.batch(1)
+    held = [one.pool.truth[id] for id in batch["id"]]
+    forms: list[tuple[list[str], list[list[Any]]]] = [
+        (["label"], [[names] for names in held]),
+        (["label"], [["+".join(reversed(names)) or "none"] for names in held]),
+        ([f"label.{name}" for name in tagged.names],
+         [[int(name in names) for name in tagged.names] for names in held]),
+    ]  # fmt: skip
+    for columns, labels in forms:
+        rows = [(task, *row) for task, row in zip(batch["task"], labels, strict=True)]
+        path = one.directory / "labels.jsonl"
+        path.write_bytes(written(path.name, rows, ["task", *columns]))
+        said.append(one.estimate("--replace" if said else "--labels", path).json)
+    assert said[0]["rejects"] == 0
+    assert said[0]["measures"] == said[1]["measures"] == said[2]["measures"]
+    found = {one["measure"]: one for one in said[0]["measures"]}
+    y, f = tagged.y, tagged.f
+    truth = {
+        "micro_f1": f1_score(y, f, average="micro"),
+        "class_f1[tag 3]": f1_score(y[:, 3], f[:, 3]),
+    }
+    truth["macro_f1"] = f1_score(y, f, average="macro")
+    truth["micro_precision"] = precision_score(y, f, average="micro")
+    for name, true in truth.items():
+        assert found[name]["value"] == pytest.approx(true, abs=4 * found[name]["standard_error"])
+    assert found["micro_f1"]["intervals"][0]["method"] == "beta"
+    assert found["class_f1[tag 3]"]["intervals"][0]["method"] == "korn-graubard"
+    assert [name for name in found if name.startswith("class_f1")] == [
+        f"class_f1[{name}]" for name in tagged.names
+    ]
+
+
+def in_memory(tagged: Tagged, **keys: Any) -> Evaluation:
+    spec = tagged.spec()
+    given = {"labels": spec["labels"], "measure": MEASURES, "strata": {"leaves": 16}} | keys
+    named = {key: spec["pool"][key] for key in ("prediction", "probability")}
+    return Evaluation.from_frame(pa.table(tagged.columns()), **named, **given)
+
+
+@pytest.mark.parametrize("labels", [3, 30])
+def test_a_frame_of_which_all_is_known_is_exact(labels: int) -> None:
+    tagged = Tagged.make(500, labels)
+    evaluation = in_memory(tagged, measure=[MICRO_F1, MACRO_F1, EACH_F1])
+    ids = evaluation.sample(500)
+    evaluation.label(ids[:200], tagged.lists(tagged.y[ids[:200]]))
+    evaluation.label(ids[200:], tagged.y[ids[200:]].astype(int))
+    values = [one.value for one in evaluation.estimate()]
+    y, f = tagged.y, tagged.f
+    wanted = [f1_score(y, f, average="micro"), f1_score(y, f, average="macro")]
+    assert values == pytest.approx([*wanted, *f1_score(y, f, average=None)])
+
+
+def test_saved_it_goes_on_as_in_memory(tmp_path: Path) -> None:
+    tagged = Tagged.make(500, 20)
+    evaluation = in_memory(tagged, budget=200)
+    ids = evaluation.sample(120)
+    evaluation.label(ids, tagged.lists(tagged.y[ids]))
+    evaluation.save(tmp_path / "work")
+    opened = Evaluation.open(tmp_path / "work")
+    assert [one.value for one in opened.estimate()] == [one.value for one in evaluation.estimate()]
+    assert opened.sample(30).tolist() == evaluation.sample(30).tolist()
+
+
+def test_two_systems_are_compared(tmp_path: Path) -> None:
+    tagged = Tagged.make(600, 20)
+    other = tagged.p > 0.5
+    columns = tagged.columns() | {"less": tagged.lists(other)}
+    spec = tagged.spec()
+    systems = {"old": {"prediction": "tags"}, "new": {"prediction": "less"}}
+    pool = {"systems": systems, "probability": spec["pool"]["probability"]}
+    evaluation = Evaluation.from_frame(
+        pa.table(columns), pool=pool, labels=spec["labels"], strata={"leaves": 16},
+        measure=[{"difference": MICRO_F1}, MACRO_F1],
+    )  # fmt: skip
+    ids = evaluation.sample(600)
+    evaluation.label(ids, tagged.lists(tagged.y[ids]))
+    found = evaluation.estimate()[0]
+    old, new = (f1_score(tagged.y, f, average="micro") for f in (tagged.f, other))
+    assert abs(found.value) == pytest.approx(abs(old - new))
+
+
+@pytest.mark.slow
+def test_five_hundred_labels() -> None:
+    tagged = Tagged.make(3000, 500)
+    evaluation = in_memory(tagged, measure=[MICRO_F1, MACRO_F1, EACH_F1])
+    ids = evaluation.sample(900)
+    evaluation.label(ids, tagged.lists(tagged.y[ids]))
+    micro, macro, *each = evaluation.estimate()
+    y, f = tagged.y, tagged.f
+    truth = [f1_score(y, f, average=average) for average in ("micro", "macro")]
+    for one, true in zip((micro, macro), truth, strict=True):
+        assert one.value == pytest.approx(true, abs=4 * one.standard_error)
+        assert one.low < true < one.high
+        assert one.high - one.low < 0.03, "of pairs of a row and a label there are 450,000"
+    assert len(each) == 500
+    assert np.mean([one.value for one in each]) == pytest.approx(macro.value)
+
+
+@pytest.mark.slow
+def test_simulated_errors_are_those_that_are_claimed(job: Jobs) -> None:
+    """60 repeats of three designs: the standard error estimated is right to a quarter, as an RMSE
+    of 60 runs is to .09; 95 % intervals hold the truth in at least .85 (three of 60 below 51)."""
+    tagged = Tagged.make(2000, 20, seed=3)
+    made = of_tags(job, tagged, measure=[MICRO_F1, MACRO_F1], budget=300, seed=0)
+    options = ("--repeats", "60", "--budgets", "300", "--truth", made.write_truth())
+    samplers = ("--sampler", "poisson", "importance", "passive")
+    result = call("simulate", made.spec, "--json", *options, *samplers).json
+    assert result["truth"]["micro_f1"] == pytest.approx(
+        f1_score(tagged.y, tagged.f, average="micro")
+    )
+    found = {(one["sampler"], one["measure"]): one for one in result["results"]}
+    for one in found.values():
+        assert one["coverage"] >= 0.85
+    for sampler in ("poisson", "importance"):
+        assert found[sampler, "micro_f1"]["rmse"] < 0.95 * found["passive", "micro_f1"]["rmse"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"measure": "f1"}, "measure: f1 is not about single labels"),
+        ({"measure": "accuracy"}, "measure: accuracy is not about single labels"),
+        ({"sampler": "ais"}, "sampler: ais: it models labels as classes"),
+        ({"sampler": "calibrated"}, "rows have any number of labels: passive, stratified, imp"),
+        ({"sampler": {"name": "poisson", "online": "exclude"}}, "as it stands here it models"),
+        ({"measure": {**MACRO_F1, "over": ["tag 99"]}}, "measure.over: 'tag 99' is none"),
+    ],
+)  # fmt: skip
+def test_what_many_labels_do_not_take(keys: dict[str, Any], words: str) -> None:
+    tagged = Tagged.make(40, 12)
+    with pytest.raises(InputError, match=words):
+        in_memory(tagged, **keys)
+
+
+def test_predictions_and_answers_that_are_no_labels(job: Jobs) -> None:
+    tagged = Tagged.make(60, 12)
+    one, columns = of_tags(job, tagged, budget=20), tagged.columns()
+    assert call("plan", one.spec).err.startswith(
+        "evalsampling plan: labels.multilabel: there is no plan for 12 labels"
+    )
+    columns["tags"][7] = ["tag 3", "tga 3"]
+    pq.write_table(pa.table(columns), one.directory / "pool/part-0.parquet")
+    words = "part-0.parquet: column 'tags', row 7: 'tga 3' is none of the 12 labels"
+    assert words in one.prepare().refused
+    evaluation = in_memory(tagged)
+    ids = evaluation.sample(10)
+    with pytest.raises(InputError, match=r"label 'tga 3' of id .* is not one of the sets of 12"):
+        evaluation.label(ids[:1], [["tga 3"]])
+
+
+def test_the_difference_estimator_is_exact_where_the_model_is() -> None:
+    """Probabilities are the truth and every row is a cell, so no label differs from the model."""
+    tagged = Tagged.make(150, 15)
+    sure = Tagged(tagged.y.astype(float), tagged.f, tagged.y)
+    spec, columns = sure.spec(), sure.columns() | {"score": np.arange(150.0)}
+    evaluation = Evaluation.from_frame(
+        pa.table(columns), score="score", prediction="tags", labels=spec["labels"],
+        probability=spec["pool"]["probability"], measure=[MICRO_F1, MACRO_F1],
+        sampler={"name": "poisson", "estimator": "difference"},
+        strata={"edges": [row + 0.5 for row in range(149)]},
+    )  # fmt: skip
+    ids = evaluation.sample(60)
+    evaluation.label(ids, sure.lists(sure.y[ids]))
+    wanted = [f1_score(sure.y, sure.f, average=average) for average in ("micro", "macro")]
+    assert [one.value for one in evaluation.estimate()] == pytest.approx(wanted)

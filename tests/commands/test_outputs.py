@@ -150,6 +150,29 @@ def test_no_output_becomes_a_file_of_the_pool(
     assert files_below(labelled.directory) == before
 
 
+@pytest.mark.parametrize(
+    ("command", "option", "places"),
+    [
+        ("report", "--to", ("evaluation.html", "../{0}/evaluation.html", "jobs/../a/prepare.html")),
+        ("export", "--to", ("cells.parquet", "new.csv")),
+        ("export", "--form=splink --to", ("a.csv",)),
+        ("pull", "--url=http://127.0.0.1:9 --to", ("jobs/prepare.json",)),
+        ("estimate", "--report-to", ("table:{1}", "table:{1}/a.csv", "table:{1}/new/b")),
+    ],
+)
+def test_no_output_is_in_the_workspace(
+    labelled: Job, monkeypatch: pytest.MonkeyPatch, command: str, option: str, places: Any
+) -> None:
+    """The JSON twin of `evaluation.html` would be the workspace's own `evaluation.json`."""
+    monkeypatch.chdir(labelled.workspace)
+    before = files_below(labelled.workspace)
+    for place in places:
+        named = place.format(labelled.workspace.name, labelled.workspace)
+        result = run(labelled, command, *option.split(), named)
+        assert "is in the workspace; write it beside it" in result.refused
+    assert files_below(labelled.workspace) == before
+
+
 def test_labels_of_the_call_are_never_replaced(labelled: Job) -> None:
     labels = labelled.deliver(labelled.answers(1), "more.csv")
     result = labelled.estimate("--labels", labels, "--report-to", f"table:{labels}", "--overwrite")

@@ -35,16 +35,6 @@ def test_a_pool_that_has_changed_is_not_taken_for_the_one_prepared(job: Any, how
     assert files_below(one.workspace) == before
 
 
-@pytest.mark.parametrize("option", ["--check-ids", "--top-up", "--runner=FnApiRunner"])
-def test_what_needs_beam_is_refused(job: Any, option: str) -> None:
-    one = job()
-    assert (
-        "--in-process takes no --check-ids, --top-up or options of Beam"
-        in one.prepare("--in-process", option).misused
-    )
-    assert not one.workspace.exists()
-
-
 def test_ids_are_checked_when_a_pool_is_prepared_or_not_at_all(job: Jobs) -> None:
     one = job()
     told = one.prepare().json

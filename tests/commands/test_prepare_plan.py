@@ -155,7 +155,7 @@ def test_all_ids_are_checked_on_request(job: Any, start_spark: StartSpark, engin
     ids = rows.table["id"].to_pylist()
     low = np.argsort(rows.table["score"].to_numpy())[:2]
     ids[low[1]] = ids[low[0]]
-    doubled = Pool(rows.table.set_column(0, "id", [ids]), rows.truth)
+    doubled = rows.with_columns(id=ids)
     keys = {"files": 3, "budget": 1, "strata": {"leaves": 1}, "round_size": 1}
     engine.prepare(EvaluationSpec.load(job(doubled, **keys).spec), start_spark, False)
     with pytest.raises(InputError, match="duplicate id"):
@@ -199,10 +199,9 @@ def test_a_bad_partition(
     job: Any, start_spark: StartSpark, engine: Case, columns: Any, message: str
 ) -> None:
     """Of `part` and `fine` each batch has few values, and the pool too many."""
-    rows = make_pool()
-    place = np.arange(rows.table.num_rows)
-    table = rows.table.append_column("part", [place // 200]).append_column("fine", [place // 100])
-    one = job(Pool(table, rows.truth), files=5, strata={"leaves": 16, "columns": columns})
+    place = np.arange(2000)
+    rows = make_pool().with_columns(part=place // 200, fine=place // 100)
+    one = job(rows, files=5, strata={"leaves": 16, "columns": columns})
     with pytest.raises(InputError) as error:
         engine.prepare(EvaluationSpec.load(one.spec), start_spark, False)
     assert message in str(error.value)

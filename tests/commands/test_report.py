@@ -58,7 +58,7 @@ def answered(job: Job, rounds: int, header: str = "task,label", who: tuple[str, 
         answers = [
             (*one, *name) for one in job.answers(number) for name in ([(n,) for n in who] or [()])
         ]
-        assert job.estimate("--labels", job.deliver(answers, f"{number}.csv", header)).done
+        assert job.take(answers, f"{number}.csv", header).done
     return job
 
 
@@ -93,9 +93,12 @@ def test_two_classes_and_rounds(job: Jobs) -> None:
 
 
 def test_before_any_label(job: Jobs) -> None:
-    page, twin = check(answered(job(), 0))
+    """The same state has the same page."""
+    one = answered(job(), 0)
+    page, twin = check(one)
     assert "Nothing is known yet" in page
     assert twin["rounds"] == []
+    assert report(one)[1].read_bytes() == report(one)[1].read_bytes()
 
 
 def test_systems_slices_and_curves(job: Jobs) -> None:
@@ -203,7 +206,7 @@ def test_several_classes(job: Jobs) -> None:
 
 def test_a_stochastic_oracle(asked: Job) -> None:
     answers = [(task, str(asked.pool.truth[id])) for task, id in asked.asked(1)]
-    assert asked.estimate("--labels", asked.deliver(answers)).status == 0
+    assert asked.take(answers).status == 0
     page, _ = check(asked)
     assert "90 answers out of a pool" in page
 
@@ -224,22 +227,18 @@ def test_annotators_by_name_or_by_number(job: Jobs) -> None:
     page, twin = check(one, "--anonymous")
     assert "Ann<" not in page
     assert [told["annotator"] for told in twin["annotators"]] == ["annotator 1", "annotator 2"]
+    page, twin = check(answered(job(), 1), "--anonymous")
+    assert [told["annotator"] for told in twin["annotators"]] == [None], "nobody stays nobody"
+    assert "annotator 1" not in page
 
 
-def test_answers_that_name_nobody_are_nobodys_in_an_anonymous_report(job: Jobs) -> None:
-    one = answered(job(), 1)
-    _, twin = check(one, "--anonymous")
-    assert [told["annotator"] for told in twin["annotators"]] == [None]
-    assert "annotator 1" not in report(one, "--anonymous")[1].read_text()
-
-
-def test_the_same_state_has_the_same_page(job: Jobs) -> None:
-    one = answered(job(), 1)
-    pages = [report(one)[1].read_bytes() for _ in range(2)]
-    assert pages[0] == pages[1]
-
-
-def test_what_is_wrong_is_told_and_nothing_is_written(drawn: Job, tmp_path: Path) -> None:
+def test_what_was_written_is_told_and_what_is_wrong(drawn: Job, tmp_path: Path) -> None:
+    page = drawn.directory / "out.html"
+    assert re.fullmatch(
+        rf"report on 0 labels, \d+ kB, in {page}\n"
+        rf"its numbers in {page.with_suffix('.json')} and {page.with_suffix('.csv')}\n",
+        call("report", drawn.workspace, "--to", page).out,
+    )
     told = call("report", drawn.workspace, "--to", tmp_path / "report.pdf")
     assert (told.status, told.out) == (2, "")
     assert "a report is written as .html" in told.err
@@ -250,18 +249,6 @@ def test_what_is_wrong_is_told_and_nothing_is_written(drawn: Job, tmp_path: Path
     assert f"report: {path}: cannot be written: No such file or directory\n" in told.err
     assert call("report", tmp_path, "--to", tmp_path / "report.html").status == 1
     assert list(tmp_path.glob("*.html")) == []
-
-
-def test_no_file_of_the_workspace_is_replaced(drawn: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The JSON twin of `evaluation.html` would be the workspace's own `evaluation.json`."""
-    before = files_below(drawn.workspace)
-    monkeypatch.chdir(drawn.workspace)
-    for to in (drawn.workspace / "evaluation.html", "evaluation.html", "jobs/../jobs/prepare.html"):
-        assert (
-            "is in the workspace; write it beside it"
-            in call("report", drawn.workspace, "--to", to).refused
-        )
-    assert files_below(drawn.workspace) == before
 
 
 @pytest.mark.parametrize(
@@ -275,16 +262,6 @@ def test_what_is_inside_a_workspace(file: str, folder: str, inside: bool) -> Non
     told = pytest.raises(InputError, match=f"--to: {file}: is in the workspace")
     with told if inside else contextlib.nullcontext():
         Workspace(folder).check_outside(file)
-
-
-def test_words_on_the_command_line(drawn: Job) -> None:
-    page = drawn.directory / "out.html"
-    told = call("report", drawn.workspace, "--to", page)
-    assert re.fullmatch(
-        rf"report on 0 labels, \d+ kB, in {page}\n"
-        rf"its numbers in {page.with_suffix('.json')} and {page.with_suffix('.csv')}\n",
-        told.out,
-    )
 
 
 @pytest.mark.stores

@@ -100,14 +100,6 @@ def test_what_cannot_be_is_said_before_labels_are_taken(
     assert drawn.estimate().json["labels"] == 0
 
 
-def test_nothing_is_written_into_the_workspace(labelled: Job) -> None:
-    for place in (labelled.workspace, labelled.workspace / "a.csv", f"{labelled.workspace}/new/b"):
-        assert (
-            f"--report-to: {place}: is in the workspace"
-            in labelled.estimate("--report-to", f"table:{place}").refused
-        )
-
-
 def test_receivers_get_what_is_printed(labelled: Job, tmp_path: Path) -> None:
     events, folder = tmp_path / "events.jsonl", tmp_path / "tables"
     line = ["--at-least", "recall=0.2", "--report-to", f"table:{folder}", f"openlineage:{events}"]

@@ -1,6 +1,5 @@
 """Batches out: what a round holds, when it closes, and commands that are killed or raced."""
 
-import csv
 import json
 import os
 import shutil
@@ -13,10 +12,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.commands.budget import short_cells
 from evalsampling.commands.sample import SampleOptions, sample
+from evalsampling.commands.top_up import TopUp
 from evalsampling.labels.sinks import write_tasks
+from evalsampling.workspace.manifest import HERE
+from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, Jobs, call, csv_rows, files_below, make_pool
+
+
+class Killed(BaseException):
+    """The process went away."""
 
 
 def test_batch_is_blind_and_shuffled(drawn: Job) -> None:
@@ -32,35 +39,14 @@ def test_batch_is_blind_and_shuffled(drawn: Job) -> None:
     )
     assert not any(repr(scores[id]) in text for id in batch["id"])
     assert batch["kind"] == ["sample"] * 20
+    named = dict(
+        zip(drawn.pool.table["id"].to_pylist(), drawn.pool.table["name"].to_pylist(), strict=True)
+    )
+    assert batch["payload.name"] == [named[id] for id in batch["id"]]
     draws = pq.read_table(drawn.round_directory(1) / "draws.parquet")
     order = draws.filter(draws["new"])["id"].to_pylist()
     assert order != batch["id"]
     assert sorted(order) == sorted(batch["id"])
-
-
-@pytest.mark.usefixtures("one_key")
-def test_batch_formats_hold_the_same(job: Any) -> None:
-    seen = []
-    for format in ("csv", "jsonl", "parquet"):
-        one = job(sink={"format": format}).prepared()
-        path = Path(one.sample().json["batch"])
-        if format == "csv":
-            with path.open() as file:
-                rows = list(csv.DictReader(file))
-        elif format == "jsonl":
-            rows = [json.loads(line) for line in path.read_text().splitlines()]
-        else:
-            rows = pq.read_table(path).to_pylist()
-        seen.append(rows)
-    assert seen[0] == seen[1] == seen[2]
-
-
-def test_payload_goes_with_its_row(drawn: Job) -> None:
-    named = dict(
-        zip(drawn.pool.table["id"].to_pylist(), drawn.pool.table["name"].to_pylist(), strict=True)
-    )
-    batch = drawn.batch(1)
-    assert batch["payload.name"] == [named[id] for id in batch["id"]]
 
 
 def test_sampling_an_open_round_returns_it_again(drawn: Job) -> None:
@@ -96,21 +82,21 @@ def test_draws_hold_the_design(drawn: Job) -> None:
 @pytest.mark.slow
 def test_a_round_closes_when_every_row_is_answered(drawn: Job) -> None:
     answers = drawn.answers(1)
-    drawn.estimate("--labels", drawn.deliver(answers[:19], "a.csv"))
+    drawn.take(answers[:19], "a.csv")
     assert drawn.sample().json["round"] == 1
     skip = [[answers[19][0], "", "yes"]]
-    drawn.estimate("--labels", drawn.deliver(skip, "b.csv", "task,label,skipped"))
+    drawn.take(skip, "b.csv", "task,label,skipped")
     assert drawn.sample().json["round"] == 2
 
 
 def test_next_gives_up_the_open_rows_and_their_labels_still_count(drawn: Job) -> None:
     answers = drawn.answers(1)
-    drawn.estimate("--labels", drawn.deliver(answers[:15], "a.csv"))
+    drawn.take(answers[:15], "a.csv")
     assert drawn.sample("--next").json["round"] == 2
     assert set(drawn.batch(1)["id"]).isdisjoint(drawn.batch(2)["id"])
     status = call("status", drawn.workspace, "--json").json
     assert (status["labels"], status["open"]) == (15, 20)
-    late = drawn.estimate("--labels", drawn.deliver(answers[15:], "late.csv")).json
+    late = drawn.take(answers[15:], "late.csv").json
     assert late["labels"] == 20
 
 
@@ -211,14 +197,11 @@ def test_sample_killed_before_the_round_is_whole(drawn: Job, monkeypatch: Any) -
     drawn.answer(1)
     before = files_below(drawn.workspace)
 
-    class Killed(BaseException):
-        pass
-
     def die(*_: Any, **__: Any) -> None:
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr("evalsampling.commands.new_round.write_tasks", die)
+        patch.setattr("evalsampling.commands.batches.write_tasks", die)
         with pytest.raises(Killed):
             drawn.sample()
     assert files_below(drawn.workspace) == before
@@ -236,7 +219,7 @@ def test_two_commands_drawing_the_same_round(drawn: Job, monkeypatch: Any) -> No
         shutil.copytree(theirs, drawn.round_directory(2))
         return write(*arguments)
 
-    monkeypatch.setattr("evalsampling.commands.new_round.write_tasks", lose)
+    monkeypatch.setattr("evalsampling.commands.batches.write_tasks", lose)
     assert "another command made this round" in drawn.sample().refused
     assert files_below(drawn.round_directory(2)) == files_below(theirs)
     monkeypatch.undo()
@@ -261,7 +244,7 @@ def test_closing_a_round_says_which_rows_it_leaves_half_answered(
         make_pool(200), budget=60, round_size=5, labels={"votes": 2}, strata={"leaves": 3}
     ).drawn()
     rows = [(task, "ann", label) for task, label in one.answers(1)[:3]]
-    one.estimate("--labels", one.deliver(rows, header="task,annotator,label"))
+    one.take(rows, header="task,annotator,label")
     command, flag = closing
     told = call(command, one.workspace, flag)
     said = " ".join((told.out + told.err).split())
@@ -281,10 +264,6 @@ def test_others_may_read_the_batch(drawn: Job) -> None:
     umask = os.umask(0)
     os.umask(umask)
     assert drawn.round_directory(1).stat().st_mode & 0o777 == 0o777 & ~umask
-
-
-class Killed(BaseException):
-    """The process went away."""
 
 
 def sample_next_killed(one: Job, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,7 +297,7 @@ def test_a_round_that_somebody_has_seen_is_not_given_again(
 ) -> None:
     sample_next_killed(drawn, monkeypatch)
     if seen == "answered":
-        drawn.estimate("--labels", drawn.deliver(drawn.answers(2)[:1]))
+        drawn.take(drawn.answers(2)[:1])
     else:
         drawn.estimate("--close")
     assert drawn.sample("--next").json["round"] == 3
@@ -367,3 +346,81 @@ def test_no_round_once_the_difference_is_significant(job: Any) -> None:
     assert result["done"] == enough
     assert one.sample().json["reason"] == "significance"
     assert "as significant as the spec" in call("sample", one.workspace).out
+
+
+# --- rounds that are taken back
+
+
+@pytest.mark.slow
+def test_a_withdrawn_round_counts_as_never_drawn(drawn: Job) -> None:
+    drawn.answer(1, "1.csv")
+    before = drawn.estimate().json
+    drawn.sample()
+    ids, answers = drawn.batch(2)["id"], drawn.answers(2)
+    result = drawn.sample("--withdraw", 2).json
+    assert (result["round"], result["rows"], result["reason"]) == (2, 0, "withdrawn")
+    assert drawn.estimate().json == before
+    assert call("status", drawn.workspace, "--json").json["withdrawn"] == [2]
+    assert "\n2 rounds, 1 withdrawn, 20 of 200 labels, " in call("status", drawn.workspace).out
+    late = drawn.take(answers, "late.csv")
+    assert late.json["labels"] == 20
+    assert late.json["rejects"] == 20
+    assert "round 2 was withdrawn" in late.err
+    again = drawn.sample().json
+    assert (again["round"], again["rows"]) == (3, 20)
+    assert set(drawn.batch(3)["id"]) == set(ids), "nobody gets another sample by withdrawing"
+    assert not {*drawn.batch(3)["task"]} & {*drawn.batch(2)["task"]}
+    done = drawn.answer(3, "3.csv").json
+    assert (done["labels"], done["open"], done["round"]) == (40, 0, 2)
+    assert call("status", "--verify", drawn.workspace).status == 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_key")
+def test_the_numbers_are_those_without_it(job: Jobs) -> None:
+    results = []
+    for withdrawn in (False, True):
+        one = job(measure=["f1", "accuracy"]).prepared()
+        numbers = [1, 2, 3]
+        for number in numbers:
+            one.sample()
+            if withdrawn and number == 2:
+                one.sample("--withdraw", 2)
+                one.sample("--size", 7)
+                one.sample("--withdraw", 3)
+                assert one.sample().json["round"] == 4
+                numbers[1:] = [4, 5]
+                number = 4
+            rows = [(str(id), str(one.pool.truth[id])) for id in one.batch(number)["id"]]
+            result = one.take(rows, f"{number}.csv", "id,label").json
+        results.append(result)
+    assert results[0] == results[1]
+
+
+@pytest.mark.slow
+def test_what_cannot_be_withdrawn(drawn: Job) -> None:
+    drawn.take(drawn.answers(1)[:1], "1.csv")
+    before = files_below(drawn.workspace)
+    for number, words in ((1, "it has answers already"), (2, "there is no such round")):
+        assert words in drawn.sample("--withdraw", number).refused
+    assert files_below(drawn.workspace) == before
+    drawn.sample("--next")
+    drawn.sample("--next")
+    assert "round 3 was drawn after it" in drawn.sample("--withdraw", 2).err
+    assert drawn.sample("--withdraw", 3).status == 0
+    assert drawn.sample("--withdraw", 3).status == 0
+    assert drawn.sample("--withdraw", 2).status == 0
+    assert drawn.sample("--withdraw", 1).status == 1
+    assert drawn.sample("--withdraw", 1, "--next").status == 2
+    assert drawn.sample("--withdraw", 0).status == 2
+
+
+def test_the_next_round_is_of_one_size_for_all_commands(job: Jobs) -> None:
+    one = job(round_size={"first": 10, "growth": 3}).drawn()
+    one.sample("--withdraw", 1)
+    snapshot = Snapshot.at(one.workspace)
+    topped = TopUp.from_snapshot(snapshot, None, HERE)
+    held = short_cells(snapshot, None).short
+    np.testing.assert_array_equal(held, short_cells(snapshot, 10).short)
+    assert topped is None or topped.wanted == 10
+    assert snapshot.next_round_size == one.sample().json["rows"] == 10

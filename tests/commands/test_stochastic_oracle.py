@@ -30,7 +30,7 @@ def test_every_draw_is_a_task_of_its_own(asked: Job) -> None:
 def test_votes_are_counted_and_budgeted(asked: Job) -> None:
     sizes = [90]
     for number in (1, 2, 3):
-        result = asked.estimate("--labels", asked.deliver(doubtful(asked, number))).json
+        result = asked.take(doubtful(asked, number)).json
         assert result["labels"] == sum(sizes)
         assert call("status", asked.workspace, "--json").json["labels"] == sum(sizes)
         sampled = asked.sample().json
@@ -45,8 +45,7 @@ def test_votes_are_counted_and_budgeted(asked: Job) -> None:
 def test_label_by_id_is_refused_where_it_is_ambiguous(asked: Job) -> None:
     id, tasks = repeated(asked)
     once = next(i for i in asked.batch(1)["id"] if asked.batch(1)["id"].count(i) == 1)
-    path = asked.deliver([(id, "1"), (once, "1")], header="id,label")
-    result = asked.estimate("--labels", path).json
+    result = asked.take([(id, "1"), (once, "1")], header="id,label").json
     assert (result["labels"], result["rejects"]) == (1, 1)
     (listed,) = (asked.workspace / "labels").glob("*.rejects.csv")
     assert f"id {id!r} was drawn {len(tasks)} times: name the task" in listed.read_text()
@@ -54,9 +53,9 @@ def test_label_by_id_is_refused_where_it_is_ambiguous(asked: Job) -> None:
 
 def test_questions_about_one_row_may_be_answered_differently(asked: Job) -> None:
     _, (one, other, *_) = repeated(asked)
-    result = asked.estimate("--labels", asked.deliver([(one, "1"), (other, "0")])).json
+    result = asked.take([(one, "1"), (other, "0")]).json
     assert (result["labels"], result["rejects"], result["open"]) == (2, 0, 88)
-    same = asked.estimate("--labels", asked.deliver([(one, "0")], "other.csv")).json
+    same = asked.take([(one, "0")], "other.csv").json
     assert (same["labels"], same["rejects"]) == (2, 1), "but not one question"
 
 
@@ -81,7 +80,7 @@ def test_stochastic_rounds_start_from_the_files_alone(job: Any, sampler: str) ->
         np.testing.assert_array_equal(here.rounds[-1].probability, draws["q"].to_numpy())
         np.testing.assert_array_equal(here.rank[rows], draws["rank"].to_numpy())
         answers = doubtful(one, number)
-        one.estimate("--labels", one.deliver(answers))
+        one.take(answers)
         labels = memory.history.label.copy()
         labels[rows] = [int(label) for _, label in answers]
         memory = memory.with_history(memory.history.with_labels(labels))
@@ -158,8 +157,7 @@ def test_tasks_count_once_all_their_votes_are_there(voted: Job) -> None:
     rows = [(task, name, "01"[i % 2], "") for task in tasks[:20] for i, name in enumerate("abcd")]
     rows += [(task, name, "", "yes") for task in tasks[:10] for name in "ef"]
     rows += [(task, name, "", "yes") for task in tasks[20:25] for name in "abcdef"]
-    path = voted.deliver(rows, header="task,annotator,label,skipped")
-    result = voted.estimate("--labels", path).json
+    result = voted.take(rows, header="task,annotator,label,skipped").json
     assert (result["labels"], result["open"]) == (10, 45)
     missing = result["missing"]
     assert (missing["open"], missing["skipped"], missing["disputed"]) == (45, 5, 0)

@@ -130,10 +130,10 @@ def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:
     assert not {row["task"] for row in shown} & set(voted.batch(1)["task"])
     names = dict(zip(voted.batch(1)["payload.name"], voted.batch(1)["id"], strict=True))
     settled = [(row["task"], str(voted.pool.truth[names[row["name"]]])) for row in shown]
-    half = voted.estimate("--labels", voted.deliver(settled[:3], "judge.csv")).json
+    half = voted.take(settled[:3], "judge.csv").json
     assert half["labels"] == before["labels"] + 3
     assert voted.sample("--adjudicate").json == batch
-    after = voted.estimate("--labels", voted.deliver(settled, "judge-2.csv")).json
+    after = voted.take(settled, "judge-2.csv").json
     assert after["labels"] == before["labels"] + disputed
     assert after["rejects"] == 0
     nothing = voted.sample("--adjudicate").json
@@ -195,8 +195,6 @@ def test_a_correction_of_one_vote(voted: Job) -> None:
 
 
 def dict_of_labels(job: Job) -> dict[str, str]:
-    from evalsampling.workspace.snapshot import Snapshot
-
     snapshot = Snapshot.at(job.workspace)
     return {task: str(label) for task, label in zip(snapshot.tasks, snapshot.labels, strict=True)}
 
@@ -291,7 +289,7 @@ def test_one_person_settles_a_dispute_and_is_asked_so(job: Jobs) -> None:
     answers = one.answers(1)
     for who, flip in (("ann", 0), ("bob", 1)):
         given = [(task, str(abs(flip - int(label))), who) for task, label in answers]
-        one.estimate("--labels", one.deliver(given, f"{who}.csv", "task,label,annotator"))
+        one.take(given, f"{who}.csv", "task,label,annotator")
     assert call("sample", one.workspace, "--adjudicate").status == 0
     (sheet,) = one.workspace.glob("adjudications/**/instructions.txt")
     assert "people" not in sheet.read_text()

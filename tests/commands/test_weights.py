@@ -1,6 +1,5 @@
-"""Rows that count more: from the command line and Python, in every number, format and report."""
+"""Rows that count more or cost more: in every number, format and report, and in what is spent."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from evalsampling import Evaluation, InputError
 from evalsampling.measures import Joint, Recall, Sliced
 from evalsampling.measures.build import entry_of
 from tests.formats import FORMATS, formatted
-from tests.jobs import Job, Pool, call, make_pool
+from tests.jobs import Job, Pool, call, make_pool, make_rich_pool
 
 MEASURES = [
     "f1", {"f1": {"by": "rows"}}, "accuracy", "precision",
@@ -24,9 +23,7 @@ def counted_pool(rows: int = 400, scale: float = 1.0) -> Pool:
     pool, rng = make_pool(rows, seed=3), np.random.default_rng(1)
     views = scale * rng.permutation(np.arange(rows) % 10) * rng.choice([1, 1000], rows)
     part = [("a", "b")[row % 2] for row in range(rows)]
-    table = pool.table.append_column("views", pa.array(views))
-    table = table.append_column("even", pa.array(np.arange(rows) % 2 == 0))
-    return Pool(table.append_column("part", pa.array(part)), pool.truth)
+    return pool.with_columns(views=views, even=np.arange(rows) % 2 == 0, part=part)
 
 
 def keys(**more: Any) -> dict[str, Any]:
@@ -119,8 +116,8 @@ def test_what_is_no_weight_is_named(job: Any, bad: Any, words: str) -> None:
     pool = counted_pool()
     views = pool.table["views"].cast(pa.float64()).to_pylist()
     views[241] = bad
-    table = pool.table.drop_columns("views").append_column("views", pa.array(views))
-    one = job(Pool(table, pool.truth), 2, **keys())
+    pool = pool.with_columns(views=views)
+    one, table = job(pool, 2, **keys()), pool.table
     assert f"part-1.parquet: column 'views', {words}" in one.prepare().refused
     frame = {name: table[name].to_pylist() for name in table.column_names}
     with pytest.raises(InputError, match=words.replace("row 41", "row 241").split(":")[1]):
@@ -186,25 +183,12 @@ def test_the_unit_of_weights_is_all_the_same(job: Any) -> None:
 def test_simulations_and_plans_count_by_weight(job: Any) -> None:
     pool = counted_pool()
     one = job(pool, **keys(measure=["f1", {"f1": {"by": "rows"}}]))
-    truth = one.directory / "truth.csv"
-    lines = [f"{id},{label}" for id, label in pool.truth.items()]
-    truth.write_text("\n".join(["id,label", *lines]) + "\n")
     options = ("--sampler", "passive", "--repeats", 2, "--budgets", 50, "--json")
-    told = call("simulate", one.spec, "--truth", truth, *options).done
-    assert {each["measure"] for each in told.json["results"]} == {"f1 by views", "f1 by rows"}
-    true = json.loads(told.out)["truth"]
+    told = call("simulate", one.spec, "--truth", one.write_truth(), *options).done
     expected = weighted_values(pool)
-    for name in ("f1 by views", "f1 by rows"):
-        assert any(value == pytest.approx(expected[name]) for value in _numbers(true))
+    names = ("f1 by views", "f1 by rows")
+    assert told.json["truth"] == pytest.approx({name: expected[name] for name in names})
     assert call("plan", one.spec, *options).done
-
-
-def _numbers(tree: Any) -> list[float]:
-    """All numbers of an object of JSON."""
-    if isinstance(tree, dict | list):
-        parts = tree.values() if isinstance(tree, dict) else tree
-        return [number for part in parts for number in _numbers(part)]
-    return [tree] if isinstance(tree, float) else []
 
 
 @pytest.mark.slow
@@ -218,13 +202,13 @@ def test_intervals_hold_the_numbers_of_rows_with_lognormal_weights(job: Any, tie
     pool, rng = make_pool(4000, seed=8), np.random.default_rng(9)
     label = np.array([pool.truth[id] for id in pool.table["id"].to_pylist()])
     views = np.exp(rng.normal(size=4000)) * np.where(tied & (label == 1), 2.0, 1.0)
-    pool = Pool(pool.table.append_column("views", pa.array(views)), pool.truth)
-    one = job(pool, pool={"weight": "views"}, measure=["f1", "recall", "accuracy"])
-    truth = one.directory / "truth.csv"
-    lines = [f"{id},{label}" for id, label in pool.truth.items()]
-    truth.write_text("\n".join(["id,label", *lines]) + "\n")
+    one = job(
+        pool.with_columns(views=views),
+        pool={"weight": "views"},
+        measure=["f1", "recall", "accuracy"],
+    )
     options = ("--sampler", "calibrated", "--repeats", 60, "--budgets", 150, "--json")
-    told = call("simulate", one.spec, "--truth", truth, *options).json["results"]
+    told = call("simulate", one.spec, "--truth", one.write_truth(), *options).json["results"]
     assert [each["measure"] for each in told] == [
         f"{m} by views" for m in ("f1", "recall", "accuracy")
     ]
@@ -257,3 +241,76 @@ def test_objects_are_measures_of_rows_with_weights() -> None:
         evaluation.estimate(Joint((Recall(),)))
     with pytest.raises(InputError, match="nameless: its name must be an attribute"):
         evaluation.estimate(Nameless())
+
+
+# --- costs
+
+
+def costly(job: Any, **keys: Any) -> Job:
+    pool = {"score": "s0.score", "prediction": "s0.prediction", "cost": "size"}
+    spec = {"measure": "f1", "strata": {"leaves": 8}, "round_size": 30, **keys}
+    one: Job = job(make_rich_pool(600), pool=pool, **spec)
+    return one
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", ["optimal_importance", "strat"])
+def test_rounds_are_drawn_until_the_money_is_spent(job: Any, sampler: str) -> None:
+    """What is spent is the costs of the rows asked about; the last round buys what is left."""
+    one = costly(job, sampler=sampler, budget={"cost": 100})
+    assert one.prepare().status == 0
+    rows, spent, rounds = one.pool.table, 0.0, 0
+    cost = dict(zip(rows["id"].to_pylist(), rows["size"].to_pylist(), strict=True))
+    while True:
+        drawn = one.sample().json
+        if drawn["reason"] == "budget":
+            break
+        rounds += 1
+        assert rounds < 40
+        spent += sum(cost[id] for _, id in one.asked(rounds))
+        found = one.answer(rounds, f"{rounds}.csv").json
+        assert found["cost"] == pytest.approx(spent)
+    assert found["done"]
+    # The last rounds are small: a few dear rows at most are too many, or too dear to be had.
+    assert spent == pytest.approx(100, abs=20)
+    status = call("status", one.workspace, "--json").json
+    assert (status["cost"], status["money"]) == (pytest.approx(spent), 100)
+    assert f"labels for {spent:,.2f} of 100.00" in call("status", one.workspace).out
+
+
+@pytest.mark.slow
+def test_simulate_and_plan_spend_money(job: Any) -> None:
+    one = costly(job, budget={"cost": 400}, sampler="optimal_importance")
+    names = ["passive", "strat_model", "active_lambda"]
+    options = ["--sampler", *names, "--repeats", 2, "--budgets", "100"]
+    simulated = call("simulate", one.spec, "--truth", one.write_truth(), *options, "--json").done
+    for told in simulated.json["results"]:
+        assert told["cost"] == pytest.approx(100, abs=30)
+    by_name = {told["sampler"]: told["labels"] for told in simulated.json["results"]}
+    assert by_name["active_lambda"] > 1.2 * by_name["passive"]
+    planned = call("plan", one.spec, *options, "--json").done
+    plans = {told["sampler"]: told for told in planned.json}
+    assert plans["active_lambda"]["draws"] > plans["passive"]["draws"]
+    assert plans["strat_model"]["draws"] is None
+    assert 0 < plans["passive"]["saving"] < 1
+    text = call("plan", one.spec, "--sampler", "passive", *options[4:]).out
+    assert "half-width  draws  labels  cost" in text
+    assert "of the variance of rows drawn evenly for equal money" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0])
+def test_costs_that_are_not_above_nothing_are_named(job: Any, bad: float) -> None:
+    cost = np.ones(100)
+    cost[41] = bad
+    columns = {"score": "s0.score", "prediction": "s0.prediction", "cost": "price"}
+    one: Job = job(make_rich_pool(100).with_columns(price=cost), pool=columns)
+    assert (
+        f"column 'price', row 41: a label costs more than 0, got {bad:g}" in one.prepare().refused
+    )
+
+
+def test_money_that_buys_nothing_leaves_nothing_to_do(job: Any) -> None:
+    one = costly(job, sampler="passive", budget={"cost": 0.01})
+    assert one.prepare().status == 0
+    found = one.sample().json
+    assert (found["round"], found["rows"], found["reason"]) == (0, 0, "budget")

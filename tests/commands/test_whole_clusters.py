@@ -25,13 +25,11 @@ def talks(rows: int = 2000, as_text: bool = False) -> Pool:
     talk = np.repeat(np.arange(rows), size)[:rows]
     turn = np.arange(rows) - np.searchsorted(talk, talk)
     order = rng.permutation(rows)
-    columns = {"talk": [f"t{number}" for number in talk[order]], "turn": turn[order]}
-    if as_text:
-        columns["turn"] = [str(number) for number in turn[order]]
-    table = pool.table
-    for name, values in columns.items():
-        table = table.append_column(name, pa.array(values))
-    return Pool(table, pool.truth)
+    turns = turn[order]
+    return pool.with_columns(
+        talk=[f"t{number}" for number in talk[order]],
+        turn=list(map(str, turns)) if as_text else turns,
+    )
 
 
 def of_clusters(job: Any, rows: Pool | None = None, **keys: Any) -> Job:
@@ -65,7 +63,7 @@ def test_annotators_read_a_talk_once_and_in_order(job: Any, as_text: bool) -> No
         for talk, rows in groups:
             assert [int(row["turn"]) for row in rows] == sorted(turns[talk])
         seen += [talk for talk, _ in groups]
-        one.estimate("--labels", one.deliver(one.answers(number)))
+        one.take(one.answers(number))
     assert len(set(seen)) == len(seen), "no talk comes twice"
     assert one.sample().json["reason"] == "budget"
     names = [task["task"] for task in exported(one, 1)]

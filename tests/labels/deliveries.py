@@ -11,7 +11,24 @@ import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from evalsampling.label_spaces.base import LabelSpace
+from evalsampling.label_spaces.classes import Classes
+from evalsampling.labels.register import Register
+from evalsampling.labels.tally import Subjects, Tally
+
 FORMATS = ("votes.csv", "votes.jsonl", "votes.parquet", "votes.xlsx")
+
+
+def register_of(
+    tasks: Sequence[str], ids: Sequence[str], space: LabelSpace | None = None, votes: int = 1
+) -> Register:
+    """Return the register of questions without any answer, by their tasks and ids."""
+    return Register(
+        question_of_task={task: row for row, task in enumerate(tasks)},
+        ids=ids,
+        space=space or Classes(),
+        tally=Tally(Subjects(len(ids), votes=votes)),
+    )
 
 
 def written(name: str, rows: Sequence[Sequence[Any]], names: Sequence[str]) -> bytes:

@@ -12,22 +12,16 @@ from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.label_spaces.sets import Sets
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.register import Register
-from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.votes import check_votes
 from evalsampling.spec import EvaluationSpec, LabelsSpec
 from tests.jobs import Job
-from tests.labels.deliveries import FORMATS, written
+from tests.labels.deliveries import FORMATS, register_of, written
 
 IDS = ["12", "123", "9", "x"]
 
 
 def register(space: LabelSpace) -> Register:
-    return Register(
-        question_of_task={f"t_{id}": row for row, id in enumerate(IDS)},
-        ids=IDS,
-        tally=Tally(Subjects(len(IDS))),
-        space=space,
-    )
+    return register_of([f"t_{id}" for id in IDS], IDS, space)
 
 
 def spec_of(space: LabelSpace) -> EvaluationSpec:

@@ -112,13 +112,6 @@ def test_links_in_a_folder_are_not_followed(drawn: Job) -> None:
     assert (told.status, "nothing is closed" in told.err) == (1, True)
 
 
-def test_a_hard_link_is_a_file_like_any_other(drawn: Job) -> None:
-    zone = drawn.directory / "zone"
-    zone.mkdir()
-    (zone / "a.csv").hardlink_to(drawn.deliver(drawn.answers(1)[:3], "other.csv"))
-    assert drawn.estimate("--labels", zone).json["labels"] == 3
-
-
 def test_a_file_that_becomes_a_link_once_it_was_seen_is_not_read(
     drawn: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,14 +133,15 @@ def test_a_file_that_becomes_a_link_once_it_was_seen_is_not_read(
     assert not (drawn.workspace / "labels").exists()
 
 
-def test_a_path_that_is_given_may_be_a_link(drawn: Job) -> None:
+def test_a_path_that_is_given_may_be_a_link_and_a_file_a_hard_one(drawn: Job) -> None:
     answers = drawn.answers(1)
     file, zone = drawn.directory / "link.csv", drawn.directory / "zone"
     file.symlink_to(drawn.deliver(answers[:3], "a.csv"))
     (drawn.directory / "folder").mkdir()
     drawn.deliver(answers[3:7], "folder/b.csv")
+    (drawn.directory / "folder/c.csv").hardlink_to(drawn.deliver(answers[7:9], "other.csv"))
     zone.symlink_to(drawn.directory / "folder")
-    assert drawn.estimate("--labels", file, zone).json["labels"] == 7
+    assert drawn.estimate("--labels", file, zone).json["labels"] == 9
 
 
 def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,23 +1,19 @@
 """Exports of labelling tools, in the forms that the tools write or document."""
 
+import dataclasses
 import gzip
-import io
 import json
 import random
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import InputError
 from evalsampling.labels.formats import read_votes
-from evalsampling.labels.register import Register
-from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.votes import check_votes
 from evalsampling.spec import EvaluationSpec
-from tests.jobs import Jobs
+from tests.labels.deliveries import parquet, register_of
 from tests.labels.exported import (
     ANSWERS,
     FILES,
@@ -57,17 +53,17 @@ def taken_of(
     """Task, annotator and answer of what counts, in order, and reasons of what does not."""
     content = content.encode() if isinstance(content, str) else content
     votes = read_votes(name, content, spec)
-    register = Register(
-        question_of_task={task: row for row, task in enumerate(TASKS)},
-        ids=ids or [f"d{row}" for row in range(len(TASKS))],
-        space=spec.labels.space,
-        tally=Tally(Subjects(len(TASKS), votes=2)),
-        id=spec.pool.id,
-    )
-    taken, rejects = check_votes(votes, register)
+    ids = ids or [f"d{row}" for row in range(len(TASKS))]
+    register = register_of(TASKS, ids, spec.labels.space, votes=2)
+    taken, rejects = check_votes(votes, dataclasses.replace(register, id=spec.pool.id))
     return [
         (TASKS[row], vote.annotator, SKIPPED if vote.skipped else vote.label) for row, vote in taken
     ], [reject.reason for reject in rejects]
+
+
+def binary_rows() -> list[dict[str, Any]]:
+    """Rows of Prodigy that say accept, reject or ignore of one class."""
+    return [json.loads(line) for line in prodigy_binary().splitlines()]
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -94,7 +90,7 @@ def test_answers_of_each_tool(tool: str, compressed: bool) -> None:
 @pytest.mark.parametrize("place", ["top", "meta", "data", "metadata", "fields", "Vars"])
 @pytest.mark.parametrize("name", ["task", "Task", "doc_id"])
 def test_the_name_of_a_row_is_found_a_level_deep(place: str, name: str) -> None:
-    rows = [json.loads(line) for line in prodigy_binary().splitlines()]
+    rows = binary_rows()
     for row, (task, *_) in zip(rows, ANSWERS, strict=True):
         names = {name: task if name != "doc_id" else f"d{TASKS.index(task)}"}
         del row["meta"]
@@ -107,7 +103,7 @@ def test_the_name_of_a_row_is_found_a_level_deep(place: str, name: str) -> None:
 @pytest.mark.parametrize("name", ["meta", "metadata"])
 def test_the_name_of_a_row_in_a_table_made_of_objects(spell: Any, name: str) -> None:
     """As pandas writes them: an object in a cell, or a column for each of its fields."""
-    rows = [json.loads(line) for line in prodigy_binary().splitlines()]
+    rows = binary_rows()
     in_cells = [{**row, name: spell(row["meta"])} for row in rows]
     if name != "meta":
         in_cells = [{key: value for key, value in row.items() if key != "meta"} for row in in_cells]
@@ -118,7 +114,7 @@ def test_the_name_of_a_row_in_a_table_made_of_objects(spell: Any, name: str) -> 
 
 
 def test_ids_of_several_columns_in_a_field() -> None:
-    rows = [json.loads(line) for line in prodigy_binary().splitlines()]
+    rows = binary_rows()
     for row, (task, *_) in zip(rows, ANSWERS, strict=True):
         row["meta"] = {"left": "a", "right": str(TASKS.index(task))}
     spec = spec_of("other", "sports", id=["left", "right"])
@@ -144,10 +140,8 @@ def test_a_table_with_the_answer_beside_what_was_asked(words: str, name: str) ->
          name: {SKIPPED: skip, "sports": yes}.get(label, no)}
         for task, who, label in ANSWERS
     ]  # fmt: skip
-    parquet = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(rows), parquet)
-    for file, content in (("x.csv", table(rows)), ("x.jsonl", lines(rows)),
-                          ("x.parquet", parquet.getvalue())):  # fmt: skip
+    columns = parquet(**{name: [row[name] for row in rows] for name in rows[0]})
+    for file, content in (("x.csv", table(rows)), ("x.jsonl", lines(rows)), ("x.parquet", columns)):
         taken, reasons = taken_of(file, content)
         assert (sorted(taken), reasons) == (sorted(ANSWERS), [])
 
@@ -164,32 +158,30 @@ def test_a_yes_or_no_beside_a_label_is_asked_about(name: str) -> None:
     assert taken_of("x.csv", table(rows), shown)[0] == [(task, "ann", "sports") for task in TASKS]
 
 
-def test_what_says_no_to_one_of_three_classes_leaves_the_others_open() -> None:
-    spec = spec_of("news", "other", "sports")
-    taken, reasons = taken_of("x.jsonl", prodigy_binary(), spec)
-    said = [one for one in ANSWERS if one[2] in ("sports", SKIPPED)]
-    assert sorted(taken) == sorted(said)
-    assert (
-        reasons
-        == ["the answer is not 'sports', which leaves open what else holds: ask for all"] * 3
-    )
+OPEN = "the answer is not 'sports', which leaves open what else holds: ask for all"
+OF_SETS = OPEN.replace("not 'sports'", "'sports'")
 
 
-def test_what_says_yes_to_one_label_of_several_is_no_set() -> None:
-    spec = spec_of(multilabel=["sports", "politics"])
-    _, reasons = taken_of("x.jsonl", prodigy_binary(), spec)
-    assert len(reasons) == 5
-    assert all("leaves open what else holds" in reason for reason in reasons)
-
-
-def test_a_class_that_nobody_knows_is_named() -> None:
-    _, reasons = taken_of("x.jsonl", prodigy_binary(), spec_of(0, 1))
-    assert set(reasons) == {"label 'sports' is none of: 0, 1"}
+@pytest.mark.parametrize(
+    ("spec", "counted", "reasons"),
+    [
+        (spec_of("news", "other", "sports"), {"sports", SKIPPED}, [OPEN] * 3),
+        (spec_of(multilabel=["sports", "politics"]), {SKIPPED},
+         [OF_SETS, OPEN, OPEN, OPEN, OF_SETS]),
+        (spec_of(0, 1), {SKIPPED}, ["label 'sports' is none of: 0, 1"] * 5),
+    ],
+)  # fmt: skip
+def test_an_answer_about_one_class_leaves_others_open(
+    spec: EvaluationSpec, counted: set[str], reasons: list[str]
+) -> None:
+    taken, found = taken_of("x.jsonl", prodigy_binary(), spec)
+    assert sorted(taken) == sorted(one for one in ANSWERS if one[2] in counted)
+    assert found == reasons
 
 
 def test_yes_and_no_without_a_label() -> None:
     """A recipe that marks rows asks what the page asks: accept is the class that is a yes."""
-    rows = [json.loads(line) for line in prodigy_binary().splitlines()]
+    rows = binary_rows()
     for row in rows:
         del row["label"]
     taken, reasons = taken_of("x.jsonl", lines(rows), spec_of(0, 1))
@@ -335,29 +327,6 @@ def test_plain_rows_come_as_tsv_ndjson_json_and_compressed() -> None:
         assert taken_of(f"{name}.gz", gzip.compress(content.encode())) == (expected, [])
 
 
-def test_an_export_gives_the_estimate_of_the_same_answers_in_a_table(job: Jobs) -> None:
-    """Of 150 answers all were taken for the class asked about, and precision was 1."""
-    found = []
-    for name in ("plain.csv", "export.jsonl", "export.csv.gz"):
-        one = job(measure=["precision", "recall"], round_size=60, budget=60).drawn()
-        answers = one.answers(1)
-        asked = [
-            {"task": task, "label": "1", "answer": "accept" if label == "1" else "reject"}
-            for task, label in answers
-        ]
-        path = one.deliver(answers, name)
-        if name == "export.jsonl":
-            path.write_text(lines([{**row, "_task_hash": 7} for row in asked]))
-        elif name == "export.csv.gz":
-            path.write_bytes(gzip.compress(table(asked).encode()))
-        told = one.estimate("--labels", path).json
-        assert (told["labels"], told["rejects"]) == (60, 0)
-        found.append(told["measures"])
-    assert found[1] == found[0]
-    assert found[2] == found[0]
-    assert found[0][0]["value"] < 1
-
-
 def parts_of(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The paths of all values within a value of JSON."""
     inner = dict(enumerate(value)) if isinstance(value, list) else value
@@ -421,7 +390,7 @@ def test_a_status_that_nobody_knows_is_no_answer() -> None:
 
 
 def test_a_task_goes_before_ids_of_others() -> None:
-    rows = [{**json.loads(line), "id": 7} for line in prodigy_binary().splitlines()]
+    rows = [{**row, "id": 7} for row in binary_rows()]
     assert sorted(taken_of("x.jsonl", lines(rows))[0]) == sorted(ANSWERS)
 
 

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from evalsampling.label_spaces.base import MEDIAN
+from evalsampling.label_spaces.base import MAJORITY, MEDIAN
 from evalsampling.labels.tally import (
     CONTRADICTED,
     EACH,
@@ -27,64 +27,55 @@ def tally(*answers: tuple[str | None, int], votes: int = 3) -> Tally:
     return one
 
 
+BY_MAJORITY = [
+    ([], 3, NO_LABEL, State.OPEN),
+    ([("a", 1)], 3, NO_LABEL, State.OPEN),
+    ([("a", 1), ("b", 0)], 3, NO_LABEL, State.OPEN),
+    ([("a", 1), ("b", 1)], 3, 1, State.DECIDED),
+    ([("a", 1), ("b", 0), ("c", 1)], 3, 1, State.DECIDED),
+    ([("a", 1), ("b", 0), ("c", 2)], 3, NO_LABEL, State.DISPUTED),
+    ([("a", 1), ("b", 0), ("c", SKIPPED)], 3, NO_LABEL, State.DISPUTED),
+    ([("a", 1), ("b", SKIPPED), ("c", SKIPPED)], 3, NO_LABEL, State.DISPUTED),
+    ([("a", UNSURE), ("b", SKIPPED), ("c", SKIPPED)], 3, NO_LABEL, State.UNSURE),
+    ([("a", SKIPPED), ("b", SKIPPED), ("c", SKIPPED)], 3, NO_LABEL, State.SKIPPED),
+    ([("a", SKIPPED)], 3, NO_LABEL, State.OPEN),
+    ([("a", 1), ("a", 1)], 3, NO_LABEL, State.OPEN),
+    ([("a", 1), ("a", 0), ("b", 1)], 3, NO_LABEL, State.OPEN),
+    ([("a", 1), ("a", 0), ("b", 1), ("c", 1)], 3, 1, State.DECIDED),
+    ([("a", 1), ("b", 1), ("c", 0), ("d", 0)], 3, NO_LABEL, State.DISPUTED),
+    ([("a", 1), ("b", 0)], 2, NO_LABEL, State.DISPUTED),
+    ([("a", 1), ("b", 0)], 1, NO_LABEL, State.DISPUTED),
+    ([("a", 1), ("b", 0), ("c", 1)], 1, 1, State.DECIDED),
+    ([(None, 1)], 1, 1, State.DECIDED),
+    ([("a", SKIPPED), ("b", 1)], 1, 1, State.DECIDED),
+    ([("a", 1), ("a", SKIPPED)], 1, 1, State.DECIDED),
+    ([("a", 1), ("b", 1), ("c", 0), ("d", 2)], 5, NO_LABEL, State.OPEN),
+    ([("a", 1), ("b", 1), ("c", 0), ("d", 2), ("e", 3)], 5, NO_LABEL, State.DISPUTED),
+]
+OF_NUMBERS = [
+    ([("a", 10), ("b", 30)], 3, NO_LABEL, State.OPEN),
+    ([("a", 10), ("b", 10)], 3, NO_LABEL, State.OPEN),
+    ([("a", 10), ("b", 90), ("c", 30)], 3, 30, State.DECIDED),
+    ([("a", 10), ("b", 21), ("c", SKIPPED)], 3, 15, State.DECIDED),
+    ([("a", 10), ("b", UNSURE), ("c", SKIPPED)], 3, NO_LABEL, State.DISPUTED),
+    ([("a", SKIPPED), ("b", SKIPPED), ("c", SKIPPED)], 3, NO_LABEL, State.SKIPPED),
+    ([("a", 10), ("b", 20), ("c", 90), ("d", 40)], 3, 30, State.DECIDED),
+    ([("a", 10)], 1, 10, State.DECIDED),
+    ([("a", 10), ("b", 20)], 1, NO_LABEL, State.DISPUTED),
+]
+
+
 @pytest.mark.parametrize(
-    ("answers", "votes", "code", "state"),
-    [
-        ([], 3, NO_LABEL, State.OPEN),
-        ([("a", 1)], 3, NO_LABEL, State.OPEN),
-        ([("a", 1), ("b", 0)], 3, NO_LABEL, State.OPEN),
-        ([("a", 1), ("b", 1)], 3, 1, State.DECIDED),
-        ([("a", 1), ("b", 0), ("c", 1)], 3, 1, State.DECIDED),
-        ([("a", 1), ("b", 0), ("c", 2)], 3, NO_LABEL, State.DISPUTED),
-        ([("a", 1), ("b", 0), ("c", SKIPPED)], 3, NO_LABEL, State.DISPUTED),
-        ([("a", 1), ("b", SKIPPED), ("c", SKIPPED)], 3, NO_LABEL, State.DISPUTED),
-        ([("a", UNSURE), ("b", SKIPPED), ("c", SKIPPED)], 3, NO_LABEL, State.UNSURE),
-        ([("a", SKIPPED), ("b", SKIPPED), ("c", SKIPPED)], 3, NO_LABEL, State.SKIPPED),
-        ([("a", SKIPPED)], 3, NO_LABEL, State.OPEN),
-        ([("a", 1), ("a", 1)], 3, NO_LABEL, State.OPEN),
-        ([("a", 1), ("a", 0), ("b", 1)], 3, NO_LABEL, State.OPEN),
-        ([("a", 1), ("a", 0), ("b", 1), ("c", 1)], 3, 1, State.DECIDED),
-        ([("a", 1), ("b", 1), ("c", 0), ("d", 0)], 3, NO_LABEL, State.DISPUTED),
-        ([("a", 1), ("b", 0)], 2, NO_LABEL, State.DISPUTED),
-        ([("a", 1), ("b", 0)], 1, NO_LABEL, State.DISPUTED),
-        ([("a", 1), ("b", 0), ("c", 1)], 1, 1, State.DECIDED),
-        ([(None, 1)], 1, 1, State.DECIDED),
-        ([("a", SKIPPED), ("b", 1)], 1, 1, State.DECIDED),
-        ([("a", 1), ("a", SKIPPED)], 1, 1, State.DECIDED),
-        ([("a", 1), ("b", 1), ("c", 0), ("d", 2)], 5, NO_LABEL, State.OPEN),
-        ([("a", 1), ("b", 1), ("c", 0), ("d", 2), ("e", 3)], 5, NO_LABEL, State.DISPUTED),
-    ],
+    ("rule", "answers", "votes", "code", "state"),
+    [(MAJORITY, *case) for case in BY_MAJORITY] + [(MEDIAN, *case) for case in OF_NUMBERS],
 )
 def test_decisions(
-    answers: list[tuple[str | None, int]], votes: int, code: int, state: State
-) -> None:
-    one = tally(*answers, votes=votes)
-    assert one.code(0) == code
-    assert one.state(0) is state
-    assert one.codes.tolist() == [code]
-
-
-@pytest.mark.parametrize(
-    ("answers", "votes", "code", "state"),
-    [
-        ([("a", 10), ("b", 30)], 3, NO_LABEL, State.OPEN),
-        ([("a", 10), ("b", 10)], 3, NO_LABEL, State.OPEN),
-        ([("a", 10), ("b", 90), ("c", 30)], 3, 30, State.DECIDED),
-        ([("a", 10), ("b", 21), ("c", SKIPPED)], 3, 15, State.DECIDED),
-        ([("a", 10), ("b", UNSURE), ("c", SKIPPED)], 3, NO_LABEL, State.DISPUTED),
-        ([("a", SKIPPED), ("b", SKIPPED), ("c", SKIPPED)], 3, NO_LABEL, State.SKIPPED),
-        ([("a", 10), ("b", 20), ("c", 90), ("d", 40)], 3, 30, State.DECIDED),
-        ([("a", 10)], 1, 10, State.DECIDED),
-        ([("a", 10), ("b", 20)], 1, NO_LABEL, State.DISPUTED),
-    ],
-)
-def test_the_median_of_numbers(
-    answers: list[tuple[str | None, int]], votes: int, code: int, state: State
+    rule: str, answers: list[tuple[str | None, int]], votes: int, code: int, state: State
 ) -> None:
     for order in itertools.permutations(answers):
-        one = Tally(Subjects(1, votes=votes), rule=MEDIAN)
+        one = Tally(Subjects(1, votes=votes), rule=rule)
         one.add([Answer(0, *answer) for answer in order], replace=False, rounds=1)
-        assert (one.code(0), one.state(0)) == (code, state)
+        assert (one.code(0), one.state(0), one.codes.tolist()) == (code, state, [code])
 
 
 def test_no_order_and_no_division_matters() -> None:

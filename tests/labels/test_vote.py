@@ -10,9 +10,8 @@ from evalsampling.label_spaces.classes import Classes
 from evalsampling.label_spaces.sets import Sets
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.register import Register
-from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.votes import check_votes
-from tests.labels.deliveries import parquet
+from tests.labels.deliveries import parquet, register_of
 
 KNOWN = ("toxic", "insult", "threat")
 SPACE = Sets(KNOWN)
@@ -23,12 +22,7 @@ FLAGS = [[1, 0, 1], [0, 0, 0], [0, 1, 0]]
 
 
 def register(space: LabelSpace = SPACE) -> Register:
-    return Register(
-        question_of_task={task: place for place, task in enumerate(TASKS)},
-        ids=["1", "2", "3"],
-        tally=Tally(Subjects(3)),
-        space=space,
-    )
+    return register_of(TASKS, ["1", "2", "3"], space)
 
 
 def export(choices: list[list[str]]) -> bytes:

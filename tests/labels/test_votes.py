@@ -4,19 +4,13 @@ import dataclasses
 
 import pytest
 
-from evalsampling.label_spaces.classes import Classes
-from evalsampling.labels.register import Register
 from evalsampling.labels.splink import make_pair
-from evalsampling.labels.tally import Subjects, Tally
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import check_votes
+from tests.labels.deliveries import register_of
 
-REGISTER = Register(
-    question_of_task={"t_a": 0, "t_b": 1, "t_c": 2},
-    ids=["7", "8", "8"],
-    tally=Tally(Subjects(3)),
-    space=Classes(),
-)
+TASKS, IDS = ["t_a", "t_b", "t_c"], ["7", "8", "8"]
+REGISTER = register_of(TASKS, IDS)
 
 
 @pytest.mark.parametrize(
@@ -55,12 +49,7 @@ def test_an_id_that_was_drawn_twice_needs_the_task() -> None:
 
 def taken_by_id(drawn: list[str], given: list[str]) -> list[str]:
     """The drawn ids that a delivery by ids labels."""
-    register = dataclasses.replace(
-        REGISTER,
-        question_of_task={f"t_{row}": row for row in range(len(drawn))},
-        ids=drawn,
-        tally=Tally(Subjects(len(drawn))),
-    )
+    register = register_of([f"t_{row}" for row in range(len(drawn))], drawn)
     votes = [Vote(line, id=id, label="1") for line, id in enumerate(given, start=2)]
     taken, rejects = check_votes(votes, register)
     assert len(taken) + len(rejects) == len(given)
@@ -107,14 +96,14 @@ def test_pairs_of_records_are_ids_too() -> None:
 
 @pytest.mark.parametrize("name", ["ann", "Ann ", "A\u200bnn", "\uff21\uff4e\uff4e"])
 def test_spellings_of_one_name_are_one_person(name: str) -> None:
-    register = dataclasses.replace(REGISTER, tally=Tally(Subjects(3, votes=2)))
+    register = register_of(TASKS, IDS, votes=2)
     votes = [Vote(1, task="t_a", label="1", annotator=who) for who in ("Ann", name, "Bob")]
     taken, _ = check_votes(votes, register)
     assert [vote.annotator for _, vote in taken] == ["Ann", "Ann", "Bob"]
 
 
 def test_a_name_that_is_blank_names_nobody() -> None:
-    register = dataclasses.replace(REGISTER, tally=Tally(Subjects(3, votes=2)))
+    register = register_of(TASKS, IDS, votes=2)
     taken, (reject,) = check_votes([Vote(1, task="t_a", label="1", annotator="\u200b ")], register)
     assert not taken
     assert "no annotator is named" in reject.reason

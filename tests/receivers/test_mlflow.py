@@ -2,10 +2,8 @@
 
 import contextlib
 import dataclasses
-import http.server
 import socket
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +18,7 @@ from evalsampling.receivers import mlflow as receiver
 from evalsampling.receivers.mlflow import _LIMITS, ID, metrics
 from evalsampling.receivers.registry import Address
 from tests.receivers.runs import evaluation, run
+from tests.receivers.servers import serving
 
 
 @pytest.fixture
@@ -107,26 +106,19 @@ def test_a_server_that_trickles_is_given_up(tracked: Any, monkeypatch: pytest.Mo
     """A byte now and then is never late for a limit of each wait."""
     monkeypatch.setattr(receiver, "SECONDS", 0.7)
 
-    class Trickling(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", "1000")
-            self.end_headers()
-            with contextlib.suppress(OSError):
-                for _ in range(1000):
-                    self.wfile.write(b" ")
-                    time.sleep(0.05)
-
-        do_POST = do_GET  # noqa: N815
+    def trickle(handler: Any) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        with contextlib.suppress(OSError):
+            for _ in range(1000):
+                handler.wfile.write(b" ")
+                time.sleep(0.05)
 
     begin = time.monotonic()
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Trickling) as served:
-        served.daemon_threads = True
-        threading.Thread(target=served.serve_forever, daemon=True).start()
-        mlflow.set_tracking_uri(f"http://127.0.0.1:{served.server_port}")
+    with serving(trickle) as url:
+        mlflow.set_tracking_uri(url)
         problem = Address.read("mlflow").send(run()).problem
-        served.shutdown()
-        served.block_on_close = False
     assert "not answered everything within 0.7 seconds" in str(problem)
     assert time.monotonic() - begin < 5
 
@@ -134,22 +126,17 @@ def test_a_server_that_trickles_is_given_up(tracked: Any, monkeypatch: pytest.Mo
 def test_a_run_is_sent_nowhere_else(tracked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    class Elsewhere(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(307)
-            self.send_header("Location", "/elsewhere")
-            self.end_headers()
-
-        do_POST = do_GET  # noqa: N815
+    def redirect(handler: Any) -> None:
+        asked.append(handler.path)
+        handler.send_response(307)
+        handler.send_header("Location", "/elsewhere")
+        handler.end_headers()
 
     for name in _LIMITS:
         monkeypatch.delenv(name, raising=False)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as served:
-        threading.Thread(target=served.serve_forever, daemon=True).start()
-        mlflow.set_tracking_uri(f"http://127.0.0.1:{served.server_port}")
+    with serving(redirect) as url:
+        mlflow.set_tracking_uri(url)
         problem = Address.read("mlflow").send(run()).problem
-        served.shutdown()
     assert "307" in str(problem)
     assert asked
     assert "/elsewhere" not in asked

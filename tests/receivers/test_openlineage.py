@@ -5,7 +5,6 @@ August 2026, under the Apache License 2.0.
 """
 
 import dataclasses
-import http.server
 import json
 import threading
 import time
@@ -23,6 +22,7 @@ from evalsampling.receivers.openlineage import FACET, dataset_name, events
 from evalsampling.receivers.registry import Address
 from evalsampling.spec.tables import TableSpec
 from tests.receivers.runs import lines_of, run
+from tests.receivers.servers import serving
 
 OWN = Path(openlineage.__file__).with_name("estimates_facet.json")
 SCHEMAS = [
@@ -173,32 +173,23 @@ def server() -> Iterator[tuple[str, list[Any]]]:
     taken: list[Any] = []
     stop = threading.Event()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            taken.append((self.path, self.headers["Authorization"], json.loads(body)))
-            if "dropped" in self.path:
-                return
-            if "hung" in self.path:
-                stop.wait(10)
-            if "trickles" in self.path:
-                while not stop.wait(0.1):  # A byte now and then: no single wait is long.
-                    self.wfile.write(b"H")
-            codes = [code for word, code in CODES.items() if word in self.path]
-            self.send_response(*codes or [201])
-            self.send_header("Location", "/elsewhere")
-            self.end_headers()
+    def answer(handler: Any) -> None:
+        body = handler.rfile.read(int(handler.headers["Content-Length"]))
+        taken.append((handler.path, handler.headers["Authorization"], json.loads(body)))
+        if "dropped" in handler.path:
+            return
+        if "hung" in handler.path:
+            stop.wait(10)
+        while "trickles" in handler.path and not stop.wait(0.1):
+            handler.wfile.write(b"H")  # A byte now and then: no single wait is long.
+        codes = [code for word, code in CODES.items() if word in handler.path]
+        handler.send_response(*codes or [201])
+        handler.send_header("Location", "/elsewhere")
+        handler.end_headers()
 
-        do_GET = do_POST  # noqa: N815
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as served:
-        threading.Thread(target=served.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{served.server_port}", taken
+    with serving(answer) as url:
+        yield url, taken
         stop.set()
-        served.shutdown()
 
 
 def test_a_server_is_sent_both(

@@ -4,6 +4,8 @@ import html.parser
 import re
 from typing import Any
 
+import pytest
+
 from evalsampling.report.facts import Facts
 from evalsampling.report.page import element, page
 from evalsampling.report.sections import sections
@@ -66,13 +68,76 @@ def section(anchor: str, *measures: dict[str, Any], **told: Any) -> str:
     return Reader(element(facts, found[anchor])).text if anchor in found else ""
 
 
-def test_the_headline_is_what_the_number_says() -> None:
-    said = "F1 0.77 (0.71 to 0.83). For ± 0.05 expect 70 to 140 labels."
-    one = number("f1", 0.77, low=0.71, high=0.83, statement=said)
-    assert said in section("summary", one)
-    text = section("summary", one)
-    assert "40 labels out of a pool of 1,000 rows, after 2 rounds." in text
-    assert "Recall, and whatever depends on it, is within this pool" in text
+ALONE = "By the labels alone it may be 0.05: 27,436 of the 394,541 rows may be positive."
+HIDES = number(
+    "recall", statement=f"Recall 0.5 (0.2 to 0.8). {ALONE}",
+    sensitivity=[{"share": share, "low": 0.1, "high": 0.9} for share in (0.5, 2.0)],
+)  # fmt: skip
+COMPARED = [
+    number("f1"),
+    number("ratio(f1)", 1.2, system="new", against="old", low=1.05, high=1.3),
+    number("difference(f1)", 0.1, system="new", against="old", low=-0.1, high=0.3),
+]
+POINTS = [number(f"pr_curve.{word}", 0.5, threshold=0.2) for word in ("precision", "recall")]
+BAND = {"low": 0.125, "high": 0.875, "kind": "design-based", "method": "logit, simultaneous"}
+BANDED = [{**POINTS[0], "intervals": [*POINTS[0]["intervals"], BAND]}, POINTS[1]]
+GUARANTEE = {"factor": 1.5, "confidence": 0.9, "settled": False}
+ROUNDS = [{"round": n, "labels": 20 * n, "measures": [number("f1", n / 5)]} for n in (1, 2)]
+PERSON = {"annotator": "<ann>", "labels": 12, "skipped": 1, "unsure": 0, "contradicted": 2,
+          "gold": 4, "right": 3, "repeats": 0, "same": 0}  # fmt: skip
+NOBODY = {**PERSON, "annotator": None, "gold": 0, "right": 0}
+PROVENANCE = {
+    **twin()["provenance"], "deliveries": [{"sha256": "d" * 64, "rejects": 7}],
+    "rounds": [{"round": 3, "sampler": "ais", "draws": 1234, "new_rows": 99, "closed": True}],
+}  # fmt: skip
+
+SAID: list[tuple[str, list[dict[str, Any]], dict[str, Any], list[str]]] = [
+    ("summary", [number("f1", statement="F1 0.77 (0.71 to 0.83). For ± 0.05 expect 70 labels.")],
+     {}, ["F1 0.77 (0.71 to 0.83). For ± 0.05 expect 70 labels.",
+          "40 labels out of a pool of 1,000 rows, after 2 rounds.",
+          "Recall, and whatever depends on it, is within this pool"]),
+    ("summary", [], {"estimate": {"labels": 0, "open": 0}},
+     ["The next step is to label a first batch"]),
+    ("summary", [], {"estimate": {"labels": 0, "open": 300, "awaited": {"started": 300}}},
+     ["300 rows were asked about, and 300 of them wait for further answers.",
+      "not: The next step"]),
+    ("summary", [HIDES], {}, ["not: 27,436"]),
+    ("what-if", [HIDES], {}, [f"Recall: {ALONE}"]),
+    ("differences", COMPARED, {},
+     ["Ratio of F1 of new against old 1.20 1.05 to 1.30 new is higher",
+      "Difference in F1 of new against old 0.10", "does not hold 0 can", "does not hold 1 can"]),
+    ("intervals", [number("f1")], {"estimate": {"notes": ["f1: do not fit a curve <"]}},
+     ["f1: do not fit a curve <"]),
+    ("curves", POINTS, {"estimate": {"guarantee": GUARANTEE}},
+     ["precision is within a factor of 1.50 of the truth, with 90 % confidence",
+      "not: band of the whole curve"]),
+    ("curves", POINTS, {"estimate": {"guarantee": {**GUARANTEE, "factor": None}}},
+     ["No precision is guaranteed yet: more labels are needed"]),
+    ("curves", POINTS, {"estimate": {"guarantee": {"factor": None, "settled": True}}},
+     ["No precision is guaranteed: the warnings say why"]),
+    ("curves", BANDED, {},
+     ["recall interval precision interval band of the whole curve 0.2",
+      "0.400 to 0.600 0.125 to 0.875"]),
+    ("provenance", [], {"provenance": PROVENANCE},
+     ["round sampler draws new rows closed early 3 ais 1,234 99 yes", f"{'d' * 64} 7"]),
+    ("convergence", [number("f1", 0.4)], {"rounds": ROUNDS}, ["1 20 0.200"]),
+    ("convergence", [], {"rounds": ROUNDS[:1]}, []),
+    ("annotators", [], {"annotators": [PERSON]}, ["<ann> 12 1 0 2 3 of 4 -"]),
+    ("annotators", [], {"annotators": [NOBODY]}, []),
+    ("effort", [], {}, ["with known chances"]),
+    ("effort", [], {"evaluation": {"sampler": "passive"}}, ["all with the same chance"]),
+]  # fmt: skip
+"""A section, numbers and parts of a twin, and what is said there; nothing if there is none."""
+
+
+@pytest.mark.parametrize(("anchor", "measures", "told", "words"), SAID)
+def test_what_a_section_says(
+    anchor: str, measures: list[dict[str, Any]], told: dict[str, Any], words: list[str]
+) -> None:
+    text = section(anchor, *measures, **told)
+    assert bool(text) == bool(words)
+    for word in words:
+        assert (word.removeprefix("not: ") in text) != word.startswith("not: "), text
 
 
 def judged(*sentences: str, reached: bool | None = True) -> dict[str, Any]:
@@ -104,23 +169,6 @@ def test_the_short_page_has_what_a_reader_decides_by() -> None:
     assert "but for a few that score like negatives" in short
     assert len(short) < len(long) / 2
     assert "basis" not in [part.anchor for part in sections(facts)]
-
-
-def test_the_first_line_without_labels_says_what_was_asked() -> None:
-    none = {"labels": 0, "open": 0}
-    assert "The next step is to label a first batch" in section("summary", estimate=none)
-    begun = {"labels": 0, "open": 300, "awaited": {"started": 300}}
-    text = section("summary", estimate=begun)
-    assert "300 rows were asked about, and 300 of them wait for further answers." in text
-    assert "The next step" not in text
-
-
-def test_what_labels_alone_leave_open_is_with_the_positives_that_hide() -> None:
-    alone = "By the labels alone it may be 0.05: 27,436 of the 394,541 rows may be positive."
-    other = [{"share": share, "low": 0.1, "high": 0.9} for share in (0.5, 2.0)]
-    one = number("recall", statement=f"Recall 0.5 (0.2 to 0.8). {alone}", sensitivity=other)
-    assert "27,436" not in section("summary", one)
-    assert f"Recall: {alone}" in section("what-if", one)
 
 
 def test_the_first_sentence_is_bold_and_text_is_escaped() -> None:
@@ -201,16 +249,6 @@ def test_systems_stand_side_by_side_and_differences_have_a_verdict() -> None:
     assert "cannot be distinguished" in verdict(-0.1, 0.3)
 
 
-def test_ratios_are_compared_with_one() -> None:
-    told = {"system": "new", "against": "old", "low": 1.05, "high": 1.3}
-    text = section("differences", number("f1"), number("ratio(f1)", 1.2, **told),
-                   number("difference(f1)", 0.1, **{**told, "low": -0.1, "high": 0.3}))  # fmt: skip
-    assert "Ratio of F1 of new against old 1.20 1.05 to 1.30 new is higher" in text
-    assert "Difference in F1 of new against old 0.10" in text
-    assert "does not hold 0 can" in text
-    assert "does not hold 1 can" in text
-
-
 def test_an_interval_that_is_mostly_the_prior_is_in_brackets() -> None:
     design = {"low": 0.0, "high": 1.0, "kind": "design-based", "method": "no positives"}
     model = {"low": 0.2, "high": 0.4, "kind": "model-based", "method": "calibration-curve"}
@@ -220,32 +258,6 @@ def test_an_interval_that_is_mostly_the_prior_is_in_brackets() -> None:
     assert "design-based no positives 0.000 1.000" in text
     assert "model-based calibration-curve (0.200 0.400)" in text
     assert "brackets" not in section("intervals", number("f1"))
-
-
-def test_notes_stand_before_all_intervals() -> None:
-    notes = ["f1: scores and labels do not fit a curve <"]
-    assert notes[0] in section("intervals", number("f1"), estimate={"notes": notes})
-
-
-def test_guarantees_are_told() -> None:
-    points = [number(f"pr_curve.{word}", 0.5, threshold=0.1) for word in ("precision", "recall")]
-    told = {"factor": 1.5, "confidence": 0.9, "settled": False}
-    text = section("curves", *points, estimate={"guarantee": told})
-    assert "precision is within a factor of 1.50 of the truth, with 90 % confidence" in text
-    text = section("curves", *points, estimate={"guarantee": {**told, "factor": None}})
-    assert "No precision is guaranteed yet: more labels are needed" in text
-    nothing = {**told, "factor": None, "settled": True}
-    text = section("curves", *points, estimate={"guarantee": nothing})
-    assert "No precision is guaranteed: the warnings say why" in text
-
-
-def test_rounds_and_deliveries_are_listed() -> None:
-    told = dict(twin()["provenance"])
-    told["rounds"] = [{"round": 3, "sampler": "ais", "draws": 1234, "new_rows": 99, "closed": True}]
-    told["deliveries"] = [{"sha256": "d" * 64, "rejects": 7}]
-    text = section("provenance", provenance=told)
-    assert "round sampler draws new rows closed early 3 ais 1,234 99 yes" in text
-    assert f"{'d' * 64} 7" in text
 
 
 def test_thresholds_are_offered_by_what_a_miss_costs() -> None:
@@ -264,16 +276,6 @@ def test_thresholds_are_offered_by_what_a_miss_costs() -> None:
     assert "recall interval precision interval F1 interval 0.2" in text
 
 
-def test_the_band_of_a_whole_curve_is_shown_where_there_is_one() -> None:
-    band = {"low": 0.125, "high": 0.875, "kind": "design-based", "method": "logit, simultaneous"}
-    points = [number("pr_curve.precision", threshold=0.2), number("pr_curve.recall", threshold=0.2)]
-    assert "band of the whole curve" not in section("curves", *points)
-    points[0]["intervals"].append(band)
-    text = section("curves", *points)
-    assert "recall interval precision interval band of the whole curve 0.2" in text
-    assert "0.400 to 0.600 0.125 to 0.875" in text
-
-
 def test_slices_have_a_line_each_the_largest_first_and_the_whole_pool_last() -> None:
     parts = [{"slice": "city=Bern", "rows": 5, "labels": 1},
              {"slice": "city=Ulm", "rows": 9, "labels": 3}]  # fmt: skip
@@ -282,25 +284,6 @@ def test_slices_have_a_line_each_the_largest_first_and_the_whole_pool_last() -> 
     text = section("slices", *measures, slices=parts)
     assert text.index("Ulm 9 3 0.60") < text.index("Bern 5 1 0.40") < text.index("whole pool")
     assert section("slices", *measures) == ""
-
-
-def test_convergence_needs_two_rounds() -> None:
-    rounds = [{"round": n, "labels": 20 * n, "measures": [number("f1", n / 5)]} for n in (1, 2)]
-    assert "1 20 0.200" in section("convergence", number("f1", 0.4), rounds=rounds)
-    assert section("convergence", number("f1"), rounds=rounds[:1]) == ""
-
-
-def test_annotators_are_shown_if_they_have_names() -> None:
-    person = {"annotator": "<ann>", "labels": 12, "skipped": 1, "unsure": 0, "contradicted": 2,
-              "gold": 4, "right": 3, "repeats": 0, "same": 0}  # fmt: skip
-    assert "<ann> 12 1 0 2 3 of 4 -" in section("annotators", annotators=[person])
-    nobody = {**person, "annotator": None, "gold": 0, "right": 0}
-    assert section("annotators", annotators=[nobody]) == ""
-
-
-def test_how_rows_were_drawn_is_told() -> None:
-    assert "with known chances" in section("effort")
-    assert "all with the same chance" in section("effort", evaluation={"sampler": "passive"})
 
 
 def test_quality_tells_missing_and_wrong_labels() -> None:

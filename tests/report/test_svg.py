@@ -1,6 +1,7 @@
 """Pictures as SVG."""
 
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import pytest
 
@@ -55,36 +56,35 @@ def test_ticks_are_round_numbers(low: float, high: float, ticks: list[float]) ->
     assert Scale(low, high, 0, 1).ticks() == ticks
 
 
-def test_shares_have_the_scale_from_zero_to_one_and_differences_an_even_one() -> None:
-    def ends(*values: float | None) -> tuple[float, float]:
-        scale = scale_for(values, 0, 1)
-        return scale.low, scale.high
-
-    assert ends(0.4, None, 0.6) == (0.0, 1.0)
-    assert ends(-0.12, 0.05) == pytest.approx((-0.2, 0.2))
-    assert ends(0.5, 3.0) == pytest.approx((0.0, 3.15))
+def even(neutral: float) -> Any:
+    return lambda values, first, last: even_scale(values, neutral, first, last)
 
 
-def test_numbers_that_lie_close_have_a_part_of_the_scale() -> None:
-    scale = close_scale([0.971, 0.996, None], 0, 10)
-    assert (scale.low, scale.high) == (0.97, 1.0)
-    scale = close_scale([0.52, 0.66], 0, 10)
-    assert (scale.low, scale.high) == (0.5, 0.7)
-    for ends in ([0.2, 0.5], [-0.01, 0.01], [3.0, 3.1], []):
-        assert close_scale(ends, 0, 10) == scale_for(ends, 0, 10)
-
-
-def test_comparisons_have_what_is_alike_in_the_middle() -> None:
-    def ends(values: list[float | None], neutral: float) -> tuple[float, float]:
-        scale = even_scale(values, neutral, 0, 10)
-        return (round(scale.low, 9), round(scale.high, 9))
-
-    assert ends([0.01, 0.05, None], 0) == (-0.05, 0.05)
-    assert ends([-0.31, 0.1], 0) == (-0.4, 0.4)
-    assert ends([-1.0, 1.0], 0) == (-1.0, 1.0)
-    assert ends([1.0015, 1.0023], 1) == (0.997, 1.003)
-    assert ends([0.7, 3.0], 1) == (0.0, 3.15)
-    assert ends([0.0], 0) == (0.0, 1.0)
+@pytest.mark.parametrize(
+    ("scale", "values", "ends"),
+    [
+        (scale_for, [0.4, None, 0.6], (0.0, 1.0)),
+        (scale_for, [-0.12, 0.05], (-0.2, 0.2)),
+        (scale_for, [0.5, 3.0], (0.0, 3.15)),
+        # A part of the scale, where numbers lie close.
+        (close_scale, [0.971, 0.996, None], (0.97, 1.0)),
+        (close_scale, [0.52, 0.66], (0.5, 0.7)),
+        (close_scale, [0.2, 0.5], (0.0, 1.0)),
+        (close_scale, [-0.01, 0.01], (-0.01, 0.01)),
+        (close_scale, [3.0, 3.1], (0.0, 3.255)),
+        (close_scale, [], (0.0, 1.0)),
+        # What is alike in the middle.
+        (even(0), [0.01, 0.05, None], (-0.05, 0.05)),
+        (even(0), [-0.31, 0.1], (-0.4, 0.4)),
+        (even(0), [-1.0, 1.0], (-1.0, 1.0)),
+        (even(1), [1.0015, 1.0023], (0.997, 1.003)),
+        (even(1), [0.7, 3.0], (0.0, 3.15)),
+        (even(0), [0.0], (0.0, 1.0)),
+    ],
+)
+def test_ends_of_scales(scale: Any, values: list[float | None], ends: tuple[float, float]) -> None:
+    made = scale(values, 0, 10)
+    assert (made.low, made.high) == pytest.approx(ends)
 
 
 def test_text_is_escaped_and_long_text_is_whole_on_hover() -> None:

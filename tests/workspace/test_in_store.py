@@ -10,7 +10,7 @@ import pytest
 import yaml
 from google.cloud import storage
 
-from evalsampling.commands import deliveries, new_round
+from evalsampling.commands import batches, deliveries
 from evalsampling.labels.sinks import write_tasks
 from evalsampling.labels.votes import check_votes
 from evalsampling.workspace.prepared import PreparedPool
@@ -147,7 +147,7 @@ def test_two_writers_of_one_round(
         write(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(new_round, "write_tasks", late)
+        patch.setattr(batches, "write_tasks", late)
         loser = call("sample", url, "--json")
     assert loser.status == 1
     assert f"{url}/rounds/0001: another command made this round meanwhile" in loser.err

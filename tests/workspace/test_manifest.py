@@ -135,7 +135,7 @@ def test_a_round_that_is_lost_has_no_manifest(job: Jobs, monkeypatch: pytest.Mon
     def die(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("evalsampling.commands.new_round.write_tasks", die)
+    monkeypatch.setattr("evalsampling.commands.batches.write_tasks", die)
     assert one.sample().status == 1
     assert files_below(one.workspace) == before
 

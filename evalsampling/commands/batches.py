@@ -1,4 +1,4 @@
-"""A new round in the files of a workspace: its design, its draws, its batch for annotators."""
+"""Batches for annotators in the files of a workspace: rounds with their controls, and disputes."""
 
 import dataclasses
 from typing import Any
@@ -6,33 +6,44 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evalsampling.commands.control_tasks import control_tasks
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.labels.controls import Gold
+from evalsampling.labels.controls import Gold, gold_rows, repeated
 from evalsampling.labels.sinks import sink_of, task_file, write_tasks
-from evalsampling.labels.tasks import ID, blind, make_batch, mask_key, task_name
+from evalsampling.labels.tally import State
+from evalsampling.labels.tasks import (
+    ADJUDICATION,
+    GOLD,
+    ID,
+    LABEL,
+    LINKED,
+    QUESTION,
+    REPEAT,
+    TASK,
+    blind,
+    make_batch,
+    mask_key,
+    opaque_name,
+    task_name,
+)
+from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, RANK
 from evalsampling.spec.id_columns import in_words
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import SAMPLER, History
 from evalsampling.storage import write_parquet
 from evalsampling.workspace.manifest import ExecutionContext
-from evalsampling.workspace.rounds import CLOSES, STRATUM, RoundFiles
+from evalsampling.workspace.rounds import CLOSES, STRATUM, Adjudication, RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
-from evalsampling.workspace.workspace import round_folder
+from evalsampling.workspace.workspace import adjudication_folder, round_folder
 
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A call for a round: what it runs on, when it came, its name, what it asks for.
+    """A call for a round: what it runs on, when it came, and what it asks for.
 
-    Attributes:
-        context: what it runs on, for the record.
-        started: when it came.
-        name: like no other; None without.
-        size: new rows to draw; None for the size that the spec says.
-        next: whether the open round is closed.
+    The name is like no other, None without; the size that of the spec where it is None; with
+    ``next`` the open round is closed.
     """
 
     context: ExecutionContext
@@ -48,10 +59,7 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class NewRound:
-    """A round that was written: number, rows, the file for annotators if they are asked, controls.
-
-    Controls are the gold rows and repeats among its tasks, beside the rows.
-    """
+    """A round: its number and rows, the file for annotators if any, and how many controls."""
 
     number: int
     rows: int
@@ -62,10 +70,7 @@ class NewRound:
 def write_round(
     request: Request, snapshot: Snapshot, drawn: Analysis, has_answers: bool = False
 ) -> NewRound:
-    """Write the last round of a history, and return what was written.
-
-    Of a round that has its answers already, nothing is written for annotators.
-    """
+    """Write the last round of a history; what has its answers already is not for annotators."""
     pool, history = snapshot.pool, drawn.history
     new = np.arange(len(snapshot.history), len(history))
     spec, number = pool.spec, len(snapshot.rounds) + 1
@@ -83,7 +88,7 @@ def write_round(
     gold = Gold.read(spec) if asks else None
     if gold is not None:
         gold.check_same([files.design.get("gold") for files in snapshot.standing])
-    controls = control_tasks(snapshot, number, batch, check, gold) if asks else None
+    controls = _control_tasks(snapshot, number, batch, check, gold) if asks else None
     design = _design(request, snapshot, history, len(new)) | {"check": check}
     design["exported"] = task_file(spec) if asks else None
     design |= {} if gold is None else {"gold": gold.fingerprint}
@@ -124,10 +129,7 @@ def _check_ids(snapshot: Snapshot, rows: pa.Table, code: IntArray, history: Hist
 def _draws_to_store(
     snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History
 ) -> pa.Table:
-    """Return the contents of draws.parquet: the draws of the last round of a history.
-
-    Rows are those of its new questions, and codes the cell codes of all questions.
-    """
+    """Return the contents of draws.parquet: of the last round, by the rows of its new questions."""
     drawn, number = history.rounds[-1], len(snapshot.rounds) + 1
     draws = pa.table(
         {
@@ -172,3 +174,91 @@ def _design(
         CLOSES: list(snapshot.open_questions) if request.next else [],
         "withdrawn": sorted(snapshot.withdrawn),
     }
+
+
+def _control_tasks(
+    snapshot: Snapshot, number: int, batch: pa.Table, check: bool, gold: Gold | None
+) -> pa.Table | None:
+    """Return the control tasks of a round as they are stored, None if there are to be none."""
+    spec, key, parts = snapshot.pool.spec, snapshot.pool.task_key, {}
+    if gold is not None:
+        parts[GOLD] = gold_rows(gold, spec, key, number, batch.schema)
+    if spec.labels.repeats and len(snapshot.tasks):
+        again = repeated(len(snapshot.tasks), spec.labels.repeats, key, number)
+        rows = _rows_of(snapshot, again)
+        parts[REPEAT] = rows.append_column(LABEL, pa.nulls(len(rows), pa.string()))
+    tasks = []
+    for kind, rows in parts.items():
+        ids = rows[ID].to_pylist()
+        names = [opaque_name(key, kind, number, id, check=check) for id in ids]
+        masks = mask_key(key, number)
+        tasks.append(make_batch(names, rows, spec, masks, kind, (LABEL, QUESTION)))
+    return pa.concat_tables(tasks) if tasks else None
+
+
+def _rows_of(snapshot: Snapshot, questions: list[int]) -> pa.Table:
+    """Return id, as text, number and payload of the rows of some questions, from the reserve."""
+    history, table = snapshot.history, snapshot.pool.table
+    asked = np.array(questions, dtype=np.int64)
+    rows = snapshot.pool.read_rows(table.code[history.cell[asked]], history.rank[asked])
+    shown = [name for name in rows.column_names if name.startswith(PAYLOAD_PREFIX)]
+    ids = [as_text(id, snapshot.pool.spec.pool.id) for id in rows[ID].to_pylist()]
+    rows = rows.select([ID, *shown]).set_column(0, ID, pa.array(ids, pa.string()))
+    return rows.append_column(QUESTION, pa.array(asked + 1))
+
+
+# --- disputes
+
+
+def adjudicate(
+    snapshot: Snapshot, context: ExecutionContext, started: float
+) -> Adjudication | None:
+    """Return the batch of disputed rows that is open, else a new one; None without disputes."""
+    disputed = [q for q, state in enumerate(snapshot.states) if state is State.DISPUTED]
+    for batch in reversed(snapshot.adjudications):
+        if _is_open(snapshot, batch, disputed):
+            return batch
+    if not disputed:
+        return None
+    return _write_disputed(snapshot, disputed, context, started)
+
+
+def _is_open(snapshot: Snapshot, batch: Adjudication, disputed: list[int]) -> bool:
+    """Tell whether a dispute of a batch waits for an answer."""
+    subjects = snapshot.subject_of_task
+    tasks, questions = batch.tasks[TASK].to_pylist(), batch.tasks[QUESTION].to_pylist()
+    return any(
+        question - 1 in disputed
+        and task in subjects
+        and snapshot.tally.state(subjects[task]) is State.OPEN
+        for task, question in zip(tasks, questions, strict=True)
+    )
+
+
+def _write_disputed(
+    snapshot: Snapshot, disputed: list[int], context: ExecutionContext, started: float
+) -> Adjudication:
+    pool, number = snapshot.pool, len(snapshot.adjudications) + 1
+    rows = _rows_of(snapshot, disputed)
+    key, check = pool.task_key, sink_of(pool.spec).checks_tasks
+    names = [opaque_name(key, ADJUDICATION, number, each, check=check) for each in disputed]
+    tasks = make_batch(names, rows, pool.spec, mask_key(key, -number), ADJUDICATION, (QUESTION,))
+    design = {"number": number, "exported": task_file(pool.spec, disputed=True)}
+    manifest = context.manifest(
+        f"adjudicate-{number:04d}",
+        pool.spec,
+        pool.marker["pool"],
+        started=started,
+        options={},
+        counts={"rows": len(tasks)},
+    )
+    folder = adjudication_folder(number)
+    with pool.workspace.new_batch(folder, design, manifest) as files:
+        path = files.path(str(design["exported"]))
+        one_answer = dataclasses.replace(
+            pool.spec, labels=dataclasses.replace(pool.spec.labels, votes=1)
+        )
+        write_tasks(blind(tasks), path, one_answer, pool.batch_name(-number))
+        write_parquet(tasks, files.path(LINKED), "snappy")
+    exported = pool.workspace.store.url(files.place(str(design["exported"])))
+    return Adjudication(number, tasks, exported, files.folder)
