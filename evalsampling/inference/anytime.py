@@ -35,15 +35,10 @@ _STEPS = 24
 
 @dataclasses.dataclass(frozen=True)
 class Gamble:
-    """Independent draws with one mean, in order, and how large each could have been.
+    """Independent draws with one mean, in order, and how large each could have been."""
 
-    Attributes:
-        value: shape (n,).
-        bound: shape (n,): greatest absolute value, known before the draw; above 0.
-    """
-
-    value: FloatArray
-    bound: FloatArray
+    value: FloatArray  # (n,)
+    bound: FloatArray  # (n,): greatest absolute value, known before the draw; above 0
 
     def p_value(self, mean: float = 0.0) -> float:
         """Return the two-sided p-value of a mean, right at whatever draw one stops."""

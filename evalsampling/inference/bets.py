@@ -47,29 +47,18 @@ _ROUNDING = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """The rows of a round, in an order that is random where they are bet on one by one.
+    """The rows of a round, in an order that is random where they are bet on one by one."""
 
-    Attributes:
-        question: shape (k,): their questions, with repeats if drawn with replacement.
-        chance: shape (cells,): chance of each row that could be drawn.
-        left: shape (cells,), int64: number of such rows.
-        rate: shape (cells,): share of positives that was expected before the round.
-        before: rows drawn before.
-        planned: rows that were to be drawn in all; None if that was not decided.
-        round: number of the round, from 0.
-        replaced: whether each row was drawn from all, also from those drawn before.
-        stratum: shape (cells,): strata of which simple random samples were drawn; None if chances
-            alone are known, so that the round is one bet.
-    """
-
-    question: IntArray
-    chance: FloatArray
-    left: IntArray
-    rate: FloatArray
-    before: int
-    planned: int | None
-    round: int = 0
-    replaced: bool = False
+    question: IntArray  # (k,): their questions, with repeats if drawn with replacement
+    chance: FloatArray  # (cells,): chance of each row that could be drawn
+    left: IntArray  # (cells,): number of such rows
+    rate: FloatArray  # (cells,): share of positives that was expected before the round
+    before: int  # rows drawn before
+    planned: int | None  # rows that were to be drawn in all; None if that was not decided
+    round: int = 0  # number of the round, from 0
+    replaced: bool = False  # whether each row was drawn from all, also from those drawn before
+    # (cells,): strata of which simple random samples were drawn; None if chances alone are known,
+    # so that the round is one bet
     stratum: IntArray | None = None
 
     def ahead(self, place: int) -> int:
@@ -131,15 +120,10 @@ def _rates(table: CellTable, drawn: Round, positive: int) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class Hypotheses:
-    """Hypotheses that the sum of f over the pool is at most 0.
+    """Hypotheses that the sum of f over the pool is at most 0."""
 
-    Attributes:
-        value: shape (m, cells, 2): f of a row of each cell without and with a positive label.
-        inside: shape (questions,), bool: rows of the history that count, all if None: f of others
-            is 0.
-    """
-
-    value: FloatArray
+    value: FloatArray  # (m, cells, 2): f of a row of each cell without and with a positive label
+    # (questions,): rows of the history that count, all if None: f of others is 0
     inside: BoolArray | None = None
 
     def of_questions(self, cell: IntArray, positive: IntArray, question: IntArray) -> FloatArray:
@@ -206,19 +190,12 @@ def wealths(
 
 @dataclasses.dataclass(frozen=True)
 class _Bet:
-    """A bet against m hypotheses.
+    """A bet against m hypotheses."""
 
-    Attributes:
-        outcome: shape (m, k): d of its rows.
-        surplus: shape (m,): A.
-        worst: shape (m,): greatest loss -d that a row may bring.
-        ahead: shape (m,): variance of d until the planned end.
-    """
-
-    outcome: FloatArray
-    surplus: FloatArray
-    worst: FloatArray
-    ahead: FloatArray
+    outcome: FloatArray  # (m, k): d of its rows
+    surplus: FloatArray  # (m,): A
+    worst: FloatArray  # (m,): greatest loss -d that a row may bring
+    ahead: FloatArray  # (m,): variance of d until the planned end
 
     def gain(self, need: FloatArray) -> FloatArray:
         """Return what it adds to the logarithm of the wealth, to which `need` is to be added."""
@@ -237,23 +214,14 @@ class _Bet:
 
 @dataclasses.dataclass(frozen=True)
 class _Bets:
-    """The bets on a round.
-
-    Attributes:
-        block: the round.
-        square: shape (m, cells): mean f^2 under the hypothesis.
-        least: shape (m, cells): least f, at most 0.
-        drawn: shape (m, k): f of its rows.
-        cell: shape (k,): their cells.
-        known: shape (m,): sum of f over the rows that were labelled before.
-    """
+    """The bets on a round."""
 
     block: Block
-    square: FloatArray
-    least: FloatArray
-    drawn: FloatArray
-    cell: IntArray
-    known: FloatArray
+    square: FloatArray  # (m, cells): mean f^2 under the hypothesis
+    least: FloatArray  # (m, cells): least f, at most 0
+    drawn: FloatArray  # (m, k): f of its rows
+    cell: IntArray  # (k,): their cells
+    known: FloatArray  # (m,): sum of f over the rows that were labelled before
 
     @property
     def of_round(self) -> Iterator[_Bet]:
@@ -334,19 +302,14 @@ def terms_of_cells(
 
 @dataclasses.dataclass(frozen=True)
 class Outlook:
-    """How easily it is proved by rows of equal chance that a measure exceeds a goal.
+    """How easily it is proved by rows of equal chance that a measure exceeds a goal."""
 
-    Attributes:
-        threshold: shape (m,), descending: all scores.
-        won: shape (m,): logarithm of the wealth that all rows together are expected to win at the
-            best stake, half the squared sum of f over the sum of its squares; negative where the
-            measure is below the goal.
-        rows: shape (m,), int64: number of rows whose f is not 0 whatever their label.
-    """
-
-    threshold: FloatArray
+    threshold: FloatArray  # (m,), descending: all scores
+    # (m,): logarithm of the wealth that all rows together are expected to win at the best stake,
+    # half the squared sum of f over the sum of its squares; negative where the measure is below the
+    # goal
     won: FloatArray
-    rows: IntArray
+    rows: IntArray  # (m,): number of rows whose f is not 0 whatever their label
 
     @classmethod
     def of(

@@ -66,25 +66,18 @@ class CalibrationCurve:
     separate them, few positives hide. A prior relative to positives takes the mean of sigma
     instead. Nothing depends on the pool's size.
     a, b, s, log rho and the effects are normal, so the parameters z are standard normal ones.
-
-    Attributes:
-        group: shape (cells,): group of each cell; cells at the same place on the curve with the
-            same effects form a group.
-        weight: shape (groups, J + 1): weight of each corner of the curve in the log-odds of a
-            group.
-        share: shape (groups,): share of the pool's rows.
-        effect: shape (groups, effects): shift of the log-odds of a group by one standard deviation
-            of each effect.
-        step: dx.
-        hidden: prior of rho.
     """
 
+    # (cells,): group of each cell; cells at the same place on the curve with the same effects form
+    # a group
     group: IntArray
+    # (groups, J + 1): weight of each corner of the curve in the log-odds of a group
     weight: FloatArray
-    share: FloatArray
+    share: FloatArray  # (groups,): share of the pool's rows
+    # (groups, effects): shift of the log-odds of a group by one standard deviation of each effect
     effect: FloatArray
-    step: float
-    hidden: HiddenPrior = HIDDEN
+    step: float  # dx
+    hidden: HiddenPrior = HIDDEN  # prior of rho
 
     @classmethod
     def from_cells(
@@ -165,21 +158,13 @@ class CalibrationCurve:
 
 @dataclasses.dataclass(frozen=True)
 class GroupLabels:
-    """Numbers of labels in the n groups of a curve that have labels.
+    """Numbers of labels in the n groups of a curve that have labels."""
 
-    Attributes:
-        group: shape (n,): indices of these groups.
-        positive: shape (n,): number of positive labels.
-        negative: shape (n,): number of negative labels.
-        negative_everywhere: shape (groups,): number of negative labels of all groups.
-        design: shape (n, J + 1 + effects): `CalibrationCurve.design` of these groups.
-    """
-
-    group: IntArray
-    positive: FloatArray
-    negative: FloatArray
-    negative_everywhere: FloatArray
-    design: FloatArray
+    group: IntArray  # (n,): indices of these groups
+    positive: FloatArray  # (n,): number of positive labels
+    negative: FloatArray  # (n,): number of negative labels
+    negative_everywhere: FloatArray  # (groups,): number of negative labels of all groups
+    design: FloatArray  # (n, J + 1 + effects): `CalibrationCurve.design` of these groups
 
     @classmethod
     def from_cells(
@@ -356,21 +341,15 @@ class PosteriorAt:
 
 @dataclasses.dataclass(frozen=True)
 class CurveFit:
-    """The posterior of the parameters of a curve near its mode.
-
-    Attributes:
-        mode: shape (dimensions,): the parameters of greatest posterior density.
-        information: Fisher information of labels and prior at the mode.
-        height: log-likelihood plus log-prior at the mode, up to a constant.
-        modes: shape (n, dimensions): end points of the climbs from different starts, without those
-            far below the mode; they are mostly equal.
-    """
+    """The posterior of the parameters of a curve near its mode."""
 
     curve: CalibrationCurve
     labels: GroupLabels
-    mode: FloatArray
-    information: FloatArray
-    height: float
+    mode: FloatArray  # (dimensions,): the parameters of greatest posterior density
+    information: FloatArray  # Fisher information of labels and prior at the mode
+    height: float  # log-likelihood plus log-prior at the mode, up to a constant
+    # (n, dimensions): end points of the climbs from different starts, without those far below the
+    # mode; they are mostly equal
     modes: FloatArray
 
     @property
@@ -417,15 +396,11 @@ class CurveFit:
 
 @dataclasses.dataclass(frozen=True)
 class CurveDraws:
-    """Draws from the posterior of a curve.
-
-    Attributes:
-        drawn: the drawn curves.
-        r_hat: how far chains from different starts disagree on the number of positives: nested
-            R-hat of its logarithm, 1 if they agree (`stats.hamiltonian`).
-    """
+    """Draws from the posterior of a curve."""
 
     drawn: CurvesAt
+    # how far chains from different starts disagree on the number of positives: nested R-hat of its
+    # logarithm, 1 if they agree (`stats.hamiltonian`)
     r_hat: float = 1.0
 
     @property

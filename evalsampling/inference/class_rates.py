@@ -33,15 +33,11 @@ _DRAWS = 2
 
 @dataclasses.dataclass(frozen=True)
 class ClassRates(LabelModel):
-    """Draws of the rate of each class among the rows that are predicted alike.
-
-    Attributes:
-        prior: that of hidden positives, of which there are none: rows of a stratum are alike.
-        draws: number of draws.
-    """
+    """Draws of the rate of each class among the rows that are predicted alike."""
 
     method: ClassVar[str] = "stratum-rates"
     is_exact: ClassVar[bool] = True
+    # that of hidden positives, of which there are none: rows of a stratum are alike
     prior: HiddenPrior = HIDDEN
     draws: int = _DRAWS * SCHEDULE.chains * SCHEDULE.kept
 

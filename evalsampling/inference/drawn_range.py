@@ -14,17 +14,11 @@ _ROUNDING = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class DrawnRange:
-    """Draws of a number, each known to lie between two ends that differ if cells do not fix it.
+    """Draws of a number, each known to lie between two ends that differ if cells do not fix it."""
 
-    Attributes:
-        low: least value of each draw, shape (draws,), NaN where the number is undefined.
-        high: greatest value of each draw, shape (draws,), NaN in the same places.
-        weight: weight of each draw, shape (draws,); equal if not given.
-    """
-
-    low: FloatArray
-    high: FloatArray
-    weight: FloatArray | None = None
+    low: FloatArray  # least value of each draw, shape (draws,), NaN where the number is undefined
+    high: FloatArray  # greatest value of each draw, shape (draws,), NaN in the same places
+    weight: FloatArray | None = None  # weight of each draw, shape (draws,); equal if not given
 
     @functools.cached_property
     def defined(self) -> npt.NDArray[np.bool_]:

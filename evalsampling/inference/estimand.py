@@ -34,19 +34,12 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 @dataclasses.dataclass(frozen=True)
 class Estimand:
-    """A measure of m components on a part of the pool, and the data it is estimated from.
-
-    Attributes:
-        measure: what is estimated.
-        inputs: the data that its estimates are computed from: n labelled rows.
-        domain: the part of the pool, or the whole pool.
-        aimed_at: whether the rows were drawn for this measure.
-    """
+    """A measure of m components on a part of the pool, and the data it is estimated from."""
 
     measure: Measure
     inputs: EstimationInput
-    domain: Domain = Domain()
-    aimed_at: bool = True
+    domain: Domain = Domain()  # the part of the pool, or the whole pool
+    aimed_at: bool = True  # whether the rows were drawn for this measure
 
     @property
     def is_pool(self) -> bool:

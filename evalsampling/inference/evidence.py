@@ -31,34 +31,22 @@ LEAST_WEIGHT = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class Gap:
-    """The reason why the labels allow no claim about a number.
+    """The reason why the labels allow no claim about a number."""
 
-    Attributes:
-        method: in short, in place of the method of an interval: "few positives".
-        words: as a sentence: "only 2 positives seen, fewer than 10".
-    """
-
-    method: str
-    words: str
+    method: str  # in short, in place of the method of an interval: "few positives"
+    words: str  # as a sentence: "only 2 positives seen, fewer than 10"
 
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """Support for an estimate, or doubts about it, besides the weighted rows.
+    """Support for an estimate, or doubts about it, besides the weighted rows."""
 
-    Attributes:
-        name: rows without which the number is undefined, in words: "positives".
-        gap: why the labels allow no claim; None if they do.
-        expected_error: standard error predicted from scores and labels; None if it is unknown.
-        bias: bias of the value; None if it is unknown, or zero by design.
-        is_hopeless: whether the number is undefined whatever the labels of the pool.
-    """
-
-    name: str
-    gap: Gap | None = None
+    name: str  # rows without which the number is undefined, in words: "positives"
+    gap: Gap | None = None  # why the labels allow no claim; None if they do
+    # standard error predicted from scores and labels; None if it is unknown
     expected_error: float | None = None
-    bias: Bias | None = None
-    is_hopeless: bool = False
+    bias: Bias | None = None  # bias of the value; None if it is unknown, or zero by design
+    is_hopeless: bool = False  # whether the number is undefined whatever the labels of the pool
 
 
 def find_gaps(

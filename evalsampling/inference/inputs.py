@@ -20,42 +20,32 @@ from evalsampling.stats.outputs import Outputs
 
 @dataclasses.dataclass(frozen=True)
 class EstimationInput:
-    """The data that an estimate is computed from.
-
-    Attributes:
-        table: the cells.
-        history: rounds and labels.
-        sample: the labelled rows with their weights.
-        confidence: level of the intervals, in (0, 1).
-        covers_pool: whether every row of the pool could always be drawn, whatever its label.
-        chance: shape (cells,): probability that the next draw takes a given unlabelled row; None
-            if there is no next draw.
-        stochastic: whether answers about the same row may differ.
-        model: draws of all labels, for model-based intervals; None for no such intervals.
-        response: shape (cells, classes): rates of the classes that the difference estimator assumes
-            for rows without a label; None for estimates from weights alone.
-        combine: whether the reported value is a mean of the estimate and of the model's median.
-        correct_bias: whether the estimated bias is subtracted from the value.
-        with_replacement: whether draws of a round are independent of each other.
-        has_atoms: whether labelled rows may have draw probabilities other than their cell's.
-        self_normalised: whether weights are divided by their sum, which every sample of a design
-            that covers the pool allows.
-    """
+    """The data that an estimate is computed from."""
 
     table: CellTable
     history: History
-    sample: WeightedSample
+    sample: WeightedSample  # the labelled rows with their weights
     confidence: float
+    # whether every row of the pool could always be drawn, whatever its label
     covers_pool: bool = False
+    # (cells,): probability that the next draw takes a given unlabelled row; None if there is no
+    # next draw
     chance: FloatArray | None = None
-    stochastic: bool = False
+    stochastic: bool = False  # whether answers about the same row may differ
+    # draws of all labels, for model-based intervals; None for no such intervals
     model: LabelModel | None = None
+    # (cells, classes): rates of the classes that the difference estimator assumes for rows without
+    # a label; None for estimates from weights alone
     response: FloatArray | None = None
-    with_replacement: bool = True
+    with_replacement: bool = True  # whether draws of a round are independent of each other
+    # whether labelled rows may have draw probabilities other than their cell's
     has_atoms: bool = False
+    # whether weights are divided by their sum, which every sample of a design that covers the pool
+    # allows
     self_normalised: bool = False
+    # whether the reported value is a mean of the estimate and of the model's median
     combine: bool = False
-    correct_bias: bool = False
+    correct_bias: bool = False  # whether the estimated bias is subtracted from the value
 
     def all_known(self, cells: BoolArray, domain: Domain) -> bool:
         """Tell whether every row that matters has a label, and labels do not vary.

@@ -42,21 +42,15 @@ With C classes and equally likely wrong labels, the determinant of P is its powe
 
 @dataclasses.dataclass(frozen=True)
 class LabelErrorBand:
-    """A measure corrected for wrong labels, with a band and the two parts of its error.
+    """A measure corrected for wrong labels, with a band and the two parts of its error."""
 
-    Attributes:
-        value: corrected value, None if it is undefined or labels hardly depend on the class.
-        low: lower end of the band.
-        high: upper end of the band.
-        sampling_error: standard error of the corrected value that is due to sampling.
-        label_error: error that is due to wrong labels: the root of the squared correction plus the
-            variance that is due to the limited number of gold rows.
-    """
-
+    # corrected value, None if it is undefined or labels hardly depend on the class
     value: float | None
     low: float
     high: float
-    sampling_error: float | None
+    sampling_error: float | None  # standard error of the corrected value that is due to sampling
+    # error that is due to wrong labels: the root of the squared correction plus the variance that
+    # is due to the limited number of gold rows
     label_error: float | None
 
     @property
@@ -174,22 +168,15 @@ def _inverse(rates: FloatArray) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class _Sums:
-    """Weighted sums of the losses that rows would have under each class, for each label.
-
-    Attributes:
-        measure: a measure of one component.
-        sums: shape (labels, classes, d): the sums.
-        covariance: covariance of the flattened sums.
-        pool: shape (classes, d): mean losses over the pool if all its rows were of a class; None
-            if they cannot be computed from the cells.
-        common: the most common label.
-    """
+    """Weighted sums of the losses that rows would have under each class, for each label."""
 
     measure: Measure
-    sums: FloatArray
-    covariance: FloatArray
+    sums: FloatArray  # (labels, classes, d): the sums
+    covariance: FloatArray  # covariance of the flattened sums
+    # (classes, d): mean losses over the pool if all its rows were of a class; None if they cannot
+    # be computed from the cells
     pool: FloatArray | None
-    common: int
+    common: int  # the most common label
 
     @classmethod
     def of_sample(cls, measure: Measure, inputs: EstimationInput) -> "_Sums | None":

@@ -24,17 +24,11 @@ from evalsampling.stats.outputs import Outputs
 
 @dataclasses.dataclass(frozen=True)
 class LinearTerms:
-    """The terms whose weighted sum is the linear part of an estimate: (Dg(risk) l - centre) factor.
+    """The terms (Dg(risk) l - centre) factor, whose weighted sum is an estimate's linear part."""
 
-    Attributes:
-        risk: R^, shape (d,).
-        centre: shape (n, m), or (1, m) if it is the same for all labelled rows.
-        factor: shape (n,): factor of each labelled row, 0 outside the domain.
-    """
-
-    risk: FloatArray
-    centre: FloatArray
-    factor: FloatArray
+    risk: FloatArray  # R^, shape (d,)
+    centre: FloatArray  # (n, m), or (1, m) if it is the same for all labelled rows
+    factor: FloatArray  # (n,): factor of each labelled row, 0 outside the domain
 
     def added(self, influence: FloatArray) -> FloatArray:
         """Return the term of each labelled row, shape (n, m), given its Dg(risk) l."""
@@ -220,15 +214,11 @@ class OwnProbabilities:
     more is known of the row. The loss at the mean probability is not the mean loss if
     probabilities in a cell differ: with several classes, with systems whose scores do not define
     the cells, and with probabilities that are not a function of the score.
-
-    Attributes:
-        shift: shape (m,): the difference, estimated from the labelled rows.
-        error: shape (m,): standard error of the difference.
-        bounds: least and greatest values of the measure, shape (m,) each.
     """
 
-    shift: FloatArray
-    error: FloatArray
+    shift: FloatArray  # (m,): the difference, estimated from the labelled rows
+    error: FloatArray  # (m,): standard error of the difference
+    # least and greatest values of the measure, shape (m,) each
     bounds: tuple[FloatArray, FloatArray]
 
     @classmethod

@@ -51,36 +51,26 @@ class DrawnNumber:
     of two numbers correlate, the weighted mean of their intervals holds their weighted mean if each
     interval holds its number. The shortest interval is taken because positives that are not yet
     labelled skew the draws against a bound, which equal tails would miss.
-
-    Attributes:
-        design: the design-based estimate; of a ratio above 0, that of its logarithm.
-        drawn: draws of the number; None without any.
-        weight: weight of the draws in the interval, in [0, 1].
-        pull: weight of their median in the value, in [0, 1]; 0 if the value is the design's.
-        evidence: labelled rows of the scarcest share that the number depends on.
-        observed: the measure on the labelled rows alone, NaN where undefined.
-        of_known_rows: whether the design knows which rows count: `Measure.is_of_known_rows`.
-        holds_draws: whether the interval also holds that of the draws alone.
-        method: name of the model.
-        other_shares: draws under other shares of hidden positives, by share.
-        aside: draws without positives scored below any that was met; None if there are none such.
-        ends_of_band: ends at this number of a band of all draws of a curve; None without a band.
-        notes: why there are no draws, if a reader must know.
     """
 
-    design: Estimate
-    drawn: DrawnRange | None = None
-    weight: float = 1.0
+    design: Estimate  # the design-based estimate; of a ratio above 0, that of its logarithm
+    drawn: DrawnRange | None = None  # draws of the number; None without any
+    weight: float = 1.0  # weight of the draws in the interval, in [0, 1]
+    # weight of their median in the value, in [0, 1]; 0 if the value is the design's
     pull: float = 0.0
-    evidence: int = 0
-    observed: float = math.nan
+    evidence: int = 0  # labelled rows of the scarcest share that the number depends on
+    observed: float = math.nan  # the measure on the labelled rows alone, NaN where undefined
+    # whether the design knows which rows count: `Measure.is_of_known_rows`
     of_known_rows: bool = False
-    holds_draws: bool = False
+    holds_draws: bool = False  # whether the interval also holds that of the draws alone
     method: str = LabelModel.method
+    # draws under other shares of hidden positives, by share
     other_shares: Mapping[float, DrawnRange] = dataclasses.field(default_factory=dict)
+    # draws without positives scored below any that was met; None if there are none such
     aside: DrawnRange | None = None
+    # ends at this number of a band of all draws of a curve; None without a band
     ends_of_band: tuple[float, float] | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # why there are no draws, if a reader must know
 
     @functools.cached_property
     def known(self) -> DrawnRange | None:
@@ -400,21 +390,16 @@ def share_held(confidence: float, evidence: int) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class DrawnMeasure:
-    """A measure, of which there are draws where there are draws of the labels.
-
-    Attributes:
-        measure: of m components.
-        seed: seed of the model of the labels.
-        own: what the rows' own probabilities add to the measure; None if they add nothing.
-        cluster_effect: shape (m,): by which the variance of the draws is multiplied, as labels of
-            a cluster are more alike than the model knows; None for 1.
-        in_logs: whether draws are of the logarithm, so that a ratio is told as its inverse is.
-    """
+    """A measure, of which there are draws where there are draws of the labels."""
 
     measure: Measure
-    seed: Sequence[int]
+    seed: Sequence[int]  # seed of the model of the labels
+    # what the rows' own probabilities add to the measure; None if they add nothing
     own: OwnProbabilities | None = None
+    # (m,): by which the variance of the draws is multiplied, as labels of a cluster are more alike
+    # than the model knows; None for 1
     cluster_effect: FloatArray | None = None
+    # whether draws are of the logarithm, so that a ratio is told as its inverse is
     in_logs: bool = False
 
     def ends(self, predictive: Predictive) -> tuple[FloatArray, FloatArray]:

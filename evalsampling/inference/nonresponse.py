@@ -19,18 +19,14 @@ _FEWEST_ANSWERS = 10
 
 @dataclasses.dataclass(frozen=True)
 class Response:
-    """The draws that count in an estimate, and their adjustment for nonresponse.
+    """The draws that count in an estimate, and their adjustment for nonresponse."""
 
-    Attributes:
-        draw: shape (n,): indices, among all draws of the history, of those that count.
-        factor: shape (n,): factors of their weights, with which the mean over all n is an estimate:
-            0 for a row without a label, 1 everywhere if all rows have labels.
-        known: shape (questions,): share of the estimate that takes the row as known, in [0, 1):
-            there its loss has the weight known / M, drawn or not. 0 except for corrected labels.
-    """
-
-    draw: IntArray
+    draw: IntArray  # (n,): indices, among all draws of the history, of those that count
+    # (n,): factors of their weights, with which the mean over all n is an estimate: 0 for a row
+    # without a label, 1 everywhere if all rows have labels
     factor: FloatArray
+    # (questions,): share of the estimate that takes the row as known, in [0, 1): there its loss has
+    # the weight known / M, drawn or not. 0 except for corrected labels
     known: FloatArray
 
 

@@ -82,30 +82,23 @@ _BANDS = 8
 
 @dataclasses.dataclass(frozen=True)
 class LabelModel:
-    """Draws of the rate of each class in each cell, given all labels so far.
+    """Draws of the rate of each class in each cell, given all labels so far."""
 
-    Attributes:
-        table: the cells.
-        history: the labels.
-        curves: draws of the curve of each class; with two classes of the second class only.
-        modes: the mode of each curve in place of its draws; a model made by `with_share` may keep
-            the modes' rates of the original model.
-        seed: seed of what is drawn from the curves.
-        stochastic: whether labels are answers at random, of which the model has one a row
-            (`one_answer_a_row`). Then it knows no row: what a row's rate is, is drawn with the
-            widest spread that the curve allows, that of rates of 0 and 1.
-        method: name of the model's intervals.
-        is_exact: whether it assumes no more than the design: that drawn rows are as likely of a
-            class as others of their stratum. Then the draws alone make an interval.
-    """
-
-    method: ClassVar[str] = "calibration-curve"
+    method: ClassVar[str] = "calibration-curve"  # name of the model's intervals
+    # whether it assumes no more than the design: that drawn rows are as likely of a class as others
+    # of their stratum. Then the draws alone make an interval
     is_exact: ClassVar[bool] = False
     table: CellTable
     history: History
+    # draws of the curve of each class; with two classes of the second class only
     curves: tuple[CurveDraws, ...]
+    # the mode of each curve in place of its draws; a model made by `with_share` may keep the modes'
+    # rates of the original model
     modes: tuple[CurveDraws, ...]
-    seed: tuple[int, ...]
+    seed: tuple[int, ...]  # seed of what is drawn from the curves
+    # whether labels are answers at random, of which the model has one a row (`one_answer_a_row`).
+    # Then it knows no row: what a row's rate is, is drawn with the widest spread that the curve
+    # allows, that of rates of 0 and 1
     stochastic: bool = False
 
     @classmethod
@@ -246,23 +239,16 @@ class LabelModel:
 
 @dataclasses.dataclass(frozen=True)
 class Predictive:
-    """Draws of all labels of the pool or of a part of it, with the known labels fixed.
-
-    Attributes:
-        table: the cells.
-        history: the labels.
-        domain: the part, or the whole pool.
-        unlabelled: shape (draws, cells, classes): number of unlabelled rows of each class; with
-            two classes each class is contiguous in memory.
-        of_draw: shape (draws,): the draw of the curves that each draw is made from.
-        stochastic: whether labels are answers at random: then all rows count as unlabelled.
-    """
+    """Draws of all labels of the pool or of a part of it, with the known labels fixed."""
 
     table: CellTable
     history: History
-    domain: Domain
+    domain: Domain  # the part, or the whole pool
+    # (draws, cells, classes): number of unlabelled rows of each class; with two classes each class
+    # is contiguous in memory
     unlabelled: IntArray | FloatArray
-    of_draw: IntArray
+    of_draw: IntArray  # (draws,): the draw of the curves that each draw is made from
+    # whether labels are answers at random: then all rows count as unlabelled
     stochastic: bool = False
 
     @classmethod

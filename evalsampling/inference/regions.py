@@ -100,20 +100,14 @@ def f_ellipsoid(
 
 @dataclasses.dataclass(frozen=True)
 class Bands:
-    """Simultaneous confidence bands, which contain the whole curve with the given confidence.
-
-    Attributes:
-        low: lower ends, shape (m,).
-        high: upper ends, shape (m,).
-        claimed: shape (m,): components with a standard error and a value between the bounds; the
-            band of every other one is the whole range.
-        critical: standard errors from the value to either end, on the scale of the bands.
-    """
+    """Simultaneous confidence bands, which contain the whole curve with the given confidence."""
 
     low: FloatArray
     high: FloatArray
+    # (m,): components with a standard error and a value between the bounds; the band of every other
+    # one is the whole range
     claimed: BoolArray
-    critical: float
+    critical: float  # standard errors from the value to either end, on the scale of the bands
 
 
 def simultaneous_bands(

@@ -93,15 +93,9 @@ def place_of(name: str, targets: Sequence[Target]) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Sensitivity:
-    """The default interval under another prior of the hidden positives.
+    """The default interval under another prior of the hidden positives."""
 
-    Attributes:
-        share: prior median of the number of hidden positives divided by that of the others.
-        low: lower end.
-        high: upper end.
-    """
-
-    share: float
+    share: float  # prior median of the number of hidden positives divided by that of the others
     low: float
     high: float
 

@@ -26,47 +26,35 @@ class WeightedSample:
     Where labelled rows share clusters, contributions of the rows of a cluster are added up before
     they are squared (the ultimate-cluster rule): products of two rows of a cluster are added, and
     c / (c - 1) takes the place of n / (n - 1), for c clusters of n rows.
-
-    Attributes:
-        question: shape (n,): the labelled questions of the history.
-        weight: shape (n,): weight of each question in R^.
-        weight_square_sum: shape (n,): w2.
-        weight_sum: shape (n,): w.
-        group: shape (n,): group of each question, in [0, groups).
-        scale: shape (groups,): factor of the variance of each group.
-        mean_correction: shape (groups,): correction.
-        draws: number of independent draws.
-        answered: number of draws whose row has a label.
-        latest: shape (n,): sum over the draws of a row of w times its weight under the latest
-            proposal, in place of w^2; None if it was not computed.
-        empty_because: why the labels have no weight, in words; None if they have weights.
-        answer: shape (n,): label code of each entry, where an entry is a class among the answers to
-            a question, and several may have the same question; None if an entry is a question.
-        centre: shape (groups,): factor of the weighted sum of a group in the deviations that are
-            its `contributions`; None if it is the correction.
-        cluster: shape (n,): number of the cluster of each question, in [0, `clusters`); None if no
-            two share one.
-        together: number of rows expected in the cluster of a drawn row where whole clusters were
-            drawn, 1 or more; None where rows were drawn by themselves. Samples without the largest
-            clusters of a pool have fewer. What the rows of a cluster add to the variance beside
-            their own terms is in proportion to this number, so it is scaled up to it, and as few
-            clusters count as there would be.
     """
 
-    question: IntArray
-    weight: FloatArray
-    weight_square_sum: FloatArray
-    weight_sum: FloatArray
-    group: IntArray
-    scale: FloatArray
-    mean_correction: FloatArray
-    draws: int
-    answered: int
+    question: IntArray  # (n,): the labelled questions of the history
+    weight: FloatArray  # (n,): weight of each question in R^
+    weight_square_sum: FloatArray  # (n,): w2
+    weight_sum: FloatArray  # (n,): w
+    group: IntArray  # (n,): group of each question, in [0, groups)
+    scale: FloatArray  # (groups,): factor of the variance of each group
+    mean_correction: FloatArray  # (groups,): correction
+    draws: int  # number of independent draws
+    answered: int  # number of draws whose row has a label
+    # (n,): sum over the draws of a row of w times its weight under the latest proposal, in place of
+    # w^2; None if it was not computed
     latest: FloatArray | None = None
+    # why the labels have no weight, in words; None if they have weights
     empty_because: str | None = None
+    # (n,): label code of each entry, where an entry is a class among the answers to a question, and
+    # several may have the same question; None if an entry is a question
     answer: IntArray | None = None
+    # (groups,): factor of the weighted sum of a group in the deviations that are its
+    # `contributions`; None if it is the correction
     centre: FloatArray | None = None
+    # (n,): number of the cluster of each question, in [0, `clusters`); None if no two share one
     cluster: IntArray | None = None
+    # number of rows expected in the cluster of a drawn row where whole clusters were drawn, 1 or
+    # more; None where rows were drawn by themselves. Samples without the largest clusters of a pool
+    # have fewer. What the rows of a cluster add to the variance beside their own terms is in
+    # proportion to this number, so it is scaled up to it, and as few clusters count as there would
+    # be
     together: float | None = None
 
     @classmethod

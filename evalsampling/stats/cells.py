@@ -52,7 +52,7 @@ class CellTable:
     Attributes:
         code: shape (cells,), ascending: the cell's number among all possible ones, used in files.
         leaf: shape (cells,): the leaf of each cell, in [0, leaves).
-        count: shape (cells,), int64: rows.
+        count: shape (cells,): rows.
         prior: shape (cells, classes): mean prior probability of each class.
         leaves: number of leaves, none of them empty when cut from the pool.
         kind_cell: shape (kinds,), ascending: index of the cell of each kind.
@@ -171,17 +171,12 @@ class CellSums:
     """Exact sums over the rows of each possible cell: a mergeable state.
 
     Sums of round(p 2^32) may exceed int64, so each is kept as high x 2^32 + low.
-
-    Attributes:
-        count: shape (cells,), int64: rows.
-        high: shape (cells, columns), int64.
-        low: shape (cells, columns), int64, in [0, 2^32).
-        workspace: identity of the workspace by whose strata rows were cut; None for none.
     """
 
-    count: IntArray
-    high: IntArray
-    low: IntArray
+    count: IntArray  # (cells,): rows
+    high: IntArray  # (cells, columns), int64
+    low: IntArray  # (cells, columns), int64, in [0, 2^32)
+    # identity of the workspace by whose strata rows were cut; None for none
     workspace: str | None = None
 
     @classmethod
@@ -233,29 +228,19 @@ class CellSums:
 
 @dataclasses.dataclass(frozen=True)
 class CellGrid:
-    """All possible cells: every score bin with every signature slot and class of magnitudes.
+    """All possible cells: every score bin with every signature slot and class of magnitudes."""
 
-    Attributes:
-        leaf: shape (bins,): leaf of each bin, in [0, leaves).
-        score: shape (bins,): least score of the first system in each bin.
-        leaves: number of leaves.
-        signatures: the slots.
-        upper: shape (bins,): greatest score in each bin; None if it is `score`.
-        magnitudes: classes of costs and of weights, by the names of those in which rows differ.
-        parting: hierarchy of the leaves: see `CellTable`.
-        named: slices whose codes follow the predictions in a signature.
-        labels: number of the labels of which a row may have many; 0 for classes.
-    """
-
-    leaf: IntArray
-    score: FloatArray
+    leaf: IntArray  # (bins,): leaf of each bin, in [0, leaves)
+    score: FloatArray  # (bins,): least score of the first system in each bin
     leaves: int
-    signatures: Signatures
-    upper: FloatArray | None = None
+    signatures: Signatures  # the slots
+    upper: FloatArray | None = None  # (bins,): greatest score in each bin; None if it is `score`
+    # classes of costs and of weights, by the names of those in which rows differ
     magnitudes: Mapping[str, MagnitudeClasses] = dataclasses.field(default_factory=dict)
-    parting: IntArray | None = None
+    parting: IntArray | None = None  # hierarchy of the leaves: see `CellTable`
+    # slices whose codes follow the predictions in a signature
     named: Named = dataclasses.field(default_factory=dict)
-    labels: int = 0
+    labels: int = 0  # number of the labels of which a row may have many; 0 for classes
 
     @property
     def cells(self) -> int:

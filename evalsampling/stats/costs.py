@@ -27,13 +27,9 @@ def per_root_cost(size: FloatArray, cost: FloatArray | None) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class Price:
-    """Mean and standard deviation of the cost of a label.
+    """Mean and standard deviation of the cost of a label."""
 
-    Attributes:
-        mean: above 0; infinite if no row can be drawn.
-    """
-
-    mean: float
+    mean: float  # above 0; infinite if no row can be drawn
     deviation: float
 
     @classmethod

@@ -23,14 +23,10 @@ class Disagreement:
     the range is wide are taken at that distance, from -1 to 2. Variances are in units of the
     squared range, at most 1. The label is expected to be of the equal mixture of the systems'
     predictive distributions (eq. 5.11).
-
-    Attributes:
-        pairs: the two systems of each pair, by number.
-        mixture: the systems whose predictive distributions are mixed, at least one.
     """
 
-    pairs: tuple[tuple[int, int], ...]
-    mixture: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]  # the two systems of each pair, by number
+    mixture: tuple[int, ...]  # the systems whose predictive distributions are mixed, at least one
 
     def distance(self, position: FloatArray) -> FloatArray:
         """Return |f_i - f_j| of each pair, shape (n, pairs), given positions (n, systems)."""
@@ -80,18 +76,12 @@ class CellDisagreement:
 
     A proposal in proportion to one of them gives a cell the chance that the published one gives
     all of its rows together.
-
-    Attributes:
-        pairs: the two systems of each pair.
-        root: shape (cells, pairs): mean of sqrt(E d^2), in units of the squared range.
-        distance: shape (cells, pairs): mean of |f_i - f_j|, in units of the range.
-        square: shape (cells, pairs): mean of (f_i - f_j)^2, in units of the squared range.
     """
 
-    pairs: tuple[tuple[int, int], ...]
-    root: FloatArray
-    distance: FloatArray
-    square: FloatArray
+    pairs: tuple[tuple[int, int], ...]  # the two systems of each pair
+    root: FloatArray  # (cells, pairs): mean of sqrt(E d^2), in units of the squared range
+    distance: FloatArray  # (cells, pairs): mean of |f_i - f_j|, in units of the range
+    square: FloatArray  # (cells, pairs): mean of (f_i - f_j)^2, in units of the squared range
 
     def place(self, first: int, other: int) -> int | None:
         """Return the place of a pair of systems, in either order; None if it is not here."""

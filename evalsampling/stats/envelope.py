@@ -33,20 +33,13 @@ class Envelope:
 
     Methods take the ranks ``at`` which they look, shape (n,), and a ``factor`` by which the
     precisions of points may be off.
-
-    Attributes:
-        rank: shape (k,), from 1, ascending: y.
-        precision: shape (k,): p(y), or an estimate of it.
-        exact: shape (k,), bool: which points are known exactly.
-        m: the m of weak monotonicity, at least 1.
-        rows: N, length of the list.
     """
 
-    rank: IntArray
-    precision: FloatArray
-    exact: BoolArray
-    m: int
-    rows: int
+    rank: IntArray  # (k,), from 1, ascending: y
+    precision: FloatArray  # (k,): p(y), or an estimate of it
+    exact: BoolArray  # (k,), bool: which points are known exactly
+    m: int  # the m of weak monotonicity, at least 1
+    rows: int  # N, length of the list
 
     def upper(self, at: IntArray, factor: float = 1.0) -> FloatArray:
         """Return the greatest possible precision, shape (n,)."""

@@ -51,20 +51,14 @@ def err(grade: IntArray, top: int) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class ExpectedLists:
-    """Ranked lists of n queries, with moments of the grades of their items.
+    """Ranked lists of n queries, with moments of the grades of their items."""
 
-    Attributes:
-        place: shape (n, systems, depth): the item that each system has at each rank, by its number
-            within the query; `NO_ITEM` after the last.
-        mean: shape (n, items): E k of each item, k = (2^y - 1) / 2^top.
-        square: shape (n, items): E k^2.
-        top: the greatest possible grade.
-    """
-
+    # (n, systems, depth): the item that each system has at each rank, by its number within the
+    # query; `NO_ITEM` after the last
     place: IntArray
-    mean: FloatArray
-    square: FloatArray
-    top: int
+    mean: FloatArray  # (n, items): E k of each item, k = (2^y - 1) / 2^top
+    square: FloatArray  # (n, items): E k^2
+    top: int  # the greatest possible grade
 
     @classmethod
     def from_probabilities(cls, place: IntArray, probability: FloatArray) -> "ExpectedLists":

@@ -21,20 +21,13 @@ _MOST_STEPS = 60
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """The number and the length of chains, and their steps.
-
-    Attributes:
-        chains: run side by side.
-        burn_in: first trajectories of each chain, which are discarded.
-        kept: trajectories of each chain after that, whose ends are the draws.
-        leaps: leapfrog steps of a trajectory.
-        step: mean step size; that of each trajectory differs from it by at most three tenths.
-    """
+    """The number and the length of chains, and their steps."""
 
     chains: int = 32
-    burn_in: int = 4
-    kept: int = 8
-    leaps: int = 8
+    burn_in: int = 4  # first trajectories of each chain, which are discarded
+    kept: int = 8  # trajectories of each chain after that, whose ends are the draws
+    leaps: int = 8  # leapfrog steps of a trajectory
+    # mean step size; that of each trajectory differs from it by at most three tenths
     step: float = 0.25
 
 

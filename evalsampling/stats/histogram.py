@@ -23,22 +23,16 @@ class ScoreHistogram:
     no more than ``limit`` (and for which bin numbers are exact in float64). It depends on the
     two extreme scores alone and only grows as they move apart, so merging halves resolutions
     exactly and any sharding of a pool gives the same histogram.
-
-    Attributes:
-        limit: most bins between the extreme scores, at least 2, one on either side of zero;
-            more than half of it are used.
-        minimum: least score seen, +inf for none.
-        maximum: greatest score seen, -inf for none.
-        exponent: e, the binary logarithm of the bins' width.
-        first: number i of the first bin.
-        counts: shape (bins,), int64: rows a bin.
     """
 
+    # most bins between the extreme scores, at least 2, one on either side of zero; more than half
+    # of it are used
     limit: int
-    minimum: float = math.inf
-    maximum: float = -math.inf
-    exponent: int = _FINEST
-    first: int = 0
+    minimum: float = math.inf  # least score seen, +inf for none
+    maximum: float = -math.inf  # greatest score seen, -inf for none
+    exponent: int = _FINEST  # e, the binary logarithm of the bins' width
+    first: int = 0  # number i of the first bin
+    # (bins,), int64: rows a bin
     counts: IntArray = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:

@@ -28,19 +28,13 @@ class Votes:
 
     The mean loss over the answers to a question counts as one draw of a stochastic oracle: they
     are about the same row, so they are not independent of each other.
-
-    Attributes:
-        row: shape (v,): which of the n questions; ascending.
-        label: shape (v,): class code.
-        share: shape (v,): share of the question's answers that are this class, in (0, 1].
-        rows: n.
-        answers: shape (n,): number of answers to each question; None if there is one to each.
     """
 
-    row: IntArray
-    label: IntArray
-    share: FloatArray
-    rows: int
+    row: IntArray  # (v,): which of the n questions; ascending
+    label: IntArray  # (v,): class code
+    share: FloatArray  # (v,): share of the question's answers that are this class, in (0, 1]
+    rows: int  # n
+    # (n,): number of answers to each question; None if there is one to each
     answers: IntArray | None = None
 
     @classmethod
@@ -139,17 +133,12 @@ class Round:
 
 @dataclasses.dataclass(frozen=True)
 class Taken:
-    """Labels that arrived together.
+    """Labels that arrived together."""
 
-    Attributes:
-        rounds: number of rounds so far when they arrived.
-        codes: the new class code of each question; `NO_LABEL` where a label was removed.
-        replace: whether one of them replaced an earlier label.
-    """
-
-    rounds: int
+    rounds: int  # number of rounds so far when they arrived
+    # the new class code of each question; `NO_LABEL` where a label was removed
     codes: Mapping[int, int]
-    replace: bool
+    replace: bool  # whether one of them replaced an earlier label
 
     def renumbered(self, place: IntArray) -> "Taken":
         """Return the arrival with other numbers of questions; see `Round.renumbered`."""

@@ -29,16 +29,11 @@ class FeatureSample:
 
     Rows of equal hash are taken in the order of their features, so that any sharding of a pool
     gives the same sample.
-
-    Attributes:
-        capacity: most rows kept, at least 1.
-        hashes: shape (rows,), uint64, ascending.
-        features: shape (rows, features), float64, finite; zeros have no sign.
     """
 
-    capacity: int
-    hashes: UInt64Array
-    features: FloatArray
+    capacity: int  # most rows kept, at least 1
+    hashes: UInt64Array  # (rows,), uint64, ascending
+    features: FloatArray  # (rows, features), float64, finite; zeros have no sign
 
     def __post_init__(self) -> None:
         """Check the capacity."""
@@ -75,14 +70,10 @@ class KdTree:
 
     Nodes are listed level by level, so that the children of the split nodes are, in pairs, the
     nodes 1, 2, 3, ... Leaves are numbered from left to right.
-
-    Attributes:
-        feature: shape (nodes,), int64: the feature that splits each node, -1 for a leaf.
-        threshold: shape (nodes,), float64: rows below it go left, all others right; 0 in leaves.
     """
 
-    feature: IntArray
-    threshold: FloatArray
+    feature: IntArray  # (nodes,), int64: the feature that splits each node, -1 for a leaf
+    threshold: FloatArray  # (nodes,), float64: rows below it go left, all others right; 0 in leaves
 
     def __post_init__(self) -> None:
         """Check that the arrays are a tree."""
@@ -202,23 +193,14 @@ class KdTree:
 
 @dataclasses.dataclass(frozen=True)
 class _Layout:
-    """A tree in which rows that have arrived in a leaf stay there.
+    """A tree in which rows that have arrived in a leaf stay there."""
 
-    Attributes:
-        feature: shape (nodes,): the feature compared, any one in a leaf.
-        threshold: shape (nodes,): infinite in a leaf.
-        left: shape (nodes,): the left child, a leaf's own number.
-        leaf: shape (nodes,): number of the first leaf at or below each node.
-        level: shape (nodes,): number of splits above each node.
-        depth: greatest number of splits above a leaf.
-    """
-
-    feature: IntArray
-    threshold: FloatArray
-    left: IntArray
-    leaf: IntArray
-    level: IntArray
-    depth: int
+    feature: IntArray  # (nodes,): the feature compared, any one in a leaf
+    threshold: FloatArray  # (nodes,): infinite in a leaf
+    left: IntArray  # (nodes,): the left child, a leaf's own number
+    leaf: IntArray  # (nodes,): number of the first leaf at or below each node
+    level: IntArray  # (nodes,): number of splits above each node
+    depth: int  # greatest number of splits above a leaf
 
 
 def _doubled_midranks(column: FloatArray) -> IntArray:

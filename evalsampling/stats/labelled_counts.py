@@ -26,18 +26,14 @@ _PLACES = 3
 
 @dataclasses.dataclass(frozen=True)
 class LabelledCounts:
-    """How many rows of each kind rounds have drawn: a mergeable state.
+    """How many rows of each kind rounds have drawn: a mergeable state."""
 
-    Attributes:
-        facts: shape (kinds, columns), distinct rows: the round that drew it first, from 0; the
-            code of its cell; its label, `NO_LABEL` without one; `Outputs.columns`; codes of slices;
-            `History.drawn_in`, or the number of its question where the order of draws counts. Of
-            pools without a row yet it has no columns.
-        count: shape (kinds,), int64: rows of each kind.
-    """
-
+    # (kinds, columns), distinct rows: the round that drew it first, from 0; the code of its cell;
+    # its label, `NO_LABEL` without one; `Outputs.columns`; codes of slices; `History.drawn_in`, or
+    # the number of its question where the order of draws counts. Of pools without a row yet it has
+    # no columns
     facts: FloatArray
-    count: IntArray
+    count: IntArray  # (kinds,), int64: rows of each kind
 
     @classmethod
     def none(cls) -> "LabelledCounts":

@@ -21,16 +21,12 @@ MOST_CLASSES = 16
 
 @dataclasses.dataclass(frozen=True)
 class MagnitudeClasses:
-    """Log-spaced classes of a magnitude.
+    """Log-spaced classes of a magnitude."""
 
-    Attributes:
-        edges: shape (classes + 1,), above 0, increasing: the first is the least value of the pool,
-            the last the greatest. They are equal if all values are.
-        power: of the magnitude, that the best chance of a row goes with: see `POWERS`.
-    """
-
+    # (classes + 1,), above 0, increasing: the first is the least value of the pool, the last the
+    # greatest. They are equal if all values are
     edges: FloatArray
-    power: float = 1.0
+    power: float = 1.0  # of the magnitude, that the best chance of a row goes with: see `POWERS`
 
     @classmethod
     def spanning(

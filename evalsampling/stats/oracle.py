@@ -28,17 +28,13 @@ class TreePrior:
 
     alpha_y = alpha + weight sum_k s(y|k) of the labels, and
     beta_yc = beta depth(c)^2 + weight sum_{k under c} s(y|k) of the branch to node c.
-
-    Attributes:
-        alpha: one number, or one for each class; [MR] has 1. For a deterministic oracle at least 1:
-            the mode has the effective counts alpha_y - 1.
-        beta: above 0; [MR] has 1. The greater, the more alike the leaves below a node.
-        weight: above 0: rows that a prior probability of 1 counts as; [MR] has 1.
     """
 
+    # one number, or one for each class; [MR] has 1. For a deterministic oracle at least 1: the mode
+    # has the effective counts alpha_y - 1
     alpha: float | tuple[float, ...] = 1.0
-    beta: float = 1.0
-    weight: float = 1.0
+    beta: float = 1.0  # above 0; [MR] has 1. The greater, the more alike the leaves below a node
+    weight: float = 1.0  # above 0: rows that a prior probability of 1 counts as; [MR] has 1
 
     def effective_counts(self, tree: LeafTree, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return A = alpha_y - 1, shape (classes,), and B, shape (classes, nodes).
@@ -55,19 +51,14 @@ PUBLISHED = TreePrior()
 
 @dataclasses.dataclass(frozen=True)
 class OracleFit:
-    """The mode that expectation-maximization found, and its parameters.
+    """The mode that expectation-maximization found, and its parameters."""
 
-    Attributes:
-        posterior: pi(y|k), shape (leaves, classes): label probabilities of an unlabelled row.
-        iterations: number of iterations; `MAX_ITERATIONS` if it did not converge.
-        theta: label probabilities of a row of the pool, shape (classes,), behind the posterior.
-        branches: b of each class, shape (classes, nodes), behind the posterior.
-    """
-
+    # pi(y|k), shape (leaves, classes): label probabilities of an unlabelled row
     posterior: FloatArray
-    iterations: int
+    iterations: int  # number of iterations; `MAX_ITERATIONS` if it did not converge
+    # label probabilities of a row of the pool, shape (classes,), behind the posterior
     theta: FloatArray
-    branches: FloatArray
+    branches: FloatArray  # b of each class, shape (classes, nodes), behind the posterior
 
 
 def fit_dirichlet_tree(

@@ -23,14 +23,10 @@ Coded = tuple[list[str], npt.NDArray[np.integer]]
 
 @dataclasses.dataclass(frozen=True)
 class Paths:
-    """The paths of a pool, of which there may be more than wanted: a mergeable state.
+    """The paths of a pool, of which there may be more than wanted: a mergeable state."""
 
-    Attributes:
-        most: leaves that are possible, at least 1.
-        first: the first paths in their order, ascending, at most one more than ``most``.
-    """
-
-    most: int
+    most: int  # leaves that are possible, at least 1
+    # the first paths in their order, ascending, at most one more than ``most``
     first: tuple[Path, ...] = ()
 
     @classmethod

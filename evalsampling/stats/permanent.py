@@ -48,15 +48,10 @@ def share_beyond(number: FloatArray, bound: FloatArray) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class RowNumbers:
-    """Random numbers of rows that a round may draw.
+    """Random numbers of rows that a round may draw."""
 
-    Attributes:
-        cell: shape (n,): cell of each row.
-        share: shape (n,), in [0, 1): a row is in the round iff this is below its chance.
-    """
-
-    cell: IntArray
-    share: FloatArray
+    cell: IntArray  # (n,): cell of each row
+    share: FloatArray  # (n,), in [0, 1): a row is in the round iff this is below its chance
 
     @classmethod
     def none(cls) -> "RowNumbers":
@@ -66,17 +61,11 @@ class RowNumbers:
 
 @dataclasses.dataclass(frozen=True)
 class PermanentNumbers:
-    """Permanent random numbers of the first rows of each cell in its permanent order.
+    """Permanent random numbers of the first rows of each cell in its permanent order."""
 
-    Attributes:
-        cell: shape (n,), ascending: index into the cell table.
-        number: shape (n,), in [0, 1), ascending within a cell.
-        count: shape (cells,): all rows of each cell of the pool.
-    """
-
-    cell: IntArray
-    number: FloatArray
-    count: IntArray
+    cell: IntArray  # (n,), ascending: index into the cell table
+    number: FloatArray  # (n,), in [0, 1), ascending within a cell
+    count: IntArray  # (cells,): all rows of each cell of the pool
 
     @classmethod
     def of_hashes(cls, cell: IntArray, hashes: UInt64Array, count: IntArray) -> "PermanentNumbers":
@@ -148,10 +137,9 @@ class FreshNumbers(RowNumbers):
     Attributes:
         cell: shape (n,), ascending.
         share: shape (n,), in [0, 1).
-        goes_on: shape (cells,), bool: whether the cell has later rows, whose numbers are unknown.
     """
 
-    goes_on: BoolArray
+    goes_on: BoolArray  # (cells,): whether the cell has later rows, whose numbers are unknown
 
     def sizes(self, kept: BoolArray, chance: FloatArray) -> IntArray:
         """Return how many rows a round draws of each cell, shape (cells,).

@@ -22,17 +22,11 @@ LARGEST_FACTOR = 1e6
 
 @dataclasses.dataclass(frozen=True)
 class QueryBound:
-    """The guarantee that all K answers are beta-approximations, except with chance delta.
+    """The guarantee that all K answers are beta-approximations, except with chance delta."""
 
-    Attributes:
-        beta: factor of approximation, above 1 / (1 - eta).
-        eta: chance that an answer of an annotator is wrong, in [0, 1/2).
-        delta: chance that one of the K answers is not a beta-approximation, in (0, 1).
-    """
-
-    beta: float
-    eta: float
-    delta: float
+    beta: float  # factor of approximation, above 1 / (1 - eta)
+    eta: float  # chance that an answer of an annotator is wrong, in [0, 1/2)
+    delta: float  # chance that one of the K answers is not a beta-approximation, in (0, 1)
 
     def published(self, p_min: float, queries: int) -> int:
         """Return s of [SX] equation 5, the number of answers that a query takes."""

@@ -31,14 +31,10 @@ class RankPrior:
     A row with a share u of the pool above it, half of those with its own score among them, is
     positive with odds c ((1 - u) / u)^1.5. The number c makes as many positives expected as are
     predicted.
-
-    Attributes:
-        edges: shape (steps - 1,), strictly increasing: a score at an edge is above it.
-        rates: shape (steps,), increasing: probability between the edges.
     """
 
-    edges: FloatArray
-    rates: FloatArray
+    edges: FloatArray  # (steps - 1,), strictly increasing: a score at an edge is above it
+    rates: FloatArray  # (steps,), increasing: probability between the edges
 
     @classmethod
     def of(cls, bins: ScoreBins, predicted: int) -> "RankPrior":

@@ -17,28 +17,17 @@ class RankStrata:
 
     Every round so far drew all rows of a stratum with the same chance, so its labelled rows are a
     random sample of it, and their labels stand for its other rows.
-
-    Attributes:
-        ranked: the list.
-        stratum: shape (groups,): stratum of each group.
-        rows: shape (strata,): rows of each stratum.
-        questions: shape (strata,): questions asked about these.
-        answers: shape (strata,): questions that have a label.
-        positives: shape (strata,): positive labels.
-        majorities: shape (groups,): rows of each group whose answers are mostly positive.
-        head: last group of the head, where a row has the class of most of its answers.
-        stochastic: whether asking about a row again may give another answer.
     """
 
     ranked: RankedList
-    stratum: IntArray
-    rows: IntArray
-    questions: FloatArray
-    answers: FloatArray
-    positives: FloatArray
-    majorities: FloatArray
-    head: int
-    stochastic: bool = False
+    stratum: IntArray  # (groups,): stratum of each group
+    rows: IntArray  # (strata,): rows of each stratum
+    questions: FloatArray  # (strata,): questions asked about these
+    answers: FloatArray  # (strata,): questions that have a label
+    positives: FloatArray  # (strata,): positive labels
+    majorities: FloatArray  # (groups,): rows of each group whose answers are mostly positive
+    head: int  # last group of the head, where a row has the class of most of its answers
+    stochastic: bool = False  # whether asking about a row again may give another answer
 
     @classmethod
     def of_history(

@@ -11,21 +11,13 @@ from evalsampling.stats.cells import CellTable
 
 @dataclasses.dataclass(frozen=True)
 class RankedList:
-    """Groups of rows with the same rank, the highest scores first.
+    """Groups of rows with the same rank, the highest scores first."""
 
-    Attributes:
-        group: shape (cells,): group of each cell.
-        rows: shape (groups,): rows of each group.
-        rank: shape (groups,): rows of the group and of those above it; the last is M.
-        threshold: shape (groups,), descending: least score of each group.
-        highest: shape (groups,): greatest score of each group.
-    """
-
-    group: IntArray
-    rows: IntArray
-    rank: IntArray
-    threshold: FloatArray
-    highest: FloatArray
+    group: IntArray  # (cells,): group of each cell
+    rows: IntArray  # (groups,): rows of each group
+    rank: IntArray  # (groups,): rows of the group and of those above it; the last is M
+    threshold: FloatArray  # (groups,), descending: least score of each group
+    highest: FloatArray  # (groups,): greatest score of each group
 
     @classmethod
     def of_cells(cls, table: CellTable) -> "RankedList":

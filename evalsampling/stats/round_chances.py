@@ -21,29 +21,22 @@ from evalsampling.stats.permanent import share_beyond
 
 @dataclasses.dataclass(frozen=True)
 class RoundChances:
-    """What is known of a round beside its rows.
+    """What is known of a round beside its rows."""
 
-    Attributes:
-        code: shape (cells,), ascending: codes of the cells of the pool it was designed for.
-        chance: shape (cells,), in [0, 1]: chance of a row of each cell that no earlier round had
-            drawn; of rounds with replacement, that of one draw.
-        elsewhere: chance of a row of any other cell, in [0, 1].
-        wanted: number of new rows asked for; None if it is not known.
-        posterior: shape (leaves, classes): model behind the round, if there is one.
-        begin: shape (cells,), in [0, 1]: all rows that earlier rounds drew have numbers below this,
-            where rounds of a fixed size decided which they were; None if their chances did.
-        workspace: identity of the workspace it was designed in; None where nobody asks for it.
-        together: that of `history.Round`, of whole clusters.
-    """
-
-    code: IntArray
+    code: IntArray  # (cells,), ascending: codes of the cells of the pool it was designed for
+    # (cells,), in [0, 1]: chance of a row of each cell that no earlier round had drawn; of rounds
+    # with replacement, that of one draw
     chance: FloatArray
-    elsewhere: float
-    wanted: int | None = None
+    elsewhere: float  # chance of a row of any other cell, in [0, 1]
+    wanted: int | None = None  # number of new rows asked for; None if it is not known
+    # (leaves, classes): model behind the round, if there is one
     posterior: FloatArray | None = None
+    # (cells,), in [0, 1]: all rows that earlier rounds drew have numbers below this, where rounds
+    # of a fixed size decided which they were; None if their chances did
     begin: FloatArray | None = None
+    # identity of the workspace it was designed in; None where nobody asks for it
     workspace: str | None = None
-    together: float | None = None
+    together: float | None = None  # that of `history.Round`, of whole clusters
 
     @classmethod
     def of_pool(

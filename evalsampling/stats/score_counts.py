@@ -42,16 +42,11 @@ class ScoreCounts:
     A score among the `EXTREMES` least or greatest distinct scores of a pool is so in each part that
     has it, and the other scores of a part are others of the pool too. So parts merge exactly, and
     any sharding of a pool gives the same counts.
-
-    Attributes:
-        extreme: shape (values,), ascending, distinct: at most 2 x `EXTREMES`.
-        extreme_rows: shape (values,): rows of each.
-        bulk: all other scores; empty unless there are 2 x `EXTREMES` extremes.
     """
 
-    extreme: FloatArray
-    extreme_rows: IntArray
-    bulk: ScoreHistogram
+    extreme: FloatArray  # (values,), ascending, distinct: at most 2 x `EXTREMES`
+    extreme_rows: IntArray  # (values,): rows of each
+    bulk: ScoreHistogram  # all other scores; empty unless there are 2 x `EXTREMES` extremes
 
     @classmethod
     def zero(cls, limit: int) -> "ScoreCounts":

@@ -38,24 +38,16 @@ _STEP = float(expit(1.0)) - 0.5
 
 @dataclasses.dataclass(frozen=True)
 class ScoreSums:
-    """Ends of the scores of a pool, and the positives that they expect: a mergeable state.
+    """Ends of the scores of a pool, and the positives that they expect: a mergeable state."""
 
-    Attributes:
-        least: least score but for infinite ones, +inf for none.
-        greatest: greatest of these, -inf for none.
-        rows: number of scores counted.
-        beyond: those outside [0, 1], but for infinite ones.
-        units: sum of round(2^32 expit(score)), exact in any order; between 0 and 1 expit is taken
-            to be a line, so that probabilities cost next to nothing.
-        predicted: rows that the system predicts positive.
-    """
-
-    least: float = math.inf
-    greatest: float = -math.inf
-    rows: int = 0
-    beyond: int = 0
+    least: float = math.inf  # least score but for infinite ones, +inf for none
+    greatest: float = -math.inf  # greatest of these, -inf for none
+    rows: int = 0  # number of scores counted
+    beyond: int = 0  # those outside [0, 1], but for infinite ones
+    # sum of round(2^32 expit(score)), exact in any order; between 0 and 1 expit is taken to be a
+    # line, so that probabilities cost next to nothing
     units: int = 0
-    predicted: int = 0
+    predicted: int = 0  # rows that the system predicts positive
 
     @classmethod
     def of(cls, scores: npt.NDArray[np.floating] | None, positive: BoolArray | None) -> "ScoreSums":

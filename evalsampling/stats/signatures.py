@@ -31,22 +31,14 @@ class SignatureCounts:
     If a pool has no more signatures than ``limit``, all of its rows are counted; if it has more,
     only those of a simple random sample, the ``limit`` rows of least hash. Which of the two
     depends on the signatures alone, so any sharding of a pool gives the same state.
-
-    Attributes:
-        limit: most signatures counted exactly and most rows sampled, at least 1.
-        sampled: whether there were more signatures, so that rows of the sample are counted.
-        code: shape (n,), ascending: the signatures (see `signature_codes`); empty if sampled.
-        count: shape (n,), int64: rows of each.
-        sample_hash: shape (rows,), uint64, ascending: hashes of the sample's rows.
-        sample_code: shape (rows,): their signatures.
     """
 
-    limit: int
-    sampled: bool
-    code: IntArray
-    count: IntArray
-    sample_hash: UInt64Array
-    sample_code: IntArray
+    limit: int  # most signatures counted exactly and most rows sampled, at least 1
+    sampled: bool  # whether there were more signatures, so that rows of the sample are counted
+    code: IntArray  # (n,), ascending: the signatures (see `signature_codes`); empty if sampled
+    count: IntArray  # (n,), int64: rows of each
+    sample_hash: UInt64Array  # (rows,), uint64, ascending: hashes of the sample's rows
+    sample_code: IntArray  # (rows,): their signatures
 
     @classmethod
     def from_codes(
@@ -121,21 +113,14 @@ def signature_codes(
 
 @dataclasses.dataclass(frozen=True)
 class Signatures:
-    """The slots of signatures in cells: one for each signature kept, one for all others.
+    """The slots of signatures in cells: one for each signature kept, one for all others."""
 
-    Attributes:
-        shape: classes of each system, then codes of each column of slices.
-        kept: shape (kept,), ascending: codes with a slot of their own.
-        pooled: shape (members,): the most common codes of those that share the last slot.
-        pooled_share: shape (members,): shares of rows of these codes, summing to 1.
-        order: in which systems and slices make a code, so that it does not depend on the order in
-            which systems are named; empty for theirs.
-    """
-
-    shape: tuple[int, ...]
-    kept: IntArray
-    pooled: IntArray
-    pooled_share: FloatArray
+    shape: tuple[int, ...]  # classes of each system, then codes of each column of slices
+    kept: IntArray  # (kept,), ascending: codes with a slot of their own
+    pooled: IntArray  # (members,): the most common codes of those that share the last slot
+    pooled_share: FloatArray  # (members,): shares of rows of these codes, summing to 1
+    # in which systems and slices make a code, so that it does not depend on the order in which
+    # systems are named; empty for theirs
     order: tuple[int, ...] = ()
 
     @classmethod

@@ -11,16 +11,12 @@ from evalsampling.stats.arrays import BoolArray, IntArray
 
 @dataclasses.dataclass(frozen=True)
 class SliceCounts:
-    """Numbers of rows of each value and cell, for each slice column: a mergeable state.
+    """Numbers of rows of each value and cell, for each slice column: a mergeable state."""
 
-    Attributes:
-        cells: number of possible cells.
-        columns: for each column, the rows of each value in every cell, shape (cells,).
-        workspace: identity of the workspace by whose strata rows were cut; None for none.
-    """
-
-    cells: int
+    cells: int  # number of possible cells
+    # for each column, the rows of each value in every cell, shape (cells,)
     columns: tuple[Mapping[str, IntArray], ...]
+    # identity of the workspace by whose strata rows were cut; None for none
     workspace: str | None = None
 
     @classmethod
@@ -78,15 +74,10 @@ class UnknownSliceError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class SliceCodes:
-    """The codes of n rows.
+    """The codes of n rows."""
 
-    Attributes:
-        named: what the codes mean.
-        code: shape (n, columns).
-    """
-
-    named: Named
-    code: IntArray
+    named: Named  # what the codes mean
+    code: IntArray  # (n, columns)
 
     def take(self, index: npt.ArrayLike) -> "SliceCodes":
         """Return the codes of some of the rows, by index or mask."""

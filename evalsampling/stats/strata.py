@@ -282,13 +282,9 @@ class _EqualWidthBins:
 
 @dataclasses.dataclass(frozen=True)
 class _FloatOrderBins:
-    """Bins by the leading bits of float64: of equal widths within each power of two.
+    """Bins by the leading bits of float64: of equal widths within each power of two."""
 
-    Attributes:
-        shift: trailing bits left out, at least 1, so that differences of bins are in int64.
-    """
-
-    shift: int
+    shift: int  # trailing bits left out, at least 1, so that differences of bins are in int64
 
     @classmethod
     def over(cls, edges: FloatArray) -> "_FloatOrderBins":

@@ -27,21 +27,13 @@ _LARGE = 1000
 
 @dataclasses.dataclass(frozen=True)
 class TreeMode:
-    """A posterior of the Dirichlet tree, with steps that climb it from any point.
-
-    Attributes:
-        tree: over the leaves.
-        root_counts: A, shape (classes,).
-        node_counts: B, shape (classes, nodes).
-        labelled: o, shape (classes, leaves).
-        unlabelled: u, shape (leaves,).
-    """
+    """A posterior of the Dirichlet tree, with steps that climb it from any point."""
 
     tree: LeafTree
-    root_counts: FloatArray
-    node_counts: FloatArray
-    labelled: FloatArray
-    unlabelled: FloatArray
+    root_counts: FloatArray  # A, shape (classes,)
+    node_counts: FloatArray  # B, shape (classes, nodes)
+    labelled: FloatArray  # o, shape (classes, leaves)
+    unlabelled: FloatArray  # u, shape (leaves,)
 
     def with_leaf_shares(self, posterior: FloatArray) -> FloatArray:
         """Return phi, shape (classes, leaves), where each leaf has its share of the pool's rows.
