@@ -75,9 +75,8 @@ class Gamble:
 def gamble_on(measure: Measure, inputs: EstimationInput) -> Gamble | None:
     """Return the draws whose mean is a measure on the pool, up to the first unlabelled round.
 
-    None without any, if the measure is no mean difference, rows were not drawn with replacement or
-    share clusters, or not all of their chances were known before the draw. The chance of a row
-    bounds its weight.
+    None if the measure is no mean difference, rows were not drawn with replacement or share
+    clusters, or a chance was not known before the draw: it bounds the weight.
     """
     table, history = inputs.table, inputs.history
     if not isinstance(measure, MeanDifference) or not inputs.with_replacement or inputs.has_atoms:

@@ -62,10 +62,9 @@ class Block:
     stratum: IntArray | None = None
 
     def ahead(self, place: int) -> int:
-        """Return how many rows a bet looks ahead to, with those that it is about.
+        """Return how many rows a bet looks ahead to: what was planned, or as many as before.
 
-        That follows from what was known before these: what was planned is left, or if that is
-        nothing as many rows as there were before, and at least the rest of the round.
+        At least the rest of the round. All of that was known before these rows were drawn.
         """
         before, planned = self.before + place, self.planned or _UNPLANNED
         left = planned - before if planned > before else before
@@ -82,13 +81,9 @@ def blocks_of(
 ) -> Iterator[Block]:
     """Yield the rounds of a history, in order, but for those whose chances are not known.
 
-    Args:
-        table: the cells.
-        history: rounds in the order in which rows were drawn.
-        planned: rows that were to be drawn in all, known before the first; None if it was not.
-        positive: code of the positive class.
-        replaced: whether rounds draw with replacement.
-        at_random: whether the first round are labels at hand, of a simple random sample.
+    `history`: rounds in the order in which rows were drawn.
+    `planned`: rows that were to be drawn in all, known before the first; None if it was not.
+    `at_random`: whether the first round are labels at hand, of a simple random sample.
     """
     before = 0
     for number, drawn in enumerate(history.rounds):
@@ -143,12 +138,8 @@ def log_wealth(
 ) -> FloatArray:
     """Return the logarithm of the greatest wealth against each hypothesis so far, shape (m,).
 
-    Args:
-        blocks: what `blocks_of` yields.
-        hypotheses: what is bet against.
-        history: rows and labels; a row without a label counts as what speaks least against them.
-        positive: code of the positive class.
-        level: logarithm of the wealth at which a hypothesis is rejected.
+    A row without a label counts as what speaks least against them. `level` is the logarithm of the
+    wealth at which a hypothesis is rejected.
     """
     best = np.zeros(len(hypotheses.value))
     for wealth in wealths(blocks, hypotheses, history, positive, level):
@@ -249,8 +240,7 @@ class _Bets:
     def _row_by_row(self, stratum: IntArray) -> Iterator[_Bet]:
         """Yield a bet for each row of simple random samples of strata, in their random order.
 
-        Given how many rows of each stratum the round still has, the next is of a stratum with the
-        chance of its share in these, and then any row of it that is left.
+        The next row is of a stratum with the chance of its share in those still to come.
         """
         block, known = self.block, self.known
         inside = stratum == np.arange(int(stratum.max()) + 1)[:, None]
@@ -292,10 +282,7 @@ def term(measure: str, above: Any, positive: Any, goal: Any) -> Any:
 def terms_of_cells(
     measure: str, score: FloatArray, threshold: FloatArray, goal: float | FloatArray
 ) -> FloatArray:
-    """Return f of a row of each cell without and with a positive label: (m, cells, 2).
-
-    `score`: shape (cells,). `threshold`: shape (m,). `goal`: a number, or shape (m,).
-    """
+    """Return f of a row of each cell without and with a positive label: (m, cells, 2)."""
     above, g = (score >= threshold[:, None]).astype(np.float64), np.reshape(goal, (-1, 1))
     return np.stack([term(measure, above, y, g) for y in (0.0, 1.0)], axis=2)
 
@@ -340,8 +327,7 @@ def _null_squares(
 ) -> FloatArray:
     """Return E f^2 of a row of each cell, shape (m, cells), under the likeliest null rates.
 
-    Rates are tilted by exp(-c f), with c >= 0 such that the sum of f over the rows left is what the
-    hypothesis allows.
+    Rates are tilted by exp(-c f), with the c >= 0 at which the sum of f is what is allowed.
     """
     rate = np.clip(rate, 1e-6, 1 - 1e-6)
     low, high = np.zeros(len(value)), np.full(len(value), 60.0)

@@ -90,8 +90,7 @@ class CalibrationCurve:
         """Return the model of the curve of a pool, before any label.
 
         `probability`: shape (cells,): prior probability of a positive; only its order matters.
-        `effect`: shape (cells, effects): predictions that the score does not explain, in [-1, 1];
-        none by default.
+        `effect`: shape (cells, effects): predictions that the score does not explain, in [-1, 1].
         """
         x = log_odds_of_rank(probability, count)
         share = count / count.sum()
@@ -121,10 +120,7 @@ class CalibrationCurve:
         return 3 + STEPS + self.effect.shape[1]
 
     def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
-        """Return the posterior near its mode, given labels.
-
-        Of each cell the rows with a label are given, and those that are positive.
-        """
+        """Return the posterior near its mode, given labelled and positive rows of each cell."""
         labels = GroupLabels.from_cells(self, labelled, positive)
         z, height, information = climb(lambda z: self.at(z).given(labels), _starts(self, labels))
         best = int(np.argmax(height))
@@ -252,10 +248,7 @@ class CurvesAt:
     def through(self, of_terms: FloatArray, of_log_ratio: FloatArray) -> FloatArray:
         """Return the gradient by the coordinates, shape (draws, dimensions), by the chain rule.
 
-        Args:
-            of_terms: gradient by the log-odds of corners and effects, shape
-                (draws, J + 1 + effects).
-            of_log_ratio: derivative by log rho, shape (draws,).
+        From that by the log-odds of corners and effects, and the derivative by log rho, (draws,).
         """
         of_linear = np.empty((len(self.x), len(self.coordinates.constant)))
         of_linear[:, STEPS + 1 :] = of_terms
@@ -309,10 +302,7 @@ class PosteriorAt:
 
     @functools.cached_property
     def information(self) -> FloatArray:
-        """The Fisher information of labels and prior, (draws, dimensions, dimensions).
-
-        It is right only if the coordinates are the parameters themselves.
-        """
+        """The Fisher information of labels and prior, of coordinates that are the parameters."""
         curves, labels = self.curves, self.labels
         kept, linear = labels.group, curves.coordinates.linear
         slope, direct = linear[:, :STEPS], linear[:, STEPS + 1 :]
@@ -371,10 +361,9 @@ class CurveFit:
     def draw(self, rng: np.random.Generator, schedule: Schedule = SCHEDULE) -> "CurveDraws":
         """Return draws from the posterior of the parameters, by Hamiltonian Monte Carlo.
 
-        The coordinates make the posterior near its mode standard normal. They use the symmetric
-        root of the information, which is the same on all machines, while the signs of eigenvectors
-        are not. Chains are in `STARTS` groups, each of which begins at one of `modes`, so that
-        R-hat shows if they do not mix.
+        The coordinates make the posterior near its mode standard normal, by the symmetric root of
+        the information: it is the same on all machines, the signs of eigenvectors are not. Each of
+        `STARTS` groups of chains begins at one of `modes`, so that R-hat shows if they do not mix.
         """
         values, vectors = self._axes
         root = vectors / np.sqrt(values) @ vectors.T
@@ -423,8 +412,7 @@ class CurveDraws:
     def weights(self, share: float) -> FloatArray:
         """Return importance weights of the draws under another prior share, shape (draws,).
 
-        The share shifts the prior of log rho: a draw's weight is the ratio of the new density to
-        the old, divided by the greatest ratio.
+        They are ratios of the new prior density of log rho to the old, the greatest being 1.
         """
         log_weight = (
             np.log(share / self.curve.hidden.share) / self.curve.hidden.spread * self.z[:, -1]
@@ -434,8 +422,7 @@ class CurveDraws:
     def with_share(self, share: float, rng: np.random.Generator) -> "CurveDraws":
         """Return as many draws under another prior share of hidden positives, by resampling.
 
-        The number of copies of a draw is in proportion to its weight, rounded up or down
-        (systematic resampling). The rates of a draw stay the same.
+        A draw's copies are in proportion to its weight (systematic resampling); its rates stay.
         """
         old = self.curve.hidden
         reached = np.cumsum(self.weights(share))
@@ -470,9 +457,9 @@ def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
     """Return the starting points of climbs to the mode, shape (`STARTS`, dimensions).
 
     They are the points of highest posterior density on a grid over the prior of the top, the mean
-    slope and the background, each with another top or slope; other parameters are at their prior
-    mean. If prior probabilities reach over many units of log-odds, most rates at the prior mean are
-    0 or 1, and from there alone no step would find the mode.
+    slope and the background, each with another top or slope. If prior probabilities reach over many
+    units of log-odds, most rates at the prior mean are 0 or 1, and no step from there would find
+    the mode.
     """
     points = _points_of_prior(curve.dimensions)
     order = np.argsort(-curve.at(points).given(labels).logarithm)

@@ -168,10 +168,8 @@ def by_weights(
 ) -> list[Estimate]:
     """Return the design-based estimates of numbers, by the delta method.
 
-    Comparisons have a p-value, by Student's test.
-
-    `value`: g(R^), shape (m,), NaN where undefined.
-    `influence`: Dg(R^) l of the rows of the sample, shape (n, m).
+    `value`: g(R^), shape (m,), NaN where undefined. `influence`: Dg(R^) l of the rows, shape (n,
+    m).
     """
     if not sample.draws:
         reason = sample.empty_because or "no labels yet"
@@ -243,10 +241,7 @@ def by_weights(
 
 
 def by_design(number: SampledNumber, gap: Gap | None) -> tuple[Interval, tuple[str, ...]]:
-    """Return the design-based interval of a number, and why it is not to be relied on, if so.
-
-    The gap says why labels allow no claim; None if they do.
-    """
+    """Return the design-based interval of a number, and why it is not to be relied on, if so."""
     title, bounds = number.target.title, number.bounds
     if gap is not None:
         words = f"{title}: {gap.words}; the interval is the whole range of the measure"
@@ -343,10 +338,7 @@ def rested_on(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str
 
 
 def assumed(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
-    """Return the assumptions of the kinds of some intervals, in words, by kind.
-
-    Kinds that are not in `ASSUMES` are left out: they assume nothing but how rows were drawn.
-    """
+    """Return the assumptions of the kinds of some intervals, in words, by kind, if any."""
     methods = {interval.kind: interval.method for interval in intervals}
     words = {kind: words for kind, words in ASSUMES.items() if kind in methods}
     if methods.get(model_based.KIND, "").startswith(ClassRates.method):

@@ -100,7 +100,6 @@ def have_own_rates(table: CellTable) -> bool:
     """Tell whether strata have rates of their own: those of what a single system predicts.
 
     Of several systems there may be more strata than labels, whose priors would outweigh these.
-    Then each verdict has an effect on the log-odds (`inference.class_curves`).
     """
     return table.exchangeable and table.outputs.prediction.shape[1] == 1
 

@@ -24,10 +24,8 @@ def cluster_effect(
 ) -> FloatArray | None:
     """Return by how much clusters multiply a variance, shape (m,), at least 1; None without any.
 
-    It is the squared ratio of two half-widths by Student: by clusters, and as if each row were by
-    itself. So it allows for a variance that few clusters tell of: see `degrees_of_freedom`.
-
-    `influence`: shape (n, m): what each labelled row adds to each number.
+    It is the squared ratio of two half-widths by Student, by clusters and as if each row were by
+    itself, so it allows for a variance that few clusters tell of. The influence is (n, m).
     """
     if sample.cluster is None:
         return None

@@ -96,11 +96,7 @@ def _slope_and_direct(effects: int) -> tuple[FloatArray, FloatArray]:
 
 @functools.cache
 def fallen(effects: int) -> FloatArray:
-    """Return what falls add to corners and effects: -1 for the corners below each, 0 for effects.
-
-    Returns:
-        Shape (J, J + 1 + effects).
-    """
+    """Return what falls add to corners and effects, (J, J + 1 + effects): -1 for corners below."""
     added = np.zeros((STEPS, STEPS + 1 + effects))
     added[:, 1 : STEPS + 1] = -np.triu(np.ones((STEPS, STEPS)))
     return added

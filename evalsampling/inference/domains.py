@@ -108,10 +108,7 @@ def known_value(measure: Measure, table: CellTable, history: History, domain: Do
 def value_among(
     measure: Measure, history: History, domain: Domain, rows: int | None = None
 ) -> FloatArray:
-    """Return the value of a measure among the labelled rows of a domain alone, shape (m,).
-
-    The sum of their losses is divided by their number, or by another number of ``rows``.
-    """
+    """Return the value of a measure on the labels of a domain alone, (m,), of ``rows`` in all."""
     labelled = domain.labelled(history)
     weight = np.full(len(labelled), 1 / max(len(labelled) if rows is None else rows, 1))
     return measure.value(

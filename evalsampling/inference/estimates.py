@@ -45,10 +45,7 @@ def estimate_measure(
 
 
 def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) -> list[Estimate]:
-    """Return the estimates of one measure on one domain; undefined ones give the reason.
-
-    Cells that may add to the measure are marked in ``adding``, shape (cells,).
-    """
+    """Return the estimates of one measure on one domain; undefined ones give the reason."""
     inputs, domain, confidence = estimand.inputs, estimand.domain, estimand.inputs.confidence
     measure, table = estimand.measure, estimand.inputs.table
     targets = scope.targets(measure, domain)
@@ -173,10 +170,7 @@ def refuse(
 
 
 def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
-    """Return the values g(R^) of a measure on the pool: (m,), NaN where undefined.
-
-    No intervals are computed, so it is fast.
-    """
+    """Return the values g(R^) of a measure on the pool, no intervals: (m,), NaN if undefined."""
     weight = inputs.sample.weight
     if inputs.sample.empty_because is not None:
         return np.full(len(measure.components), np.nan)
@@ -190,9 +184,8 @@ def point_estimate(measure: Measure, inputs: EstimationInput) -> FloatArray:
 def estimate_region(measure: Measure, inputs: EstimationInput) -> Ellipsoid:
     """Return the joint design-based confidence region of [MR] section 3 of a measure's components.
 
-    Its centre is the design-based estimate. For the sampler `calibrated` that is the difference
-    estimator, not its mean with the median of the model. If all rows that matter have labels, the
-    region is the exact value.
+    Of the sampler `calibrated` its centre is the difference estimator. If all rows that matter have
+    labels, the region is the exact value.
     """
     if inputs.all_known(cells_adding_to(measure, inputs.table), Domain()):
         exact = known_value(measure, inputs.table, inputs.history, Domain())

@@ -59,15 +59,13 @@ def find_gaps(
 ) -> list[Gap | None]:
     """Return, for each component of a measure, why its labels allow no claim; None if they do.
 
-    A measure is as uncertain as the shares it depends on (`Measure.shares`). Of each share, at
-    least `FEWEST_EVIDENCE` distinct rows must have a label, and both hits and misses must be among
-    them: if either is missing, the variance estimated from the labels does not reflect it. A share
-    all of whose rows have a label is known, so it has no gap.
+    Of each share that the measure depends on (`Measure.shares`), `FEWEST_EVIDENCE` distinct rows
+    must have a label, and both hits and misses be among them: if either is missing, the estimated
+    variance does not reflect it. A share all of whose rows have a label is known.
 
-    `row`: shape (n,): a number that identifies the row of the pool, or its cluster, 0 and up.
+    `row`: shape (n,): a number of the row, or its cluster, 0 and up.
     `open_shares`: the same shares of unlabelled rows, or of what they may be.
     `fewest_of_each`: least number of labelled hits, and of labelled misses.
-    `has_clusters`: whether clusters are counted, not rows.
     """
     gaps: list[Gap | None] = [None] * components
     for share, unlabelled in zip(shares, open_shares, strict=True):
@@ -95,12 +93,9 @@ def fewest_rows(
 ) -> IntArray:
     """Return the number of labelled rows of the scarcest share of each component, shape (m,).
 
-    Rows in clusters, as ``row`` numbers them, count as `_count` says. A share all of whose rows
-    have a label is known, so it is not scarce. Neither is a share with `FEWEST_EVIDENCE` labelled
-    rows if at least half of its expected rows are labelled: the number of labelled rows varies
-    little then. If no share is scarce, all labelled rows count.
-
-    `expected`: expected number of each of the rows of ``open_shares``.
+    A share is not scarce if it is known, or has `FEWEST_EVIDENCE` labelled rows and at least half
+    of the ``expected`` number of rows: that number varies little then. If none is scarce, all
+    labelled rows count.
     """
     fewest = np.full(components, len(row))
     for share, unlabelled in zip(shares, open_shares, strict=True):
@@ -117,11 +112,10 @@ def fewest_rows(
 def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float) -> Gap | None:
     """Return the gap of a sample whose weights sum to far fewer rows than they represent, or None.
 
-    If every row can always be drawn, the weights of the rows that may add to a measure sum to the
-    share of such rows, apart from an error whose variance the weights themselves show. If the sum
-    falls short by more than `FAR` standard errors, and is less than `LEAST_WEIGHT` of that share,
-    most rows had hardly a chance. Draws aimed at a measure neglect the rows that matter least to
-    it, so the check is meant for other measures.
+    If every row can be drawn, weights of the rows that may add to a measure sum to their share but
+    for an error that the weights show. If they fall short by more than `FAR` standard errors, and
+    of `LEAST_WEIGHT` of the share, most rows had hardly a chance. Draws aimed at a measure neglect
+    the rows that matter least to it, so the check is meant for other measures.
     """
     flag = inside.astype(np.float64)
     total = float(sample.mean(flag))
@@ -136,10 +130,7 @@ def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float)
 
 
 def _gap(share: Share, count: int, hits: int, misses: int, has_clusters: bool) -> Gap:
-    """Return the gap of a share, given its numbers of labelled rows, hits and misses.
-
-    They are numbers of clusters of such rows, where there are clusters.
-    """
+    """Return the gap of a share, given its numbers of labelled rows, or clusters, and hits."""
     if count < FEWEST_EVIDENCE:
         seen = {0: "no", 1: "only one of the"}.get(count, f"only {count}")
         words = f"{seen} {share.rows_name} seen, fewer than {FEWEST_EVIDENCE}"
@@ -161,10 +152,7 @@ def _gap(share: Share, count: int, hits: int, misses: int, has_clusters: bool) -
 
 
 def _count(chosen: BoolArray, row: IntArray, has_clusters: bool) -> IntArray:
-    """Return the number of distinct rows of the chosen questions: shape () or (c,).
-
-    Of clusters it is the number of equally large ones that would be worth as much (Kish).
-    """
+    """Return the number of distinct rows, or of equal clusters (Kish): () or (c,)."""
     if has_clusters:
         rows = np.zeros((int(row.max(initial=0)) + 1, *chosen.shape[1:]))
         np.add.at(rows, row, chosen)

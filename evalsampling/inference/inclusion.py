@@ -29,14 +29,12 @@ def estimate_from_inclusion(
 ) -> list[Estimate]:
     """Return the estimates of the components of a measure, by the ratio estimator.
 
-    It is that of [Y] *Sample Efficient Model Evaluation*, 2021, eq. 18, 28 and 24. The rows outside
-    the sample are not needed, so no interval is model-based and no estimate is a census.
+    [Y] *Sample Efficient Model Evaluation*, 2021, eq. 18, 28 and 24. Rows outside the sample are
+    not needed, so no interval is model-based and no estimate a census. Outputs and class codes are
+    those of n sampled rows, ``inclusion`` the probability of each, in (0, 1].
 
-    `outputs`: outputs for the n rows of a Poisson sample.
-    `label`: shape (n,): class codes of these rows.
-    `inclusion`: shape (n,): the probability of each row to be in the sample, in (0, 1].
     `stochastic`: whether answers about the same row may differ. The variance is then that of [Y]
-    eq. 27. One answer a row leaves out the second term: too large, never too small.
+    eq. 27, of one answer a row without its second term: too large, never too small.
     """
     if not len(outputs) == len(label) == len(inclusion):
         raise ValueError(f"{len(outputs)} rows, {len(label)} labels, {len(inclusion)} inclusions")

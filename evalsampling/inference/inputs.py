@@ -48,10 +48,7 @@ class EstimationInput:
     correct_bias: bool = False  # whether the estimated bias is subtracted from the value
 
     def all_known(self, cells: BoolArray, domain: Domain) -> bool:
-        """Tell whether every row that matters has a label, and labels do not vary.
-
-        Rows of the given cells in the domain matter: for a measure those that may add to it.
-        """
+        """Tell whether every row of some cells in a domain has a label that does not vary."""
         if self.stochastic:
             return False
         known = self.history.cell[domain.labelled(self.history)]
@@ -62,8 +59,7 @@ class EstimationInput:
     def unsearched(self) -> tuple[BoolArray, FloatArray] | None:
         """Which cells score lower than all positives, and most positives there: (cells,) each.
 
-        None where no row scores so low, or nothing orders the rows: without scores, with more than
-        two classes, or with many labels a row. None, too, where answers about a row differ.
+        None where no row scores so low, nothing orders the rows, or answers about a row differ.
         """
         table, history = self.table, self.history
         has_order = table.classes == 2 and table.expected is None and not table.exchangeable
@@ -107,10 +103,7 @@ class EstimationInput:
         return self.row if self.sample.cluster is None else self.sample.cluster
 
     def prior(self, system: int) -> FloatArray:
-        """Return the prior calibrated on all labels, for a system's measures: (cells, classes).
-
-        If labels are not classes but, say, numbers, the prior is returned unchanged.
-        """
+        """Return the prior calibrated on all labels, if they are classes: (cells, classes)."""
         if not self.table.covers(self.history.label):
             return self.table.prior
         if system not in self._priors:

@@ -75,10 +75,9 @@ class SampledNumber:
     def cautious_error(self) -> float:
         """A standard error that allows for the uncertainty of the estimated one.
 
-        A variance that few rows determine is itself uncertain: the error is multiplied by the ratio
-        of Student's quantile to the normal one, as Korn and Graubard do for few degrees of freedom.
-        It is too small if rows with large weights are not yet labelled: so it is at least
-        `expected_error`.
+        It is multiplied by the ratio of Student's quantile to the normal one, as Korn and Graubard
+        do for few degrees of freedom. While rows with large weights have no label it is too small:
+        so it is at least `expected_error`.
         """
         level = (1 + self.confidence) / 2
         error = self.error * scipy.special.stdtrit(self.degrees, level) / scipy.special.ndtri(level)

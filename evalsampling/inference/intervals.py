@@ -73,11 +73,7 @@ def student(
     bounds: tuple[float, float],
     degrees: float,
 ) -> Interval:
-    """Return the Student interval value +- t standard_error, cut at the bounds of the measure.
-
-    References:
-        Cochran, section 5.4.
-    """
+    """Return the Student interval value +- t standard_error, cut (Cochran, section 5.4)."""
     reach = float(scipy.special.stdtrit(degrees, (1 + confidence) / 2)) * standard_error
     return _cut(value, reach, bounds, "student")
 

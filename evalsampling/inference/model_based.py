@@ -83,8 +83,7 @@ class DrawnNumber:
     def _mean(self) -> tuple[float | None, float | None]:
         """The weighted means of the design's value and the median of draws, and of their errors.
 
-        The mean of the errors is at least that of the value, however the two correlate. The value
-        stays in the design-based interval.
+        The mean of the errors is at least that of the value, however the two correlate.
         """
         value, error, drawn = self.design.value, self.design.standard_error, self.known
         if value is None or error is None or drawn is None or not self.pull:
@@ -135,7 +134,7 @@ class DrawnNumber:
         """The part of the interval that is left without positives scored below all that were met.
 
         None if it is nothing. Draws without them have more of a measure than the draws that they
-        were: they say which part of the interval is left, not how far it would reach elsewhere.
+        were: they say which part is left, not how far it would reach elsewhere.
         """
         if self.aside is None or self.interval is None or not self.aside.defined.any():
             return None
@@ -187,10 +186,7 @@ class DrawnNumber:
     def _holding(self, drawn: DrawnRange, confidence: float | None = None) -> Interval:
         """Return an interval of some draws, averaged with the design's.
 
-        Args:
-            drawn: the draws.
-            confidence: of the interval, by default that of the design's; that of the design is
-                stretched about its middle as a normal one is.
+        Of another confidence than the design's, that is stretched about its middle as a normal one.
         """
         own, design = self.design.confidence, self.design.intervals[0]
         confidence = confidence or own
@@ -203,10 +199,7 @@ class DrawnNumber:
     def _averaged(
         self, low: float, high: float, of_design: Interval | None, method: str
     ) -> Interval:
-        """Return ends of draws, averaged with the design's if that claims anything.
-
-        The interval is widened to hold the value. Ends of draws are NaN if there are none.
-        """
+        """Return ends of draws, averaged with the design's claim, around the value."""
         if not (np.isfinite(low) and np.isfinite(high)):
             return Interval(*self.design.target.bounds, KIND, method)
         if self.design.claims and of_design is not None:
@@ -241,12 +234,10 @@ def by_model(
 ) -> list[DrawnNumber]:
     """Return the components of a measure by the model of the labels, without draws if it is wrong.
 
-    The weight of the draws is `weight_of_draws`, or 1 where the design claims nothing or the model
-    assumes no more than the design does (`LabelModel.is_exact`). A value is weighted by the error
-    estimated from labels, an interval by the one `between` that and the expected one.
-
-    `evidence`: shape (m,): labelled rows of the scarcest share that each component depends on.
-    `expected`: shape (m,): standard errors of the design that the draws predict.
+    The weight of the draws is 1 where the model assumes no more than the design does. A value is
+    weighted by the error estimated from labels, an interval by the one `between` that and the
+    expected one. Of each component there are the labelled rows of its scarcest share, and the
+    standard error of the design that the draws predict, shape (m,).
     """
     if model.contradiction is not None:
         reason = (
@@ -309,8 +300,7 @@ def bias_of_draws(estimate: Estimate, drawn: DrawnRange) -> float:
     """Return how far draws are off, as far as the design-based estimate tells, at least 0.
 
     It is the root of what their distance leaves of both variances, squared: of numbers whose rows
-    are known, where the design misses nothing, draws that are further from it than chance makes
-    likely are of a curve that does not fit.
+    are known, draws further from the design than chance makes likely are of a wrong curve.
     """
     if not estimate.standard_error or estimate.value is None or not drawn.defined.any():
         return 0.0
@@ -321,12 +311,10 @@ def bias_of_draws(estimate: Estimate, drawn: DrawnRange) -> float:
 def weight_of_draws(error: float | None, drawn: DrawnRange, bias: float = 0.0) -> float:
     """Return the weight, in [0, 1], of the draws of a number beside its design-based estimate.
 
-    The standard error of the design divided by the standard deviation of the difference of the two.
-    That is the square root of the inverse-variance weight: the estimated variance of the design
-    reflects only the rows labelled so far, so it is too small where the draws matter most. The
-    weight is 1 if the design has no standard error, or one of 0: if no labelled row contradicts the
-    value, its variance is unknown. The bias of the draws is added to their standard deviation by
-    its square.
+    The standard error of the design divided by the standard deviation of the difference of the two:
+    the square root of the inverse-variance weight, since the estimated variance of the design is
+    too small where the draws matter most. It is 1 where the design has no error, or one of 0: if no
+    labelled row contradicts the value, its variance is unknown.
     """
     if not error or not drawn.defined.any():
         return 1.0
@@ -336,14 +324,13 @@ def weight_of_draws(error: float | None, drawn: DrawnRange, bias: float = 0.0) -
 def between(error: float | None, expected: float, least: float = 0.0) -> float | None:
     """Return the geometric mean of a standard error and of the one that draws predict.
 
-    The one estimated from labels is too small until the rows that matter most are labelled. The
-    predicted one is too large if fewer positives are hidden than the prior expects. If only one of
-    them is above 0, that one is returned.
+    The one estimated from labels is too small until the rows that matter most are labelled; the
+    predicted one is too large if fewer positives are hidden than the prior expects.
 
-    `least`: share of the predicted one below which the estimated one says nothing, as the rows that
-    make up most of the error have no label yet; then the predicted one is returned. Of estimates
-    from weights alone it is `NARROW`. The difference estimator has the model stand for rows without
-    a label, so its error may be small where all positives are found.
+    `least`: share of the predicted one below which the estimated one says nothing, and the
+    predicted one is returned: `NARROW` of estimates from weights alone. The difference estimator
+    has the model stand for rows without a label, so its error may be small where all positives are
+    found.
     """
     if not error:
         return error
@@ -360,10 +347,9 @@ def _band(
 ) -> list[tuple[float, float]]:
     """Return the m ends of a band that holds a share of the curves entirely.
 
-    It does so under the expected share of hidden positives, under half of it and under twice of it:
-    near the bottom of the ranking every point of a curve depends on that share, so a wrong one
-    would miss some points. For the same reason it holds the design-based value of each point. The
-    share of curves is the confidence of the design-based estimates.
+    It does so under the expected share of hidden positives, half of it and twice of it: near the
+    bottom of the ranking every point depends on that share. For the same reason it holds the
+    design-based value of each point.
     """
     confidence = estimates[0].confidence
     others = [model.with_share(share).everywhere for share in model.other_shares]
@@ -379,10 +365,9 @@ def _band(
 def share_held(confidence: float, evidence: int) -> float:
     """Return the share of draws that an interval must hold, above its nominal confidence.
 
-    The error probability is multiplied by `DRAWS_ERR`. Where most samples have too few labelled
-    rows for an interval, those that claim one have many by chance, and miss more often. So it is
-    also multiplied by `LEAST_ERROR` with `FEWEST_EVIDENCE` rows, a factor that grows geometrically
-    to 1 with `FULL_EVIDENCE` rows.
+    The error probability is multiplied by `DRAWS_ERR`, and by a factor from `LEAST_ERROR` with
+    `FEWEST_EVIDENCE` rows to 1 with `FULL_EVIDENCE`: where most samples have too few labelled rows
+    for an interval, those that claim one have many by chance, and miss more often.
     """
     wanting = (FULL_EVIDENCE - evidence) / (FULL_EVIDENCE - FEWEST_EVIDENCE)
     return 1 - (1 - confidence) * DRAWS_ERR * LEAST_ERROR ** min(max(wanting, 0.0), 1.0)
@@ -422,10 +407,7 @@ class DrawnMeasure:
     def _spread(
         self, low: FloatArray, high: FloatArray, root: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of draws ``root`` times as far from their median, within the bounds.
-
-        Interval, chance, test and band are all made of these draws.
-        """
+        """Return the ends of draws ``root`` times as far from their median, within the bounds."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # A component may be undefined in all.
             median = np.nanmedian((low + high) / 2, axis=0)

@@ -113,8 +113,7 @@ class LabelModel:
     ) -> "LabelModel":
         """Return the model fitted to the labels of a history.
 
-        `seed`: seed of the draws. It stays the same from round to round, so that intervals change
-        by what labels say and not by the noise of the draws.
+        The seed stays the same from round to round, so that intervals change by what labels say.
         """
         reason = obstacle(table)
         if reason:
@@ -171,9 +170,8 @@ class LabelModel:
     def with_share(self, share: float) -> "LabelModel":
         """Return the model with another prior share of hidden positives, given the same labels.
 
-        With several classes the draws of each curve are resampled by weights: new chains for all
-        curves would take most of the time of an estimate. With two classes the curve is fitted
-        anew, and so are several curves if the effective number of draws of any would be too low.
+        With several classes the draws of each curve are resampled by weights, unless too few would
+        be left: new chains for all curves would take most of the time of an estimate.
         """
         if share not in self._with_share:
             sizes = [effective_size(curve.weights(share)) for curve in self.curves]
@@ -208,12 +206,11 @@ class LabelModel:
     def within(self, domain: Domain) -> "Predictive":
         """Return draws of all labels of a part of the pool, or of all of it.
 
-        The log-rates of a slice differ from those of the pool by a normal shift for each class.
-        Pairs of a curve and a shift are drawn in proportion to the likelihood of the slice's labels
-        under the shifted rates, divided by their likelihood under the pool's rates, which the curve
-        was fitted to already. No weight of n pairs is above 1 / sqrt(n) (truncated importance
-        sampling: E. L. Ionides, JCGS 17, 2008): for a slice that is most of the pool, a few pairs
-        would dominate.
+        The log-rates of a slice differ from the pool's by a normal shift for each class. Pairs of a
+        curve and a shift are drawn in proportion to the likelihood of the slice's labels under the
+        shifted rates by that under the pool's, which the curve was fitted to. No weight of n pairs
+        is above 1 / sqrt(n) (truncated importance sampling: E. L. Ionides, JCGS 17, 2008): for a
+        slice that is most of the pool, a few pairs would dominate.
         """
         if domain.count is None:
             return self.everywhere
@@ -278,11 +275,7 @@ class Predictive:
 
     @functools.cached_property
     def without_unmet(self) -> "Predictive | None":
-        """The same draws without positives scored below all labelled positives.
-
-        None if no row is scored so low, without scores, and with more than two classes, where a
-        row that is not of a class may be of any other.
-        """
+        """The same draws without positives scored below all labelled ones, if rows are."""
         if self.table.classes != 2 or self.table.exchangeable:
             return None
         unsearched = below_all_met(self.table, self.history)
@@ -307,11 +300,10 @@ class Predictive:
     def bounds(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
         """Return the least and greatest value of the measure in each draw, shape (draws, m) each.
 
-        They differ if cells do not determine which of their rows reach a threshold: then the rows
-        of a class are placed where the measure is least, or greatest. In a comparison the two
-        systems may rank rows differently, so the least value of one system is compared with the
-        greatest of the other. They differ too if cells pool several combinations of predictions:
-        see `_slack`.
+        They differ if cells do not determine which of their rows reach a threshold: rows of a class
+        are placed where the measure is least, or greatest. Two systems may rank rows differently,
+        so in a comparison the least of one goes with the greatest of the other. They differ too if
+        cells pool several combinations of predictions: see `_slack`.
         """
         is_exact = len(bounding_outputs(measure, self.table)) == 1
         if isinstance(measure, Comparison) and not is_exact:
@@ -330,10 +322,10 @@ class Predictive:
     def _slack(self, measure: Measure) -> FloatArray:
         """Return how far labels that depend on a row's kind may move a measure, shape (m,).
 
-        The model gives all rows of a cell the same rate. If a cell pools kinds of rows with
-        different predictions, their rates may differ. By the inequality of Cauchy and Schwarz that
-        moves the mean influence of the cell's rows by at most the standard deviation of a label
-        times that of the influence over the kinds.
+        The model gives all rows of a cell the same rate, and kinds of rows with different
+        predictions may have others. By the inequality of Cauchy and Schwarz that moves the mean
+        influence by at most the standard deviation of a label times that of the influence over the
+        kinds.
         """
         table, expected = self.table, self.expected
         risk = self.risks(measure)
@@ -353,17 +345,11 @@ class Predictive:
         return slack / max(int(self.domain.rows(table).sum()), 1)
 
     def risks(self, measure: Measure) -> FloatArray:
-        """Return the mean losses of the rows in each draw, shape (draws, d).
-
-        Unlabelled rows count with the mean outputs of their cell.
-        """
+        """Return the mean losses in each draw, with the mean outputs of cells: (draws, d)."""
         return self._risks(measure, [bounding_outputs(measure, self.table)] * self.table.classes)
 
     def _risks(self, measure: Measure, views: Sequence[Sequence[Outputs]]) -> FloatArray:
-        """Return the mean losses in each draw, given outputs of unlabelled rows of each class.
-
-        If a class has several outputs, each represents an equal part of its rows.
-        """
+        """Return the mean losses in each draw, each class divided among its outputs."""
         parts = [self.losses_if(measure, y, y, of_class) for y, of_class in enumerate(views)]
         return np.asarray(np.sum(parts, axis=0))
 
@@ -372,8 +358,6 @@ class Predictive:
     ) -> FloatArray:
         """Return what rows with a label add to the mean losses if of a given class: (draws, d).
 
-        `label`: the label of the rows, known or drawn.
-        `true`: the class that their losses are computed for.
         `views`: outputs of unlabelled rows; the mean ones of their cells if not given.
         """
         views = bounding_outputs(measure, self.table) if views is None else views
@@ -397,10 +381,7 @@ class Predictive:
 
 
 def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
-    """Return the expected labels given draws of the rates: fractional numbers of rows, no noise.
-
-    Rates have the shape (draws, cells, classes).
-    """
+    """Return the expected labels given draws of the rates: fractional numbers of rows, no noise."""
     table = model.table
     left = table.count - labels_by_cell(table, model.history, Domain()).sum(axis=1)
     unlabelled = left[:, None] * rates
@@ -437,13 +418,10 @@ def misfit(
 ) -> str | None:
     """Return in words which labels contradict the model's draws of the rates; None if none do.
 
-    The labelled rows are split by rank into bands with as many rows in each, by the prediction of
-    each system, and by weight. The discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k
-    the labelled rows of a class in a part, E and V the mean and the variance of their number given
-    a draw. It is compared with the discrepancy of labels simulated from the draw.
-
-    `seen`: shape (cells, classes): number of labels of each class.
-    `rates`: shape (draws, cells, classes): draws of the rate of each class.
+    Labelled rows are split by rank into bands, by the prediction of each system, and by weight. The
+    discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k the labelled rows of a class in a
+    part, E and V the mean and the variance of their number given a draw. It is compared with that
+    of labels simulated from the draw. Labels are ``seen`` by cell and class.
     """
     labelled = seen.sum(axis=1)
     cells = np.flatnonzero(labelled)
@@ -474,8 +452,7 @@ def _parts(
 ) -> Iterator[tuple[str, BoolArray]]:
     """Yield words for the subsets of cells in which labels of a class are compared, and these.
 
-    The words are such as "ranked 201 to 5,000 by score"; which cells are in it is an array of shape
-    (labelled cells,).
+    The words are such as "ranked 201 to 5,000 by score".
     """
     distinct, place_of = np.unique(likeliness(table, y), return_inverse=True)
     rows = np.bincount(place_of, table.count)

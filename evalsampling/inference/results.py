@@ -284,10 +284,7 @@ def census(
     undefined_without: str,
     method: str = CENSUS,
 ) -> Estimate:
-    """Return the exact estimate of a number whose rows all have labels, or need none.
-
-    The value is NaN if it is undefined. The words ``undefined_without`` follow "no".
-    """
+    """Return the exact estimate of a value that labels or definition tell, undefined if NaN."""
     if not np.isfinite(value):
         whose = "the pool has" if target.slice is None else "there are"
         reason = f"{target.title} is undefined (0/0): {whose} no {undefined_without}"
@@ -308,8 +305,7 @@ def brief(
 ) -> list[str]:
     """Return the sentences about some estimates, each once, with those of many points summed up.
 
-    The warnings, or other ``sentences`` of an estimate; at most ``most`` of a kind and a measure
-    are returned in full.
+    At most ``most`` of a kind and a measure are returned in full.
     """
     kinds: dict[str, dict[str, None]] = {}
     for estimate in estimates:
@@ -329,9 +325,7 @@ def brief(
 def widest_half(estimates: Sequence[Estimate]) -> float | None:
     """Return half the width of the widest default interval on the whole pool.
 
-    Comparisons of systems, which are added automatically, count only if there is nothing else. None
-    if there is no estimate on the whole pool, or an interval claims nothing or is not reliable, or
-    an end is infinite.
+    None if there is none, or one claims nothing, is not reliable or has no end.
     """
     watched = _watched(estimates)
     halves = [estimate.half_width for estimate in watched]
@@ -358,10 +352,7 @@ def no_width_because(estimates: Sequence[Estimate]) -> str | None:
 
 
 def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
-    """Return whether every default interval on the whole pool is as narrow as wanted.
-
-    It is not if no width is wanted.
-    """
+    """Return whether default intervals on the whole pool are as narrow as wanted, if that is."""
     widest = widest_half(estimates)
     return half_width is not None and widest is not None and widest <= half_width
 
@@ -371,8 +362,7 @@ def is_significant(
 ) -> bool:
     """Return whether the comparisons of the first measure, on the whole pool, are all significant.
 
-    They are not if no level is wanted. The first estimate is of the first measure. With
-    ``anytime`` p-values are those that hold if they are looked at after every round.
+    With ``anytime`` p-values are those that hold if they are looked at after every round.
     """
     significances = [
         estimate.significance or Significance(None) for estimate in estimates

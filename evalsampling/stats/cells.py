@@ -181,10 +181,7 @@ class CellSums:
 
     @classmethod
     def from_rows(cls, cells: int, cell: IntArray, probability: FloatArray) -> "CellSums":
-        """Return the sums of rows over their cells.
-
-        `cell`: shape (n,): each row's cell code; n is below 2^31.
-        """
+        """Return the sums of fewer than 2^31 rows over their cells, given each row's cell code."""
         count = np.zeros(cells, dtype=np.int64)
         sums = np.zeros((probability.shape[1], cells), dtype=np.int64)
         for begin in range(0, len(cell), _ROWS_AT_A_TIME):
@@ -254,12 +251,7 @@ class CellGrid:
         signature: npt.NDArray[np.integer],
         magnitudes: Mapping[str, FloatArray] | None = None,
     ) -> IntArray:
-        """Return the cell code of each row.
-
-        Returns:
-            Shape (n,): codes in [0, cells), ordered by bin, then signature, then classes of costs
-            and weights.
-        """
+        """Return the cell code of each row, by bin, then signature, then magnitudes: (n,)."""
         codes = bin * self.signatures.slots
         codes += self.signatures.slot(signature)
         for name, each in self.magnitudes.items():
@@ -279,10 +271,9 @@ class CellGrid:
         """Return the table of the cells that hold rows.
 
         `mean`: shape (cells, columns): prior of each class, then the probability of each class for
-        each system; of a single system without its own, the prior alone. Last come magnitudes,
-        each as a share of the greatest of its class. With `labels`, after the prior of each label
-        come for each system the shares of rows that are predicted it, then those
-        expected to have it too.
+        each system; of a single system without its own, the prior alone. Last come magnitudes, as
+        shares of the greatest of their class. With `labels`, after the prior of each label come for
+        each system the shares of rows that are predicted it, then those expected to have it too.
         """
         bin, slot, of_class = self.places(code)
         mean, shares = np.split(mean, [mean.shape[1] - len(self.magnitudes)], axis=1)

@@ -69,10 +69,7 @@ class SharedClusters:
         return 1 + max(labels - 1, 0) * self.chance
 
     def design_effect(self, labels: float, whole: bool = False) -> float:
-        """Return 1 + (m - 1) `CORRELATION` (Kish, *Survey Sampling*, 1965, section 5.4).
-
-        It is 1 if all rows have labels. `whole`: whether whole clusters are drawn.
-        """
+        """Return 1 + (m - 1) `CORRELATION` (Kish, 1965, section 5.4); 1 if all rows have labels."""
         if labels >= self.rows:
             return 1.0
         together = self.rows_together if whole else self.drawn_together(labels)

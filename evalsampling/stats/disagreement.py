@@ -33,11 +33,10 @@ class Disagreement:
         return np.abs(self._columns(position, 0) - self._columns(position, 1))
 
     def root(self, position: FloatArray, variance: FloatArray) -> FloatArray:
-        """Return sqrt(E d^2) of each pair, d the difference of the squared errors.
+        """Return sqrt(E d^2) of each pair, (n, pairs), d the difference of the squared errors.
 
         With F = f_i - f_j it is |F| sqrt(mean_k (f_i + f_j - 2 f_k)^2 + 4 t_k^2), k over the
-        mixture: of two systems |F| sqrt(F^2 + 2 (t_1^2 + t_2^2)) (eq. 5.13 to 5.15). Positions and
-        variances have the shape (n, systems), the result (n, pairs).
+        mixture: of two systems |F| sqrt(F^2 + 2 (t_1^2 + t_2^2)) (eq. 5.13 to 5.15).
         """
         total = self._columns(position, 0) + self._columns(position, 1)
         inner = sum(

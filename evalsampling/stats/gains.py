@@ -31,8 +31,7 @@ def discounts(depth: int) -> FloatArray:
 def dcg(grade: IntArray) -> FloatArray:
     """Return the discounted cumulative gain sum_i (2^y_i - 1) / log2(i + 1) (eq. 6.1).
 
-    Args:
-        grade: shape (n, depth): grade of the item at each rank, from 0; `NO_ITEM` after the last.
+    Grades by rank, from 0, have the shape (n, depth), with `NO_ITEM` after the last.
     """
     gain = np.where(grade == NO_ITEM, 0.0, np.exp2(np.maximum(grade, 0)) - 1)
     return np.asarray(gain @ discounts(grade.shape[1]))

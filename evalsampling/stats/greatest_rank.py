@@ -17,9 +17,8 @@ from evalsampling.stats.strata import LOGIT_RANK, LeafTable, logit_rank_levels
 class GreatestRank:
     """Leaves by the greatest rank that any of several scores gives a row.
 
-    Each score has leaves of equal width in the log-odds of its rank (`strata.logit_rank_edges`),
-    numbered alike. The leaf of a row is the highest that any score puts it into, so the order of
-    the scores does not matter.
+    Each score has leaves of equal width in the log-odds of its rank, numbered alike. The leaf of a
+    row is the highest that any score puts it into, so their order does not matter.
     """
 
     columns: tuple[str, ...]  # names of the scores

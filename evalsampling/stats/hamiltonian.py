@@ -57,9 +57,8 @@ def hamiltonian(
 ) -> FloatArray:
     """Return draws of x with a given density, shape (kept x chains, dimensions).
 
-    Best where x is scaled so that the density is near to a standard normal one. The first draw of
-    every chain comes first. A trajectory that ends where the density is not finite is rejected. The
-    density is of points, shape (n, dimensions); each chain has a start of its own.
+    Best where the density is near to a standard normal one. The first draw of every chain comes
+    first. A trajectory that ends where the density is not finite is rejected.
     """
     state = start.copy()
     initial = density(state)
@@ -108,10 +107,9 @@ def _leapfrog(
 def nested_r_hat(values: FloatArray) -> float:
     """Return how far chains from different starts disagree: 1 if not at all, inf if none moves.
 
-    sqrt(1 + B / W): B the variance of the means of groups of chains, each group from a start of its
-    own, W the mean within groups of the variance of the means of chains and of the variance within
-    chains. Chains that are too short to settle one by one still show whether their starts matter.
-    Values have the shape (groups, chains, draws), at least two of each.
+    sqrt(1 + B / W): B the variance of the means of groups of chains, each from a start of its own,
+    W the mean within groups of the variance of the means of chains and of the variance within
+    chains. Values have the shape (groups, chains, draws), at least two of each.
     """
     chains = values.mean(axis=2)
     between = np.var(chains.mean(axis=1), ddof=1)

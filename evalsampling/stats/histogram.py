@@ -131,9 +131,7 @@ def _spanning(minimum: float, maximum: float, limit: int) -> ScoreHistogram:
 def dyadic_bins(scores: npt.NDArray[np.floating], exponent: int) -> IntArray:
     """Return the bin of width 2^exponent of each score: floor(score / 2^exponent), exactly.
 
-    Args:
-        scores: shape (n,), with quotients below 2^53; float32 as their float64 values.
-        exponent: e, in [-1000, 1024], where `dyadic_exponent` stays.
+    Quotients are below 2^53, float32 scores their float64 values, exponents in [-1000, 1024].
     """
     # float64 has 2^-e, so the product rounds like the quotient, and only if it underflows.
     quotients = np.multiply(scores, math.ldexp(1.0, -exponent), dtype=np.float64)
@@ -145,10 +143,7 @@ def dyadic_bins(scores: npt.NDArray[np.floating], exponent: int) -> IntArray:
 
 
 def dyadic_floor(scores: FloatArray, exponent: int) -> FloatArray:
-    """Return the greatest multiple of 2^exponent at or below each score, shape (n,), exactly.
-
-    Scores whose neighbours are further apart than that are multiples of it themselves.
-    """
+    """Return the greatest multiple of 2^exponent at or below each score, shape (n,), exactly."""
     with np.errstate(over="ignore"):
         quotients = np.ldexp(scores, -exponent)
         is_small = np.abs(quotients) < 2.0**52
@@ -158,10 +153,7 @@ def dyadic_floor(scores: FloatArray, exponent: int) -> FloatArray:
 
 
 def dyadic_exponent(minimum: float, maximum: float, limit: int) -> int:
-    """Return the smallest exponent with at most ``limit`` bins over [minimum, maximum].
-
-    Quotients score / 2^exponent stay below 2^52, so that bin numbers are exact.
-    """
+    """Return the smallest exponent with at most ``limit`` bins, of exact numbers, in a range."""
     magnitude = math.frexp(max(abs(minimum), abs(maximum)))[1]
     exponent = max(_FINEST, magnitude - 52)
     spread = maximum - minimum

@@ -58,9 +58,8 @@ class MagnitudeClasses:
     def loss(self) -> float:
         """Share of the labels, or the money, that is lost to classes: x coth x - 1.
 
-        x = |power| ln(r) / 2, for values that are log-uniform in a class whose greatest is r times
-        its least, if its rows have the same chance instead of one in proportion to
-        value^power.
+        x = |power| ln(r) / 2, for values log-uniform in a class whose greatest is r times its
+        least, if its rows have the same chance instead of one in proportion to value^power.
         """
         x = abs(self.power) * math.log(self.edges[-1] / self.edges[0]) / self.classes / 2
         return x / math.tanh(x) - 1 if x > 0 else 0.0

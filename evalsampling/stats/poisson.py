@@ -80,8 +80,7 @@ def inclusion_so_far(table: CellTable, history: History) -> FloatArray:
 def conditional(until: FloatArray, before: FloatArray) -> FloatArray:
     """Return the chance that takes a row's inclusion probability from ``before`` to ``until``.
 
-    That of before <= u < until given u >= before, u being the row's permanent random number, so
-    that all rounds together are one Poisson sample.
+    That of u < until given u >= before, so that all rounds together are one Poisson sample.
     """
     return np.minimum(share_beyond(until, before), 1.0)
 
@@ -114,12 +113,7 @@ class Threshold:
         number of rows of each cell. If they exceed the cap, kappa is lowered to where the first row
         beyond the cap would enter: rows enter in the order of their permanent random number over
         their size, and totals weighted with the lowered probabilities are unbiased (Duffield, Lund
-        and Thorup, section 4).
-
-        `rng`: source of randomness where numbers are not known; ``binomial`` is called, and
-        ``random`` for a cap.
-        `again`: numbers of rows drawn before that the round may ask about again, which count
-        towards the cap; see `takes`.
+        and Thorup, section 4). Rows to ask about ``again`` count towards the cap.
         """
         again = RowNumbers.none() if again is None else again
         repeated = int(self.takes(again).sum())

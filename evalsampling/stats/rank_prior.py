@@ -38,10 +38,7 @@ class RankPrior:
 
     @classmethod
     def of(cls, bins: ScoreBins, predicted: int) -> "RankPrior":
-        """Return the prior of a pool.
-
-        Of a class that is never predicted `ONE_CLASS` of the rows are taken to be.
-        """
+        """Return the prior of a pool."""
         log_odds = log_odds_by_rank(bins.counts, predicted)
         width = float(np.ptp(log_odds)) / _STEPS
         step = np.zeros(len(log_odds)) if not width else np.floor((log_odds - log_odds[0]) / width)

@@ -75,8 +75,8 @@ class RankStrata:
     def joined(self) -> IntArray | None:
         """The group that each stratum joins so that every group has labels, shape (strata,).
 
-        A stratum joins the nearest one with a label, but none behind the head joins the head. None
-        if no stratum behind the head has a label.
+        That of the nearest one with a label, but none behind the head joins the head. None if no
+        stratum behind the head has one.
         """
         labelled, of_head = np.flatnonzero(self.answers), int(np.sum(self.last <= self.head))
         behind = int(np.searchsorted(labelled, of_head))
@@ -89,10 +89,7 @@ class RankStrata:
 
     @functools.cached_property
     def known(self) -> int:
-        """Number of groups in the leading strata whose rows all have a label.
-
-        With a stochastic oracle only strata of the head count.
-        """
+        """Groups of the leading strata all labelled; of answers at random, of the head."""
         complete = self.answers >= self.rows
         if self.stochastic:
             complete &= self.last <= self.head
@@ -101,10 +98,7 @@ class RankStrata:
 
     @functools.cached_property
     def hits(self) -> FloatArray:
-        """Positives up to each group, shape (groups,); NaN behind a stratum without labels.
-
-        Exact in known groups; beyond them estimates, which hold at the ends of strata alone.
-        """
+        """Positives up to each group, (groups,), estimated behind known ones, or NaN."""
         positives = np.bincount(self.stratum, self.majorities).astype(np.float64)
         beyond = self.last >= self.known
         with np.errstate(invalid="ignore"):
@@ -115,10 +109,7 @@ class RankStrata:
 
     @functools.cached_property
     def least_density(self) -> FloatArray:
-        """Least answers per row of the strata from behind the head to each group, (groups,).
-
-        Infinite as long as every row has a label.
-        """
+        """Least answers per row of the strata from behind the head to each group, (groups,)."""
         density = self.answers / self.rows
         if not self.stochastic:
             density[density >= 1] = np.inf

@@ -44,10 +44,7 @@ class RankedList:
         return low + 1 + int(np.argmin(np.abs(inner - np.log(rank))))
 
     def reaching(self, threshold: FloatArray) -> IntArray | None:
-        """Return the last group that reaches each threshold, shape (n,): -1 where none does.
-
-        None if rows of one group are on both sides of a threshold.
-        """
+        """Return the last group to reach each threshold, or -1; None if one cuts a group."""
         after = np.searchsorted(-self.threshold, -threshold, side="right")
         next_highest = np.append(self.highest, -np.inf)[after]
         return None if np.any(next_highest >= threshold) else after - 1

@@ -48,10 +48,7 @@ class RoundChances:
         posterior: FloatArray | None = None,
         begin: FloatArray | None = None,
     ) -> "RoundChances":
-        """Return the chances of a round of a pool; rows of other cells get the mean chance.
-
-        Cells have ascending codes; the others are attributes.
-        """
+        """Return the chances of a round of a pool; rows of other cells get the mean chance."""
         mean = float(count @ chance) / max(int(count.sum()), 1)
         return cls(code, chance, min(mean, 1.0), wanted, posterior, begin)
 
@@ -119,8 +116,7 @@ def taken_by_last(
 ) -> tuple[BoolArray, FloatArray]:
     """Return which rows the last of some rounds takes, and the chance that it had, shape (n,) each.
 
-    A row that an earlier round takes is none of the last one's. Rows have the code of their cell
-    and a permanent random number. Samplers drew without replacement.
+    Rows have the code of their cell and a permanent random number; rounds are without replacement.
     """
     below, chance = np.zeros(len(code)), np.zeros(len(code))
     for past in rounds:

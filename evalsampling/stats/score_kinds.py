@@ -51,10 +51,7 @@ class ScoreSums:
 
     @classmethod
     def of(cls, scores: npt.NDArray[np.floating] | None, positive: BoolArray | None) -> "ScoreSums":
-        """Return the sums of rows.
-
-        No score is NaN. They are None if they need not be known, ``positive`` for the ends alone.
-        """
+        """Return the sums of rows; of None, or without ``positive``, less of them."""
         if scores is None or not len(scores):
             return cls()
         finite = scores
@@ -113,11 +110,7 @@ class ScoreSums:
         return LOG_ODDS if self.fits and both_signs and not near else ORDER
 
     def words(self, column: str, kind: str, stated: bool) -> str:
-        """Return in a sentence what was made of scores, and why.
-
-        Returns:
-            Nothing where it is plain: probabilities that lie in [0, 1].
-        """
+        """Return in a sentence what was made of scores, and why; nothing where it is plain."""
         if kind == PROBABILITY and not (stated or self.beyond):
             return ""
         is_one = {
@@ -184,10 +177,7 @@ def contradicts(expected: float, predicted: float) -> bool:
 def chance_of_order(score: FloatArray, count: IntArray, share: FloatArray) -> float:
     """Return the chance that a positive scores above a negative, ties half; 1/2 without either.
 
-    Args:
-        score: shape (cells,): of the rows of each cell.
-        count: shape (cells,): its rows.
-        share: shape (cells,): share of positives among them, in [0, 1].
+    Of cells there are score, rows and share of positives, shape (cells,).
     """
     _, place = np.unique(score, return_inverse=True)
     positives, negatives = (np.bincount(place, count * part) for part in (share, 1 - share))

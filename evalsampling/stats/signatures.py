@@ -97,13 +97,10 @@ def _counted(codes: IntArray) -> tuple[IntArray, IntArray]:
 def signature_codes(
     shape: tuple[int, ...], prediction: npt.NDArray[np.integer], order: Sequence[int] = ()
 ) -> npt.NDArray[np.integer]:
-    """Return the number of each row's signature.
+    """Return the number of each row's signature, below the product of ``shape``: (n,).
 
     `shape`: classes of each system; their product is below 2^62.
     `order`: permutation of the columns, of equal classes; as they are by default.
-
-    Returns:
-        Shape (n,): codes in [0, product of shape); of a single system as they are given.
     """
     if len(shape) == 1:
         return prediction[:, 0]
@@ -140,9 +137,9 @@ class Signatures:
     ) -> "Signatures":
         """Return at most ``slots`` slots: the rarest signatures of a pool share the last.
 
-        Of equally common signatures, lower codes are kept. If the counts are of a sample, the last
-        slot is always shared, by the rarest signatures of the sample and all others of the pool.
-        Rare is what is a small share of its slice, else a rare slice would have no slot of its own.
+        Of equally common ones lower codes are kept. If a sample was counted, the last slot is
+        always shared. Rare is what is a small share of its slice, else a rare slice would have no
+        slot.
         """
         code, count = counts.counted()
         if len(code) <= slots and not counts.sampled:
@@ -160,12 +157,7 @@ class Signatures:
         return len(self.kept) + bool(len(self.pooled))
 
     def slot(self, prediction: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
-        """Return the slot of each row, shape (n,).
-
-        Args:
-            prediction: shape (n, columns): class codes, then codes of slices. A signature never
-                counted before goes to the slot shared by the rare ones.
-        """
+        """Return the slot of each row, given codes of classes, then slices: shape (n,)."""
         slots = self._find(signature_codes(self.shape, prediction, self.order))
         complete = len(self.pooled) or len(self.kept) == math.prod(self.shape)
         if not complete and np.any(slots == len(self.kept)):

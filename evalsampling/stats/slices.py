@@ -26,10 +26,7 @@ class SliceCounts:
         cell: IntArray,
         columns: tuple[tuple[list[str], npt.NDArray[np.integer]], ...],
     ) -> "SliceCounts":
-        """Return the counts of rows.
-
-        Of each column there are its values, and the index of the value of each row.
-        """
+        """Return the counts of rows, given values of each column and the place of each row's."""
         counted = []
         for values, code in columns:
             flat = np.bincount(code.astype(np.int64) * cells + cell, minlength=len(values) * cells)

@@ -16,9 +16,8 @@ as leaves, and each step of the model goes through all levels of all leaves."""
 def even_levels(leaves: int, branching: int) -> list[IntArray]:
     """Return the levels of the most even tree: see `LeafTree`.
 
-    Node j of level d covers the leaves floor(j K / B^d) to floor((j + 1) K / B^d) - 1, so that K =
-    B^D leaves make the complete tree, any other number the most even one; nodes that would cover no
-    leaf do not exist. There are B children of a node; K or more make the flat tree.
+    Node j of level d covers the leaves floor(j K / B^d) to floor((j + 1) K / B^d) - 1, if any, so
+    that K = B^D leaves make the complete tree; a branching B of K or more makes the flat one.
     """
     if leaves < 1 or branching < 2:
         raise ValueError(f"no tree has {leaves=} and {branching=}")
@@ -105,10 +104,7 @@ class LeafTree:
 
     @classmethod
     def parted(cls, parting: IntArray) -> Self:
-        """Return the tree in which each two neighbouring leaves part at a given level.
-
-        Leaves that part below the `MOST_LEVELS`th level part there.
-        """
+        """Return the tree in which neighbouring leaves part at levels up to `MOST_LEVELS`."""
         deepest = int(min(parting.max(initial=1), MOST_LEVELS))
         parting = np.minimum(parting, deepest)
         return cls([np.append(0, np.cumsum(parting <= d)) for d in range(1, deepest + 1)])
@@ -139,7 +135,7 @@ class LeafTree:
     def family_sums(self, values: FloatArray) -> FloatArray:
         """Return the sums of node values over the children of each node and, last, of the root.
 
-        Shape (..., nodes) to (..., nodes + 1); 0 for nodes without children.
+        Shape (..., nodes) to (..., nodes + 1).
         """
         families = np.add.reduceat(values, self._first_siblings, axis=-1)
         sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))

@@ -36,21 +36,14 @@ class TreeMode:
     unlabelled: FloatArray  # u, shape (leaves,)
 
     def with_leaf_shares(self, posterior: FloatArray) -> FloatArray:
-        """Return phi, shape (classes, leaves), where each leaf has its share of the pool's rows.
-
-        Args:
-            posterior: pi_k(y), shape (classes, leaves).
-        """
+        """Return phi of a posterior, where each leaf has its share of the pool's rows."""
         rows = self.unlabelled + self.labelled.sum(axis=0)
         # An empty leaf needs a positive share; no row depends on it.
         share = np.maximum(rows, 1e-9) / np.maximum(rows, 1e-9).sum()
         return posterior / posterior.sum(axis=0) * share
 
     def parameters(self, joint: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the parameters of phi: theta, shape (classes,), and b, shape (classes, nodes).
-
-        The branches of a class of probability 0 are even.
-        """
+        """Return the parameters of phi: theta, shape (classes,), and b, shape (classes, nodes)."""
         theta = joint.sum(axis=1)
         sums = self.tree.sums(np.maximum(joint, _SMALLEST))
         return theta / theta.sum(), self.tree.branch_probabilities(sums)
