@@ -33,7 +33,6 @@ ELSEWHERE = {
     "evaluation/missing_labels.py": "commands/test_votes.py",
     "inference/estimand.py": "inference/test_estimates.py",
     "inference/inputs.py": "inference/test_estimates.py",
-    "inference/results.py": "inference/test_choice.py",
     "labels/annotators.py": "commands/test_controls.py",
     "labels/chosen.py": "labels/test_exports.py",
     "labels/controls.py": "commands/test_controls.py",

@@ -21,12 +21,13 @@ from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.errors import UsageError
 from evalsampling.evaluation.gates import EXIT_CODES
-from evalsampling.inference.choice import assumed, rested_on
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.inference.results import (
     SAID,
     ReportedInterval,
     ReportedSensitivity,
+    assumed,
+    rested_on,
     said_of_labels,
 )
 from evalsampling.parts.records import read_record

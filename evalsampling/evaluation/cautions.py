@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.missing_labels import missing_beside_labels
-from evalsampling.inference.clusters import doubts_about_clusters
+from evalsampling.inference.evidence import doubts_about_clusters
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.results import Estimate, brief, is_narrow, is_significant
 from evalsampling.labels.tally import Awaited

@@ -23,9 +23,6 @@ from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.history import NO_LABEL
 
-KIND = "anytime-valid"
-BETTING = "betting"
-
 STAKES = np.geomspace(0.004, 0.9, 16)
 """Shares of the wealth, of the largest loss there can be; the wealth is spread over all evenly."""
 

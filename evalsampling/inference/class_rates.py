@@ -12,6 +12,7 @@ import numpy as np
 from evalsampling.inference.calibration_curve import HIDDEN, SCHEDULE
 from evalsampling.inference.class_curves import labels_by_chance
 from evalsampling.inference.domains import Domain
+from evalsampling.inference.intervals import STRATUM_RATES
 from evalsampling.inference.predictive import LabelModel, likely_rates
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -35,7 +36,7 @@ _DRAWS = 2
 class ClassRates(LabelModel):
     """Draws of the rate of each class among the rows that are predicted alike."""
 
-    method: ClassVar[str] = "stratum-rates"
+    method: ClassVar[str] = STRATUM_RATES
     is_exact: ClassVar[bool] = True
     # that of hidden positives, of which there are none: rows of a stratum are alike
     prior: HiddenPrior = HIDDEN

@@ -7,9 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.ratio_bias import Bias
+from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Share
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.counted import counted
 
 FEWEST_EVIDENCE = 10
 """Labelled rows that a share must have before an interval narrower than its range is given.
@@ -22,6 +24,12 @@ NARROW = 0.15
 
 FAR = 3.0
 """Most standard errors by which a sum of weights may fall short of its expected value."""
+
+FEWEST_CLUSTERS = 20
+"""Clusters, equally large ones, below which a warning says that there are few."""
+
+LARGEST_SHARE = 0.2
+"""Share of a variance above which a warning names the one cluster that makes it up."""
 
 _ROUNDING = 1e-9
 
@@ -168,3 +176,23 @@ def _count(chosen: BoolArray, row: IntArray, has_clusters: bool) -> IntArray:
 def _spread(numbers: npt.ArrayLike, places: int) -> IntArray:
     """Return one number for each component; a single number is repeated."""
     return np.broadcast_to(np.asarray(numbers, dtype=np.int64), (places,))
+
+
+def doubts_about_clusters(sample: WeightedSample, estimates: Sequence[Estimate]) -> list[str]:
+    """Return warnings where few clusters, or one, decide how wide intervals are."""
+    if sample.cluster is None:
+        return []
+    worth, doubts = sample.units, []
+    as_pool = ", as sizes vary in the pool" * (sample.together is not None)
+    if worth < FEWEST_CLUSTERS:
+        doubts.append(
+            f"pool.cluster: the labels are of {counted(sample.clusters, 'cluster')}, worth {worth} "
+            f"of equal size{as_pool}; with fewer than {FEWEST_CLUSTERS} intervals are rough"
+        )
+    shares = [(one.largest_share or 0.0, one.target.title) for one in estimates if one.claims]
+    share, title = max(shares, default=(0.0, ""))
+    if share > LARGEST_SHARE:
+        doubts.append(
+            f"pool.cluster: one cluster makes up {100 * share:.0f} % of the variance of {title}"
+        )
+    return doubts

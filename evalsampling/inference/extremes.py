@@ -18,8 +18,7 @@ References:
 import dataclasses
 from collections.abc import Sequence
 
-from evalsampling.inference.intervals import Interval
-from evalsampling.inference.model_based import KIND as MODEL_BASED
+from evalsampling.inference.intervals import MODEL_BASED, Interval
 from evalsampling.inference.results import EXACT, Estimate, Target, census, undefined
 from evalsampling.measures.extremes import Extreme, Greatest
 

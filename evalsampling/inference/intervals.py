@@ -31,6 +31,15 @@ from evalsampling.stats.arrays import FloatArray
 DESIGN_BASED = "design-based"
 """Kind of intervals that need the design alone, and no model."""
 
+MODEL_BASED = "model-based"
+"""Kind of intervals from draws of all labels by a model of them."""
+
+STRATUM_RATES = "stratum-rates"
+"""Method of those by a model that takes rows of a stratum to be alike, and no more."""
+
+ANYTIME = "anytime-valid"
+"""Kind of intervals that hold whenever one looks."""
+
 SIMULTANEOUS = "simultaneous"
 """Kind of design-based intervals that hold together; also the last word of their methods."""
 

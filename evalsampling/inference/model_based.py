@@ -12,7 +12,7 @@ import scipy
 from evalsampling.inference.domains import value_among
 from evalsampling.inference.drawn_range import DrawnRange, simultaneous
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, NARROW
-from evalsampling.inference.intervals import SIMULTANEOUS, Interval
+from evalsampling.inference.intervals import MODEL_BASED, SIMULTANEOUS, Interval
 from evalsampling.inference.linearisation import OwnProbabilities
 from evalsampling.inference.predictive import FEWEST_EFFECTIVE, LabelModel, Predictive
 from evalsampling.inference.results import TIE, Estimate, Sensitivity
@@ -20,8 +20,6 @@ from evalsampling.inference.sample import effective_size
 from evalsampling.inference.significance import Significance, two_sided_p_value
 from evalsampling.measures.base import Measure
 from evalsampling.stats.arrays import FloatArray, IntArray
-
-KIND = "model-based"
 
 DRAWS_ERR = 0.6
 """Factor of the error probability of the interval of the draws.
@@ -140,7 +138,7 @@ class DrawnNumber:
             return None
         left = self._up_to_bound(self._holding(self.aside))
         low, high = max(left.low, self.interval.low), min(left.high, self.interval.high)
-        return Interval(low, high, KIND, self.method) if low <= high else None
+        return Interval(low, high, MODEL_BASED, self.method) if low <= high else None
 
     @property
     def test(self) -> Significance | None:
@@ -201,14 +199,14 @@ class DrawnNumber:
     ) -> Interval:
         """Return ends of draws, averaged with the design's claim, around the value."""
         if not (np.isfinite(low) and np.isfinite(high)):
-            return Interval(*self.design.target.bounds, KIND, method)
+            return Interval(*self.design.target.bounds, MODEL_BASED, method)
         if self.design.claims and of_design is not None:
             least, greatest = (low, high) if self.holds_draws else (math.inf, -math.inf)
             low = min((1 - self.weight) * of_design.low + self.weight * low, least)
             high = max((1 - self.weight) * of_design.high + self.weight * high, greatest)
         if self.value is not None:
             low, high = min(low, self.value), max(high, self.value)
-        return Interval(low, high, KIND, method)
+        return Interval(low, high, MODEL_BASED, method)
 
     def _up_to_bound(self, interval: Interval) -> Interval:
         """Return an interval extended to a bound that the labelled rows alone attain.

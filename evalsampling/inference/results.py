@@ -3,13 +3,19 @@
 import dataclasses
 import difflib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from evalsampling.inference.intervals import Interval, whole_range
+from evalsampling.inference.intervals import (
+    DESIGN_BASED,
+    MODEL_BASED,
+    STRATUM_RATES,
+    Interval,
+    whole_range,
+)
 from evalsampling.inference.outlook import Outlook
 from evalsampling.inference.ratio_bias import Bias
 from evalsampling.inference.significance import Significance
@@ -428,3 +434,32 @@ class ReportedSensitivity:
     share: float
     low: float | None
     high: float | None
+
+
+ASSUMES: Mapping[str, str] = {
+    MODEL_BASED: "holds if positives become likelier as the score rises, but for a few that "
+    "score like negatives",
+    DESIGN_BASED: "rests on how rows were drawn; it knows nothing of positives of a kind that "
+    "has no label",
+}
+"""Kinds of intervals, in the order of reports, each with its assumptions in words."""
+
+_OF_STRATA = (
+    "holds for rows drawn alike among all that are predicted alike; no score and no `hidden` "
+    "enters it"
+)
+"""What the model of `ClassRates` assumes."""
+
+
+def rested_on(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
+    """Return what intervals assume, in words, by kind; exact numbers assume nothing."""
+    return assumed(each for each in intervals if each.method not in EXACT)
+
+
+def assumed(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
+    """Return the assumptions of the kinds of some intervals, in words, by kind, if any."""
+    methods = {interval.kind: interval.method for interval in intervals}
+    words = {kind: words for kind, words in ASSUMES.items() if kind in methods}
+    if methods.get(MODEL_BASED, "").startswith(STRATUM_RATES):
+        words[MODEL_BASED] = _OF_STRATA
+    return words

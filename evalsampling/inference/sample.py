@@ -11,7 +11,9 @@ import functools
 import math
 
 import numpy as np
+import scipy
 
+from evalsampling.inference.intervals import degrees_of_freedom
 from evalsampling.stats.arrays import FloatArray, IntArray
 
 
@@ -359,3 +361,27 @@ def largest_share(terms: FloatArray) -> float:
     """Return the share of the largest term in the sum, in [0, 1]; 0 if none is positive."""
     largest = terms.max(initial=0.0)
     return float(1 / (terms / largest).sum()) if largest > 0 else 0.0
+
+
+def cluster_effect(
+    sample: WeightedSample, influence: FloatArray, confidence: float
+) -> FloatArray | None:
+    """Return by how much clusters multiply a variance, shape (m,), at least 1; None without any.
+
+    It is the squared ratio of two half-widths by Student, by clusters and as if each row were by
+    itself, so it allows for a variance that few clusters tell of. The influence is (n, m).
+    """
+    if sample.cluster is None:
+        return None
+    alone = dataclasses.replace(sample, cluster=None)
+    by_cluster, by_row = (_half_widths(each, influence, confidence) for each in (sample, alone))
+    ratio = np.divide(by_cluster, by_row, out=np.ones_like(by_row), where=by_row > 0)
+    return np.maximum(ratio, 1.0) ** 2
+
+
+def _half_widths(sample: WeightedSample, influence: FloatArray, confidence: float) -> FloatArray:
+    """Return the half-width of each number by Student, shape (m,)."""
+    error = np.sqrt(np.maximum(sample.variance(influence), 0.0))
+    terms = sample.contributions(influence).T ** 2
+    degrees = [degrees_of_freedom(np.nan_to_num(each), sample.units) for each in terms]
+    return np.asarray(error * scipy.special.stdtrit(degrees, (1 + confidence) / 2))

@@ -1,4 +1,4 @@
-"""Estimates on parts of the pool, and of several numbers at once."""
+"""Estimates on parts of the pool, of several numbers at once, and from weights by hand."""
 
 import dataclasses
 
@@ -7,7 +7,10 @@ import pytest
 from scipy import special
 
 from evalsampling.inference.domains import MOST_IN_SLICES, Domain, ReportedDomains
-from evalsampling.inference.estimates import estimate_region, point_estimate
+from evalsampling.inference.estimates import (
+    estimate_region,
+    point_estimate,
+)
 from evalsampling.inference.results import Estimate
 from evalsampling.measures import (
     Accuracy,

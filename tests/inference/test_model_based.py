@@ -9,8 +9,8 @@ from scipy import stats
 
 from evalsampling import Evaluation
 from evalsampling.inference import model_based
-from evalsampling.inference.choice import choose
 from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
+from evalsampling.inference.estimates import choose
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_based import (
     DRAWS_ERR,
