@@ -43,7 +43,7 @@ from evalsampling.inference.interval_methods import (
     by_student,
 )
 from evalsampling.inference.intervals import ANYTIME, SIMULTANEOUS, Interval, whole_range
-from evalsampling.inference.linearisation import Linearisation, OwnProbabilities
+from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.model_based import DrawnNumber, by_model
 from evalsampling.inference.random_answers import with_random_answers
 from evalsampling.inference.ratio_bias import biases, less_bias
@@ -126,7 +126,7 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
     fixed = estimand.by_definition
     if of_design[0].value is not None and fixed is not None:
         return [census(targets[0], fixed, confidence, measure.undefined_without, DEFINITION)]
-    of_model = _by_model(of_design, estimand, bands)
+    of_model = by_model(of_design, estimand, bands)
     if len(targets) > 1 or not estimand.is_pool:
         return list(map(choose, of_design, of_model))
     is_value = targets[0].against is None and of_design[0].value is not None
@@ -357,39 +357,14 @@ def _with_bands(
     ]
 
 
-def _by_model(
-    estimates: list[Estimate], estimand: Estimand, band: bool
-) -> Sequence[DrawnNumber | None]:
-    """Return each component by the model of the labels; None without a model or a label."""
-    measure, inputs = estimand.measure, estimand.inputs
-    if inputs.model is None or not len(inputs.history.labelled):
-        return [None] * len(estimates)
-    if inputs.model.is_exact and not estimand.is_pool:
-        # Rows that are predicted alike are alike in the pool, and may not be in a slice of it.
-        return [None] * len(estimates)
-    predictive = inputs.model.within(estimand.domain)
-    return by_model(
-        estimates,
-        measure,
-        inputs.model,
-        predictive,
-        estimand.fewest_rows(predictive),
-        estimand.expected_error(inputs.model.mean_rates),
-        OwnProbabilities.of_labelled(estimand.linearisation),
-        band,
-        inputs.combine,
-    )
-
-
 def choose(
     design: Estimate,
-    model: DrawnNumber | None = None,
+    model: DrawnNumber,
     gamble: Gamble | None = None,
     unsearched: Unsearched | None = None,
 ) -> Estimate:
     """Return the estimate of a number with all its intervals, the default one first."""
-    model, target = model or DrawnNumber(design), design.target
-    design = model.design
+    target, design = design.target, model.design  # That of a ratio is of its logarithm.
     intervals, by_model, bounds = list(design.intervals), model.interval, design.target.bounds
     leads = by_model is not None and leads_design(model, by_model)
     if by_model is not None:

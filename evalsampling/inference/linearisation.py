@@ -217,9 +217,10 @@ class OwnProbabilities:
         minus what it adds with the mean. These rows stand for those without a label, so each row's
         weight is reduced by the row itself.
         """
-        measure, inputs, factor = part.measure, part.inputs, part.factor
+        measure = part.measure
         if "probability" not in measure.looks_at:
             return None
+        inputs, factor = part.inputs, part.factor
         table, sample = inputs.table, inputs.sample
         total = sample.weight @ factor
         if inputs.covers_pool and total > 0:

@@ -11,6 +11,7 @@ import scipy
 
 from evalsampling.inference.domains import value_among
 from evalsampling.inference.drawn_range import DrawnRange, simultaneous
+from evalsampling.inference.estimand import Estimand
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, NARROW
 from evalsampling.inference.intervals import MODEL_BASED, SIMULTANEOUS, Interval
 from evalsampling.inference.linearisation import OwnProbabilities
@@ -19,7 +20,7 @@ from evalsampling.inference.results import TIE, Estimate, Sensitivity
 from evalsampling.inference.sample import effective_size
 from evalsampling.inference.significance import Significance, two_sided_p_value
 from evalsampling.measures.base import Measure
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray
 
 DRAWS_ERR = 0.6
 """Factor of the error probability of the interval of the draws.
@@ -220,50 +221,51 @@ class DrawnNumber:
 
 
 def by_model(
-    estimates: Sequence[Estimate],
-    measure: Measure,
-    model: LabelModel,
-    predictive: Predictive,
-    evidence: IntArray,
-    expected: FloatArray,
-    own: OwnProbabilities | None = None,
-    band: bool = False,
-    combine: bool = False,
+    estimates: Sequence[Estimate], estimand: Estimand, band: bool = False
 ) -> list[DrawnNumber]:
-    """Return the components of a measure by the model of the labels, without draws if it is wrong.
+    """Return the components of a measure by the model of the labels; without draws if it has none.
 
     The weight of the draws is 1 where the model assumes no more than the design does. A value is
     weighted by the error estimated from labels, an interval by the one `between` that and the
-    expected one. Of each component there are the labelled rows of its scarcest share, and the
-    standard error of the design that the draws predict, shape (m,).
+    error that the draws predict.
     """
+    measure, inputs, model = estimand.measure, estimand.inputs, estimand.inputs.model
+    if model is None or not len(inputs.history.labelled):
+        return [DrawnNumber(one) for one in estimates]
+    if model.is_exact and not estimand.is_pool:
+        # Rows that are predicted alike are alike in the pool, and may not be in a slice of it.
+        return [DrawnNumber(one) for one in estimates]
     if model.contradiction is not None:
         reason = (
             "scores and labels do not fit a curve, so value and interval are the design's alone: "
             f"{model.contradiction}"
         )
         return [DrawnNumber(one, notes=(f"{one.target.title}: {reason}",)) for one in estimates]
+    predictive = model.within(estimand.domain)
+    expected = estimand.expected_error(model.mean_rates)
+    evidence = estimand.fewest_rows(predictive).tolist()
     effects = [each.cluster_effect or 1.0 for each in estimates]
     effect = np.array(effects) if max(effects) > 1 else None
     in_logs = all(each.value and each.target.null == 1 for each in estimates)
     if in_logs:
         expected = expected / np.array([each.value for each in estimates])
         estimates = [each.rescaled(np.log, (-math.inf, math.inf)) for each in estimates]
+    own = OwnProbabilities.of_labelled(estimand.linearisation)
     of_measure = DrawnMeasure(measure, model.seed, own, effect, in_logs)
     ends = of_measure.ends(predictive)
     drawn = ranges_of(ends)
-    is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
+    is_number_of_pool = estimand.is_pool and len(estimates) == 1
     other_shares, aside = {}, None
     for share in model.other_shares if is_number_of_pool else ():
         of_draws = model.weights(share)[predictive.of_draw]
         if effective_size(of_draws) >= FEWEST_EFFECTIVE:
             other_shares[share] = dataclasses.replace(drawn[0], weight=of_draws)
         else:  # the prior's spread is small, so hardly any draw lies where the new prior does
-            of_share = model.with_share(share).within(predictive.domain)
+            of_share = model.with_share(share).within(estimand.domain)
             (other_shares[share],) = of_measure.ranges(of_share)
     if is_number_of_pool and predictive.without_unmet is not None:
         (aside,) = of_measure.ranges(predictive.without_unmet)
-    observed = of_measure.told(value_among(measure, model.history, predictive.domain)).tolist()
+    observed = of_measure.told(value_among(measure, model.history, estimand.domain)).tolist()
     bands = _band(ends, estimates, of_measure, model) if band and len(drawn) > 1 else None
     is_exact, of_known_rows = model.is_exact, measure.is_of_known_rows
     holds_draws = not (is_exact or of_known_rows) and model.table.outputs.prediction.shape[1] > 1
@@ -272,7 +274,9 @@ def by_model(
         pull = weight = 1.0
         if not is_exact:
             bias = bias_of_draws(design, of_number) if of_known_rows else 0.0
-            error = between(design.standard_error, float(expected[i]), 0.0 if combine else NARROW)
+            error = between(
+                design.standard_error, float(expected[i]), 0.0 if inputs.combine else NARROW
+            )
             pull = weight_of_draws(design.standard_error, of_number, bias)
             weight = weight_of_draws(error, of_number, bias)
         numbers.append(
@@ -280,8 +284,8 @@ def by_model(
                 design,
                 of_number,
                 weight,
-                pull if combine else 0.0,
-                int(evidence[i]),
+                pull if inputs.combine else 0.0,
+                evidence[i],
                 observed[i],
                 of_known_rows and not is_exact,
                 holds_draws,

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from scipy import stats
 
 from evalsampling import Evaluation
 from evalsampling.inference import model_based
+from evalsampling.inference.domains import Domain
 from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
 from evalsampling.inference.estimates import choose
 from evalsampling.inference.intervals import Interval, whole_range
@@ -63,14 +65,21 @@ def estimates_of(
     measure: Measure,
     model: LabelModel,
     expected: float | None = None,
-    **asked: bool,
+    combine: bool = False,
+    band: bool = False,
 ) -> list[Estimate]:
     """Estimates with their model-based intervals, of enough labelled rows."""
     errors = [one.standard_error if expected is None else expected for one in design]
-    evidence = np.full(len(design), FULL_EVIDENCE)
-    spread = np.array(errors, dtype=np.float64)
-    drawn = by_model(design, measure, model, model.everywhere, evidence, spread, **asked)
-    return list(map(choose, design, drawn))
+    estimand = SimpleNamespace(
+        measure=measure,
+        inputs=SimpleNamespace(model=model, history=model.history, combine=combine),
+        domain=Domain(),
+        is_pool=True,
+        linearisation=SimpleNamespace(measure=measure),
+        fewest_rows=lambda _: np.full(len(design), FULL_EVIDENCE),
+        expected_error=lambda _: np.array(errors, dtype=np.float64),
+    )
+    return list(map(choose, design, by_model(design, estimand, band)))  # type: ignore[arg-type]
 
 
 def test_estimate_and_median_are_weighted_by_standard_deviations() -> None:
