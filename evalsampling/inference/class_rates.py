@@ -17,8 +17,7 @@ from evalsampling.inference.predictive import LabelModel, likely_rates
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.freed_memory import keep_freed_memory
-from evalsampling.stats.hamiltonian import Schedule
+from evalsampling.stats.hamiltonian import Schedule, keep_freed_memory
 from evalsampling.stats.history import History
 
 PRIOR_LABELS = 1.0

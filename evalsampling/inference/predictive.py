@@ -41,8 +41,7 @@ from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
-from evalsampling.stats.freed_memory import keep_freed_memory
-from evalsampling.stats.hamiltonian import Schedule
+from evalsampling.stats.hamiltonian import Schedule, keep_freed_memory
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import water_fill
 from evalsampling.stats.outputs import Outputs

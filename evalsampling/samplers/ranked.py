@@ -30,8 +30,7 @@ from evalsampling.stats.envelope import Envelope
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen
 from evalsampling.stats.precision_queries import QueryBound, anytime_deviation, votes_of_head
-from evalsampling.stats.rank_strata import RankStrata
-from evalsampling.stats.ranked_list import RankedList
+from evalsampling.stats.ranked_list import RankedList, RankStrata
 
 _MARGIN = {False: 1.0, True: 1.03}
 """Factor of the answers asked for in an incomplete wave, by whether p_min is unknown."""

@@ -10,8 +10,7 @@ from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.envelope import Envelope
 from evalsampling.stats.finite import finite
 from evalsampling.stats.precision_queries import QueryBound
-from evalsampling.stats.rank_strata import RankStrata
-from evalsampling.stats.ranked_list import RankedList
+from evalsampling.stats.ranked_list import RankedList, RankStrata
 
 LEAST_PRECISION_UNDER_NOISE = 1 / 3
 """Where eta is above 0 the paper takes the precision to be at least this."""

@@ -13,8 +13,7 @@ import dataclasses
 import numpy as np
 
 from evalsampling.stats.arrays import FloatArray
-from evalsampling.stats.tree import LeafTree
-from evalsampling.stats.tree_mode import TreeMode
+from evalsampling.stats.tree import LeafTree, TreeMode
 
 MAX_ITERATIONS = 500
 TOLERANCE = 1e-4
@@ -88,7 +87,7 @@ def fit_dirichlet_tree(
     where they started. So two of them are extrapolated (SQUAREM: R. Varadhan and C. Roland, *Simple
     and globally convergent methods for accelerating the convergence of any EM algorithm*,
     Scandinavian Journal of Statistics 35, 2008), and on a large pool each is followed by a step
-    that treats the unlabelled rows exactly (`stats.tree_mode`).
+    that treats the unlabelled rows exactly (`stats.tree`).
 
     `prior`: s(y|k), shape (leaves, classes). A class whose prior is 0 everywhere stays at 0 until
     it is seen.

@@ -72,17 +72,6 @@ def test_required_draws_have_the_power(wanted: float) -> None:
     assert power(-0.02, 0.3, draws, 0.05) >= wanted
 
 
-@pytest.mark.parametrize("draws", [5, 20])
-@pytest.mark.parametrize("effect", [0.0, 0.3, -0.8])
-def test_power_of_students_test_is_that_of_simulated_ones(draws: int, effect: float) -> None:
-    """40,000 samples of normal draws: within four Monte Carlo errors of the noncentral t."""
-    values = np.random.default_rng(draws).normal(effect, 0.5, (40_000, draws))
-    statistic = values.mean(axis=1) / (values.std(axis=1, ddof=1) / np.sqrt(draws))
-    found = np.mean(np.abs(statistic) > stats.t.ppf(0.975, draws - 1))
-    told = power(effect, 0.5, draws, 0.05, draws - 1)
-    assert told == pytest.approx(found, abs=4 * np.sqrt(told * (1 - told) / 40_000) + 1e-12)
-
-
 @pytest.mark.parametrize(
     ("alpha", "degrees", "location"),
     [(0.05, 1, 8.0), (0.01, 2, 8.0), (0.001, 2, 12.0), (0.001, 9, 6.0), (0.05, 29, 2.0)],

@@ -60,11 +60,6 @@ def test_an_absolute_value_within_a_sum_is_noticed() -> None:
     np.testing.assert_allclose(found, [[-1, 1, 1]], atol=1e-9)
 
 
-def test_maximum() -> None:
-    found = jacobian(lambda x: np.maximum(x[:1], x[1:]), np.array([0.4, 0.4001]))
-    np.testing.assert_allclose(found, [[0, 1]], atol=1e-9)
-
-
 def test_rows_are_nan_where_the_function_is() -> None:
     def function(x: np.ndarray) -> np.ndarray:
         return np.array([x[0] / x[1] if x[1] != 0 else np.nan, x[0] - x[1]])

@@ -9,7 +9,7 @@ import pytest
 _SCRIPT = """
 import resource
 import numpy as np
-from evalsampling.stats.freed_memory import keep_freed_memory
+from evalsampling.stats.hamiltonian import keep_freed_memory
 
 def new_pages():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -61,28 +61,6 @@ def test_history_grows_by_rounds_and_labels_and_is_never_changed() -> None:
     assert one.outputs.prediction.tolist() == [[4], [5]]
 
 
-def test_rows_behind_questions_can_be_told_later() -> None:
-    drawn = Round(np.array([0, 1]), np.array([0.1, 0.2]), np.array([True, True]))
-    start = History.start(slices=1)
-    history = start.with_round(drawn, np.array([2, 0]), np.array([0, 0]), outputs_of([4, 5]))
-    known = history.with_rows(outputs_of([7, 8]), np.array([[1], [0]]))
-    assert known.outputs.prediction.tolist() == [[7], [8]]
-    assert known.slice.tolist() == [[1], [0]]
-    assert known.cell.tolist() == [2, 0]
-    assert known.rounds == history.rounds
-    assert history.outputs.prediction.tolist() == [[4], [5]]
-
-
-def test_questions_about_one_row_share_its_rank() -> None:
-    """As a stochastic oracle is asked: the row of rank 0 twice, then one more."""
-    drawn = Round(np.array([0, 1, 2]), np.full(3, 0.1), np.full(3, True))
-    history = History.start().with_round(
-        drawn, np.array([1, 1, 1]), np.array([0, 0, 1]), outputs_of([4, 4, 5])
-    )
-    assert len(history) == 3
-    assert history.drawn_by_cell(2).tolist() == [0, 2]
-
-
 def test_outputs_are_taken_and_joined_by_row() -> None:
     joined = Outputs.concatenate([outputs_of([4]), Outputs.none(1, 2), outputs_of([5, 6])])
     assert len(joined) == 3

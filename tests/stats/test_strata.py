@@ -135,41 +135,6 @@ def test_equal_count_follows_the_rule(counts: list[int], leaves: int) -> None:
     assert rows.sum() == sum(counts)
 
 
-@pytest.mark.parametrize(("rows", "leaves"), [(60, 6), (61, 6), (7, 7), (1000, 256), (5, 9)])
-def test_equal_count_of_single_rows_differs_by_at_most_one(rows: int, leaves: int) -> None:
-    edges = strata.equal_count_edges(np.arange(float(rows)), np.ones(rows, dtype=int), leaves)
-    assert np.ptp(np.diff([0, *edges, rows])) <= 1
-    assert len(edges) == min(leaves, rows) - 1
-
-
-@hypothesis.settings(max_examples=100, deadline=None, derandomize=True)
-@hypothesis.given(
-    counts=st.lists(st.integers(1, 9), min_size=4, max_size=9), leaves=st.integers(2, 4)
-)
-def test_equal_count_is_near_the_best_of_all_cuts(counts: list[int], leaves: int) -> None:
-    """Of all ways to cut, none has a largest leaf smaller by more than the largest bin."""
-    bins = np.arange(float(len(counts)))
-    edges = strata.equal_count_edges(bins, np.array(counts), leaves).astype(int)
-    best = min(
-        int(np.add.reduceat(counts, [0, *cut]).max())
-        for cut in itertools.combinations(range(1, len(counts)), leaves - 1)
-    )
-    assert np.add.reduceat(counts, [0, *edges]).max() <= best + max(counts)
-
-
-@pytest.mark.parametrize("place", [0, 4, 8])
-def test_heavy_bin_is_a_leaf_and_the_others_share_the_rest(place: int) -> None:
-    counts = np.full(9, 10)
-    counts[place] = 10**6
-    edges = strata.equal_count_edges(np.arange(9.0), counts, 5)
-    rows = np.add.reduceat(counts, [0, *edges.astype(int)])
-    assert sorted(rows) == [20, 20, 20, 20, 10**6]
-
-
-def test_equal_count_of_a_tie_takes_the_lower_end() -> None:
-    assert strata.equal_count_edges(np.arange(3.0), np.array([1, 1, 1]), 2).tolist() == [1]
-
-
 def test_equal_count_of_more_rows_than_float64_counts() -> None:
     """Counts are compared as integers: one row in 2^54 decides."""
     half = 1 << 53
@@ -320,20 +285,6 @@ def test_limits_of_the_histograms() -> None:
     assert {METHODS[method].bins(9) for method in ("equal_width", "geometric")} == {2}
 
 
-@pytest.mark.parametrize("leaves", [4, 64])
-def test_equal_count_cuts_normal_scores_evenly(leaves: int) -> None:
-    scores = np.random.default_rng(3).normal(size=100_000)
-    histogram = ScoreCounts.from_scores(scores, METHODS["equal_count"].bins(leaves))
-    rows = leaf_rows(strata.cut_edges(METHODS["equal_count"], histogram, leaves), scores)
-    largest_bin = histogram.bins().counts.max()
-    assert np.abs(rows - len(scores) / leaves).max() <= largest_bin
-
-
-def test_pool_of_one_value_is_one_leaf() -> None:
-    histogram = ScoreHistogram.from_scores(np.full(10, 0.3), 8 * 256)
-    assert strata.csf_edges(histogram.lower_ends, histogram.counts, 256).size == 0
-
-
 def test_leaf_is_the_number_of_edges_at_or_below_the_score() -> None:
     edges = np.array([-1.0, 0.0, 0.1, 2.0])
     scores = np.array([-9, -1, np.nextafter(-1, -2), -0.0, 0.0, 0.1, np.nextafter(0.1, 0), 2, 99])
@@ -342,59 +293,12 @@ def test_leaf_is_the_number_of_edges_at_or_below_the_score() -> None:
     assert strata.LeafTable(edges).find(scores).tolist() == expected
 
 
-def test_float32_scores_are_compared_at_their_float64_values() -> None:
-    """0.1 rounds up in float32 and 0.7 down: the edges do not round with them."""
-    edges = np.array([0.1, 0.7])
-    scores = np.array([0.1, 0.7], dtype=np.float32)
-    assert float(scores[0]) > 0.1
-    assert float(scores[1]) < 0.7
-    assert strata.LeafTable(edges).find(scores).tolist() == [1, 1]
-    assert strata.LeafTable(edges).find(scores.astype(np.float64)).tolist() == [1, 1]
-
-
 def test_one_leaf_without_edges() -> None:
     assert strata.LeafTable(np.zeros(0)).find(np.array([-5.0, 5.0])).tolist() == [0, 0]
 
 
 def searched(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.searchsorted(edges, scores.astype(np.float64), side="right")
-
-
-@pytest.mark.parametrize("scale", [1e-300, 1e-5, 1.0, 1e6, 1e300])
-@pytest.mark.parametrize("seed", range(5))
-def test_table_finds_what_a_search_finds(scale: float, seed: int) -> None:
-    """Any edges: scores on, just above and just below them, far outside, zero, subnormal."""
-    rng = np.random.default_rng(seed)
-    edges = np.unique(rng.normal(size=rng.integers(1, 300)) * scale)
-    scores = np.concatenate(
-        [
-            rng.normal(size=2000) * 2 * scale,
-            edges,
-            np.nextafter(edges, np.inf),
-            np.nextafter(edges, -np.inf),
-            [0.0, -0.0, 1e307, -1e307, 1e-320, -1e-320],
-        ]
-    )
-    np.testing.assert_array_equal(strata.LeafTable(edges).find(scores), searched(edges, scores))
-    with np.errstate(over="ignore"):
-        narrow = scores.astype(np.float32)
-    narrow = narrow[np.isfinite(narrow)]
-    np.testing.assert_array_equal(strata.LeafTable(edges).find(narrow), searched(edges, narrow))
-
-
-@pytest.mark.parametrize("edges", [[0.0], [-1e-320], [1e-300, 1e300], [-1.0, 0.0, 1.0]])
-def test_table_of_extreme_edges(edges: list[float]) -> None:
-    scores = np.array([-1e300, -1.0, -1e-300, -1e-320, 0.0, 1e-320, 1e-300, 0.5, 1.0, 1e299, 1e301])
-    bounds = np.array(edges)
-    np.testing.assert_array_equal(strata.LeafTable(bounds).find(scores), searched(bounds, scores))
-
-
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_table_of_edges_cut_from_a_histogram(kind: type[np.floating]) -> None:
-    scores = np.random.default_rng(1).normal(size=20000).astype(kind)
-    histogram = ScoreHistogram.from_scores(scores, strata.BINS_PER_LEAF * 256)
-    edges = strata.csf_edges(histogram.lower_ends, histogram.counts, 256)
-    np.testing.assert_array_equal(strata.LeafTable(edges).find(scores), searched(edges, scores))
 
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
