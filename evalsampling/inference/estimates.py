@@ -487,10 +487,6 @@ def estimate_from_inclusion(
     `stochastic`: whether answers about the same row may differ. The variance is then that of [Y]
     eq. 27, of one answer a row without its second term: too large, never too small.
     """
-    if not len(outputs) == len(label) == len(inclusion):
-        raise ValueError(f"{len(outputs)} rows, {len(label)} labels, {len(inclusion)} inclusions")
-    if not np.all((inclusion > 0) & (inclusion <= 1)):
-        raise ValueError("inclusion probabilities must lie in (0, 1]")
     votes, questions = Votes.of_labels(label), np.arange(len(label))
     sample = WeightedSample.without_replacement(
         questions, inclusion, max(float(np.sum(1 / inclusion)), 1.0)

@@ -89,7 +89,7 @@ def f_ellipsoid(
     hence (N - 1) k / (N - k) F, infinite with N <= k. It is exact for the mean of N normal terms
     (Hotelling's T^2); for k = 1 it is the Student interval with N - 1 degrees of freedom.
     """
-    rank = _rank(value, covariance)
+    rank = len(_principal(value, covariance)[2])
     radius, spare = math.inf if rank else 0.0, draws - rank
     if rank and spare > 0:
         quantile = float(scipy.special.fdtri(rank, spare, confidence))
@@ -172,13 +172,6 @@ def _peaks(terms: FloatArray, generator: np.random.Generator, replicates: int) -
         sums = generator.standard_normal((len(block), rows)) @ terms
         block[:] = np.abs(sums).max(axis=1, initial=0.0)
     return peaks
-
-
-def _rank(value: FloatArray, covariance: FloatArray) -> int:
-    """Return the rank of a covariance; values that are not finite are a `ValueError`."""
-    if not (np.isfinite(value).all() and np.isfinite(covariance).all()):
-        raise ValueError("a region needs finite values and covariances")
-    return len(_principal(value, covariance)[2])
 
 
 def _principal(

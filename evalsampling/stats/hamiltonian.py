@@ -64,8 +64,6 @@ def hamiltonian(
     state = start.copy()
     initial = density(state)
     height, gradient = initial.logarithm.copy(), initial.gradient.copy()
-    if not np.all(np.isfinite(height)):
-        raise ValueError("the log-density must be finite where chains start")
     kept = np.empty((schedule.kept, *state.shape))
     for trajectory in range(schedule.burn_in + schedule.kept):
         momentum = rng.standard_normal(state.shape)

@@ -177,8 +177,6 @@ def bottom_k(hashes: UInt64Array, values: npt.NDArray[np.generic], capacity: int
 
     Rows of equal hash are in the order of their values, shape (n, columns).
     """
-    if capacity < 1:
-        raise ValueError(f"capacity must be at least 1, got {capacity}")
     places = np.arange(len(hashes))
     if len(hashes) > capacity:
         places = np.flatnonzero(hashes <= np.partition(hashes, capacity - 1)[capacity - 1])

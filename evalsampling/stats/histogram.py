@@ -35,15 +35,10 @@ class ScoreHistogram:
     # (bins,), int64: rows a bin
     counts: IntArray = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
-    def __post_init__(self) -> None:
-        """Check the limit."""
-        if self.limit < 2:
-            raise ValueError(f"ScoreHistogram.limit must be at least 2, got {self.limit}")
-
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreHistogram":
         """Return the histogram of scores."""
-        if not len(scores) or limit < 2:
+        if not len(scores):
             return cls(limit)
         # Zeros without a sign: which zero comes first depends on how the pool was cut.
         made = _spanning(float(scores.min()) + 0.0, float(scores.max()) + 0.0, limit)
@@ -66,8 +61,6 @@ class ScoreHistogram:
 
     def __add__(self, other: "ScoreHistogram") -> "ScoreHistogram":
         """Return the histogram of both pools together."""
-        if self.limit != other.limit:
-            raise ValueError(f"histograms of {self.limit} and {other.limit} bins do not add up")
         if not other.rows:
             return self
         if not self.rows:
@@ -76,8 +69,6 @@ class ScoreHistogram:
 
     def coarsened(self, limit: int) -> "ScoreHistogram":
         """Return the histogram of the same scores with a limit no greater than its own."""
-        if limit > self.limit:
-            raise ValueError(f"a histogram of {self.limit} bins cannot be made one of {limit}")
         return _merged(limit, self) if self.rows else ScoreHistogram(limit)
 
     def widened(self, exponent: int) -> "ScoreHistogram":

@@ -35,11 +35,6 @@ class FeatureSample:
     hashes: UInt64Array  # (rows,), uint64, ascending
     features: FloatArray  # (rows, features), float64, finite; zeros have no sign
 
-    def __post_init__(self) -> None:
-        """Check the capacity."""
-        if self.capacity < 1:
-            raise ValueError(f"FeatureSample.capacity must be at least 1, got {self.capacity}")
-
     @classmethod
     def from_rows(
         cls, hashes: UInt64Array, features: npt.NDArray[np.floating], capacity: int
@@ -50,18 +45,9 @@ class FeatureSample:
 
     def __add__(self, other: "FeatureSample") -> "FeatureSample":
         """Return the sample of both pools together."""
-        if (self.capacity, self._width) != (other.capacity, other._width):
-            raise ValueError(
-                f"samples of {self.capacity} x {self._width} and of {other.capacity} x "
-                f"{other._width} values do not add up"
-            )
         hashes = np.concatenate([self.hashes, other.hashes])
         features = np.concatenate([self.features, other.features])
         return FeatureSample.from_rows(hashes, features, self.capacity)
-
-    @property
-    def _width(self) -> int:
-        return self.features.shape[1]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,16 +60,6 @@ class KdTree:
 
     feature: IntArray  # (nodes,), int64: the feature that splits each node, -1 for a leaf
     threshold: FloatArray  # (nodes,), float64: rows below it go left, all others right; 0 in leaves
-
-    def __post_init__(self) -> None:
-        """Check that the arrays are a tree."""
-        splits = np.flatnonzero(self.feature != _LEAF)
-        if not (
-            self.feature.shape == self.threshold.shape == (2 * len(splits) + 1,)
-            and np.all(splits <= 2 * np.arange(len(splits)))
-            and np.all(self.feature >= _LEAF)
-        ):
-            raise ValueError("feature and threshold do not list the nodes of a tree by level")
 
     @classmethod
     def fit(cls, features: npt.NDArray[np.floating], leaves: int) -> "KdTree":

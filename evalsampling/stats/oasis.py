@@ -44,8 +44,6 @@ def instrumental(
     ``predicted`` ones; F is the estimate so far, a the weight of precision, both in [0, 1]. With an
     epsilon of 0 strata that seem to add nothing are never drawn.
     """
-    if not (0 <= a <= 1 and 0 <= epsilon <= 1 and 0 <= f < np.inf):
-        raise ValueError(f"no instrumental distribution with {f=}, {a=}, {epsilon=}")
     negative = (1 - a) * f * np.sqrt(rate)
     positive = np.sqrt((a * f) ** 2 * (1 - rate) + (1 - f) ** 2 * rate)
     value = weight * ((1 - predicted) * negative + predicted * positive)

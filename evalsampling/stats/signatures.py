@@ -65,8 +65,6 @@ class SignatureCounts:
 
     def __add__(self, other: "SignatureCounts") -> "SignatureCounts":
         """Return the counts over both sets of rows."""
-        if self.limit != other.limit:
-            raise ValueError(f"counts of {self.limit} and {other.limit} codes do not add up")
         codes = np.concatenate([self.code, other.code])
         order = np.argsort(codes, kind="stable")  # in linear time, both parts being sorted
         first = np.flatnonzero(np.diff(codes[order], prepend=-1))

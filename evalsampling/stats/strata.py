@@ -217,8 +217,6 @@ def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray
 
     Counts have at least as many bins as the method wants; more make no difference.
     """
-    if not counts.rows:
-        raise ValueError("no scores to cut leaves from")
     edges = np.asarray(method.cut(counts.bins(method.bins(leaves)), leaves), dtype=np.float64)
     if edges.ndim != 1 or len(edges) >= leaves or not np.isfinite(edges).all():
         raise ValueError(f"edges must be at most {leaves - 1} finite numbers, got {edges}")

@@ -94,8 +94,6 @@ class LeafTree:
             depths.append(np.full(len(first), level))
             paths.append(nodes + above)
             nodes += len(first)
-        if len(starts[-1]) < leaves:
-            raise ValueError("leaves share a node of the last level")
         self.depth: IntArray = np.concatenate(depths)
         # Of all levels, in as many copies of the leaves one after the other.
         self._first_leaves = np.concatenate([leaves * d + first for d, first in enumerate(starts)])

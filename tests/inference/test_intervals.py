@@ -53,10 +53,12 @@ def test_korn_graubard_is_the_beta_interval_of_the_effective_size() -> None:
 
 
 @pytest.mark.parametrize("value", [0.0, -0.2, 1.0, 1.2])
-def test_korn_graubard_at_and_beyond_the_ends_claims_nothing(value: float) -> None:
-    """The effective size is zero there."""
-    found = korn_graubard(value, 0.1, 100, 0.95)
-    assert (found.low, found.high) == (0, 1)
+def test_shares_at_and_beyond_the_ends_claim_nothing(value: float) -> None:
+    """The effective size is zero there, and the logit undefined."""
+    of_logit = logit(value, 0.1, 0.95)
+    assert of_logit.method == "logit at a bound"
+    for found in (korn_graubard(value, 0.1, 100, 0.95), wilson(value, 0.1, 100, 0.95), of_logit):
+        assert (found.low, found.high) == pytest.approx((0, 1), abs=1e-12)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
@@ -67,37 +69,24 @@ def test_wald_is_the_normal_interval(confidence: float) -> None:
     assert found.high == pytest.approx(high, rel=1e-12)
 
 
-def test_wald_is_cut_at_the_bounds() -> None:
+def test_intervals_are_cut_at_the_bounds() -> None:
     assert (wald(0.01, 0.1, 0.95, (0, 1)).low, wald(0.99, 0.1, 0.95, (0, 1)).high) == (0, 1)
     assert wald(-0.99, 0.1, 0.95, (-1, 1)).low == -1
-    narrow = wald(0.3, 0.0, 0.95, (0, 1))
-    assert (narrow.low, narrow.high) == (0.3, 0.3)
-
-
-@pytest.mark.parametrize("value", [-0.5, 1.5])
-def test_wald_of_a_value_beyond_the_bounds_is_an_interval(value: float) -> None:
-    found = wald(value, 0.1, 0.95, (0, 1))
-    assert 0 <= found.low <= found.high <= 1
+    narrow, wide = wald(0.3, 0.0, 0.95, (0, 1)), student(0.5, 0.2, 0.95, (0, 1), 1)
+    assert (narrow.low, narrow.high, wide.low, wide.high) == (0.3, 0.3, 0, 1)
+    for beyond in (-0.5, 1.5):
+        found = wald(beyond, 0.1, 0.95, (0, 1))
+        assert 0 <= found.low <= found.high <= 1
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
-@pytest.mark.parametrize("degrees", [1, 3.7, 200])
+@pytest.mark.parametrize("degrees", [1, 3.7, 200, math.inf])
 def test_student_is_the_t_interval(degrees: float, confidence: float) -> None:
     found = student(0.4, 0.05, confidence, (-100, 100), degrees)
     low, high = stats.t.interval(confidence, degrees, 0.4, 0.05)
     assert found.low == pytest.approx(low, rel=1e-9)
     assert found.high == pytest.approx(high, rel=1e-9)
     assert found.method == "student"
-
-
-def test_student_with_infinite_degrees_is_wald() -> None:
-    found, normal = student(0.4, 0.05, 0.9, (0, 1), math.inf), wald(0.4, 0.05, 0.9, (0, 1))
-    assert (found.low, found.high) == pytest.approx((normal.low, normal.high))
-
-
-def test_student_is_cut_at_the_bounds() -> None:
-    found = student(0.5, 0.2, 0.95, (0, 1), 1)
-    assert (found.low, found.high) == (0, 1)
 
 
 def test_degrees_of_freedom_of_normal_terms_are_those_of_the_sample() -> None:
@@ -108,27 +97,21 @@ def test_degrees_of_freedom_of_normal_terms_are_those_of_the_sample() -> None:
     assert np.mean(found) == pytest.approx(95, abs=6)
 
 
-def test_degrees_of_freedom_by_hand() -> None:
-    """Squares 1, 1, 2 of 10 terms: 6/16 - 1/10 = .275."""
-    assert degrees_of_freedom(np.array([1.0, 1, 2]), 10) == pytest.approx(2 / 0.275 - 1)
-    padded = np.array([1.0, 1, 2, 0, 0, 0, 0, 0, 0, 0])
-    assert degrees_of_freedom(padded, 10) == pytest.approx(2 / 0.275 - 1)
-    assert degrees_of_freedom(padded * 1e-30, 10) == pytest.approx(2 / 0.275 - 1)
-
-
-def test_degrees_of_freedom_of_one_term_that_dominates_are_one() -> None:
-    squares = np.full(1000, 1e-6)
-    squares[0] = 1.0
-    assert degrees_of_freedom(squares, 1000) == pytest.approx(1, abs=0.01)
-
-
-def test_degrees_of_freedom_of_equal_terms_are_the_most_there_can_be() -> None:
-    assert degrees_of_freedom(np.ones(50), 50) == 49
-
-
-@pytest.mark.parametrize(("squares", "terms"), [([], 1), ([0.0, 0.0], 2), ([2.0], 1)])
-def test_degrees_of_freedom_without_variation_are_one(squares: list[float], terms: int) -> None:
-    assert degrees_of_freedom(np.array(squares), terms) == 1
+@pytest.mark.parametrize(
+    ("squares", "terms", "degrees"),
+    [
+        ([1.0, 1, 2], 10, 2 / 0.275 - 1),  # 6/16 - 1/10 = .275
+        ([1.0, 1, 2, *[0] * 7], 10, 2 / 0.275 - 1),
+        ([1e-30, 1e-30, 2e-30], 10, 2 / 0.275 - 1),
+        ([1.0, *[1e-6] * 999], 1000, 1.0),
+        ([1.0] * 50, 50, 49),
+        ([], 1, 1),
+        ([0.0, 0.0], 2, 1),
+        ([2.0], 1, 1),
+    ],
+)
+def test_degrees_of_freedom_by_hand(squares: list[float], terms: int, degrees: float) -> None:
+    assert degrees_of_freedom(np.array(squares), terms) == pytest.approx(degrees, abs=0.01)
 
 
 def test_degrees_of_freedom_match_the_spread_of_the_variance_estimate() -> None:
@@ -161,12 +144,6 @@ def test_logit_between_minus_one_and_one_is_fishers_z() -> None:
     assert found.high == pytest.approx(math.tanh(math.atanh(0.6) + reach))
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, -0.1, 1.1])
-def test_logit_at_and_beyond_the_bounds_claims_nothing(value: float) -> None:
-    found = logit(value, 0.1, 0.95)
-    assert (found.low, found.high, found.method) == (0, 1, "logit at a bound")
-
-
 @pytest.mark.parametrize("bounds", [(0.0, math.inf), (-math.inf, math.inf)])
 def test_logit_without_finite_bounds_claims_nothing(bounds: tuple[float, float]) -> None:
     found = logit(0.5, 0.1, 0.95, bounds)
@@ -196,12 +173,6 @@ def test_wilson_of_a_simple_random_sample_is_wilsons(
         assert found.low == pytest.approx(exact.low, rel=1e-9)
         assert found.high == pytest.approx(exact.high, rel=1e-9)
         assert found.method == "wilson"
-
-
-@pytest.mark.parametrize("value", [0.0, -0.2, 1.0, 1.2])
-def test_wilson_at_and_beyond_the_ends_claims_nothing(value: float) -> None:
-    found = wilson(value, 0.1, 100, 0.95)
-    assert (found.low, found.high) == pytest.approx((0, 1), abs=1e-12)
 
 
 def test_wilson_lies_within_korn_graubard() -> None:
@@ -327,12 +298,9 @@ def test_ratio_interval_is_students_of_the_logarithm() -> None:
 
 @pytest.mark.parametrize(("hits", "trials"), [(0, 7), (3, 7), (7, 7), (1, 1)])
 def test_exact_interval_is_that_of_scipy(hits: int, trials: int) -> None:
+    assert clopper_pearson(0, 0, 0.95) == (0.0, 1.0), "nothing is known without trials"
     expected = stats.binomtest(hits, trials).proportion_ci(0.9, method="exact")
     assert clopper_pearson(hits, trials, 0.9) == pytest.approx((expected.low, expected.high))
-
-
-def test_nothing_is_known_without_trials() -> None:
-    assert clopper_pearson(0, 0, 0.95) == (0.0, 1.0)
 
 
 def test_a_part_of_a_trial_lies_between_whole_ones() -> None:

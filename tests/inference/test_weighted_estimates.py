@@ -351,15 +351,6 @@ def test_correction_subtracts_the_bias() -> None:
     assert corrected.value == pytest.approx(plain.value - plain.bias.total)
 
 
-def test_what_is_no_sample_is_refused() -> None:
-    given = POOL.outputs.take([0, 1]), POOL.label[:2]
-    with pytest.raises(ValueError, match="1 inclusions"):
-        estimate_from_inclusion(FBeta(), *given, np.array([0.5]))
-    for wrong in (0.0, 1.5, np.nan):
-        with pytest.raises(ValueError, match=r"must lie in \(0, 1\]"):
-            estimate_from_inclusion(FBeta(), *given, np.array([0.5, wrong]))
-
-
 def test_variance_of_a_stochastic_oracle_counts_rows_that_are_certain() -> None:
     """[Y] eq. 27 without its second term: sum (f - F g)^2 / b^2 over the square of sum g / b."""
     rows = np.arange(0, len(POOL), 5)

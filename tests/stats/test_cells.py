@@ -174,13 +174,6 @@ def test_sums_of_no_rows_make_an_empty_table(columns: int) -> None:
     assert table.leaf_count.tolist() == [0, 0, 0]
 
 
-def test_cells_of_different_shapes_do_not_add_up() -> None:
-    with pytest.raises(ValueError, match="do not add up"):
-        no_rows(6, 2) + no_rows(6, 4)
-    with pytest.raises(ValueError, match="do not add up"):
-        no_rows(6, 2) + no_rows(8, 2)
-
-
 def make_pooled(bins: int = 3, slots: int = 3) -> tuple[CellTable, np.ndarray, np.ndarray]:
     """Two systems of four classes, rare signatures pooled: table, rows' codes and predictions."""
     rng = np.random.default_rng(3)

@@ -132,25 +132,43 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", fast(1, CASES))
-def test_sequences_have_the_chances_of_independent_draws(case: str) -> None:
-    q, count, cell, label, atom, atom_q, (steps, places), draws = CASES[case]
-    history, proposal = make_history(cell, label), make_proposal(q, atom, atom_q)
-    grid = [((i + 0.5) / steps, (j + 0.5) / places) for i in range(steps) for j in range(places)]
-    found: collections.Counter = collections.Counter()
+def assert_chances(
+    proposal: Proposal,
+    count: list[int],
+    history: History,
+    steps: tuple[int, int],
+    draws: int,
+    expected: dict[tuple, float],
+    ask_again: bool = False,
+) -> None:
+    """Go through all that can happen, one uniform in the middle of every interval."""
+    grid = [
+        ((i + 0.5) / steps[0], (j + 0.5) / steps[1])
+        for i in range(steps[0])
+        for j in range(steps[1])
+    ]
+    stop, found = StopRule(NEVER, draws), collections.Counter()
     for uniforms in itertools.product(grid, repeat=draws):
-        after = draw_rows(
-            proposal, make_table(count), history, StopRule(NEVER, draws), Uniforms(uniforms)
-        )
+        table, numbers = make_table(count), Uniforms(uniforms)
+        after = draw_rows(proposal, table, history, stop, numbers, ask_again=ask_again)  # type: ignore[arg-type]
         row = after.rounds[-1].question
-        outcome = zip(after.cell[row].tolist(), after.rank[row].tolist(), strict=True)
-        found[tuple(outcome)] += 1
-    expected = expected_outcomes(proposal, count, history, draws)
+        found[tuple(zip(after.cell[row].tolist(), after.rank[row].tolist(), strict=True))] += 1
+        if ask_again:
+            assert row.tolist() == [*range(len(history), len(history) + draws)]
+            assert after.rounds[-1].new.all()
     expected = {outcome: chance for outcome, chance in expected.items() if chance > 0}
-    total = Fraction(1, found.total())
     assert found.keys() == expected.keys()
     for outcome, times in found.items():
-        assert float(times * total) == pytest.approx(expected[outcome], rel=1e-12)
+        chance = float(times * Fraction(1, found.total()))
+        assert chance == pytest.approx(expected[outcome], rel=1e-12)
+
+
+@pytest.mark.parametrize("case", fast(1, CASES))
+def test_sequences_have_the_chances_of_independent_draws(case: str) -> None:
+    q, count, cell, label, atom, atom_q, steps, draws = CASES[case]
+    history, proposal = make_history(cell, label), make_proposal(q, atom, atom_q)
+    expected = expected_outcomes(proposal, count, history, draws)
+    assert_chances(proposal, count, history, steps, draws, expected)
 
 
 def draw_many(
@@ -312,31 +330,10 @@ def rows_met(places: list[tuple[int, int]]) -> History:
 def test_questions_to_a_stochastic_oracle_have_the_chances_of_independent_draws(
     case: str,
 ) -> None:
-    q, count, places, (steps, positions), draws = ASKED_BEFORE[case]
+    q, count, places, steps, draws = ASKED_BEFORE[case]
     history, proposal = asked(places), make_proposal(q, [], [])
-    grid = [
-        ((i + 0.5) / steps, (j + 0.5) / positions) for i in range(steps) for j in range(positions)
-    ]
-    found: collections.Counter = collections.Counter()
-    for uniforms in itertools.product(grid, repeat=draws):
-        after = draw_rows(
-            proposal,
-            make_table(count),
-            history,
-            StopRule(NEVER, draws),
-            Uniforms(uniforms),
-            ask_again=True,
-        )
-        new = after.rounds[-1].question
-        assert new.tolist() == [*range(len(history), len(history) + draws)]
-        assert after.rounds[-1].new.all()
-        outcome = zip(after.cell[new].tolist(), after.rank[new].tolist(), strict=True)
-        found[tuple(outcome)] += 1
     expected = expected_outcomes(proposal, count, rows_met(places), draws)
-    expected = {outcome: chance for outcome, chance in expected.items() if chance > 0}
-    assert found.keys() == expected.keys()
-    for outcome, times in found.items():
-        assert times / found.total() == pytest.approx(expected[outcome], rel=1e-12)
+    assert_chances(proposal, count, history, steps, draws, expected, ask_again=True)
 
 
 @pytest.mark.parametrize("seed", range(3))

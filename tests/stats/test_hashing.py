@@ -178,9 +178,3 @@ def test_rows_are_the_first_in_order(rows: list[tuple[int, int, int]], capacity:
     places = bottom_k(hashes, values, capacity)
     assert len(set(places.tolist())) == len(places)
     assert [rows[place] for place in places] == sorted(rows)[:capacity]
-
-
-@pytest.mark.parametrize("capacity", [0, -3])
-def test_one_row_is_the_least_capacity(capacity: int) -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        bottom_k(np.zeros(9, dtype=np.uint64), np.zeros((9, 1)), capacity)

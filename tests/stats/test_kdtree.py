@@ -57,21 +57,6 @@ def test_least_rows_are_kept_however_the_pool_is_cut(
     assert same_state(sample, FeatureSample.from_rows(hash_, features, capacity))
 
 
-def test_samples_of_different_kinds_do_not_add_up() -> None:
-    with pytest.raises(ValueError, match="8 x 2 and of 9 x 2"):
-        no_rows(8, 2) + no_rows(9, 2)
-    with pytest.raises(ValueError, match="8 x 2 and of 8 x 3"):
-        no_rows(8, 2) + no_rows(8, 3)
-
-
-@pytest.mark.parametrize("capacity", [0, -1])
-def test_a_sample_keeps_a_row_at_least(capacity: int) -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        no_rows(capacity, 2)
-    with pytest.raises(ValueError, match="at least 1"):
-        FeatureSample.from_rows(*_rows(0, 5, 9), capacity)
-
-
 def slow_find(tree: KdTree, features: np.ndarray) -> list[int]:
     """Each row's leaf by descent, leaves counted from left to right."""
     splits = [j for j, feature in enumerate(tree.feature.tolist()) if feature >= 0]
@@ -200,22 +185,6 @@ def test_many_rows_are_found_in_parts() -> None:
     tree = KdTree.fit(table[:1000], 37)
     expected = [tree.find(table[i : i + 100]) for i in range(0, len(table), 100)]
     np.testing.assert_array_equal(tree.find(table), np.concatenate(expected))
-
-
-@pytest.mark.parametrize(
-    ("feature", "threshold"),
-    [
-        ([], []),
-        ([0], [0.5]),
-        ([-1], [0.5, 0.0]),
-        ([-1, 0, -1], [0.0, 0.5, 0.0]),
-        ([0, -1, -1, -1], [0.5, 0.0, 0.0, 0.0]),
-        ([-2, -1, -1], [0.5, 0.0, 0.0]),
-    ],
-)
-def test_lists_that_are_no_tree_are_refused(feature: list[int], threshold: list[float]) -> None:
-    with pytest.raises(ValueError, match="do not list the nodes"):
-        KdTree.from_mapping({"feature": feature, "threshold": threshold})
 
 
 @pytest.mark.parametrize("seed", range(10))
