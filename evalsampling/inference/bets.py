@@ -130,11 +130,7 @@ class Hypotheses:
 
 
 def log_wealth(
-    blocks: Iterable[Block],
-    hypotheses: Hypotheses,
-    history: History,
-    positive: int,
-    level: float,
+    blocks: Iterable[Block], hypotheses: Hypotheses, history: History, positive: int, level: float
 ) -> FloatArray:
     """Return the logarithm of the greatest wealth against each hypothesis so far, shape (m,).
 
@@ -148,11 +144,7 @@ def log_wealth(
 
 
 def wealths(
-    blocks: Iterable[Block],
-    hypotheses: Hypotheses,
-    history: History,
-    positive: int,
-    level: float,
+    blocks: Iterable[Block], hypotheses: Hypotheses, history: History, positive: int, level: float
 ) -> Iterator[FloatArray]:
     """Yield the logarithm of the wealth after each bet, shape (m,): see `log_wealth`."""
     y = np.where(history.label == NO_LABEL, -1, history.label == positive)

@@ -124,10 +124,7 @@ def degrees_of_freedom(squares: FloatArray, terms: int) -> float:
 
 
 def logit(
-    value: float,
-    standard_error: float,
-    confidence: float,
-    bounds: tuple[float, float] = (0.0, 1.0),
+    value: float, standard_error: float, confidence: float, bounds: tuple[float, float] = (0.0, 1.0)
 ) -> Interval:
     """Return the normal interval on the logit scale, mapped back: it never leaves the bounds.
 

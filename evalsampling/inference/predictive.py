@@ -14,11 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evalsampling.inference.calibration_curve import (
-    HIDDEN,
-    SCHEDULE,
-    CurveDraws,
-)
+from evalsampling.inference.calibration_curve import HIDDEN, SCHEDULE, CurveDraws
 from evalsampling.inference.class_curves import (
     below_all_met,
     fit_curves,
@@ -249,12 +245,7 @@ class Predictive:
 
     @classmethod
     def drawn(
-        cls,
-        model: LabelModel,
-        domain: Domain,
-        rates: FloatArray,
-        of_draw: IntArray,
-        stream: int,
+        cls, model: LabelModel, domain: Domain, rates: FloatArray, of_draw: IntArray, stream: int
     ) -> "Predictive":
         """Return draws of the labels of unlabelled rows of a domain, given rates of the classes."""
         table, history = model.table, model.history

@@ -284,11 +284,7 @@ CENSUS, DEFINITION = EXACT = "census", "definition"
 
 
 def census(
-    target: Target,
-    value: float,
-    confidence: float,
-    undefined_without: str,
-    method: str = CENSUS,
+    target: Target, value: float, confidence: float, undefined_without: str, method: str = CENSUS
 ) -> Estimate:
     """Return the exact estimate of a value that labels or definition tell, undefined if NaN."""
     if not np.isfinite(value):

@@ -61,11 +61,7 @@ class WeightedSample:
 
     @classmethod
     def with_replacement(
-        cls,
-        question: IntArray,
-        weight: FloatArray,
-        questions: int,
-        known: FloatArray | None = None,
+        cls, question: IntArray, weight: FloatArray, questions: int, known: FloatArray | None = None
     ) -> "WeightedSample":
         """Return the weights of N independent draws: R^ = (1/N) sum w l ([MR] eq. 1).
 
@@ -138,11 +134,7 @@ class WeightedSample:
 
     @classmethod
     def without_replacement(
-        cls,
-        question: IntArray,
-        inclusion: FloatArray,
-        rows: float,
-        stratum: IntArray | None = None,
+        cls, question: IntArray, inclusion: FloatArray, rows: float, stratum: IntArray | None = None
     ) -> "WeightedSample":
         """Return Horvitz-Thompson weights of rows drawn independently: R^ = (1/M) sum l / pi.
 

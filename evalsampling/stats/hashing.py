@@ -123,12 +123,7 @@ def _hash_equal_lengths(
 
 
 def _read(
-    data: npt.NDArray[np.uint8],
-    starts: IntArray,
-    length: int,
-    first: int,
-    last: int,
-    kind: str,
+    data: npt.NDArray[np.uint8], starts: IntArray, length: int, first: int, last: int, kind: str
 ) -> UInt64Array:
     """Return the integers in bytes first to last of each string, shape (integers, strings)."""
     width = np.dtype(kind).itemsize

@@ -39,10 +39,7 @@ class Votes:
 
     @classmethod
     def of_labels(
-        cls,
-        label: IntArray,
-        shares: FloatArray | None = None,
-        answers: IntArray | None = None,
+        cls, label: IntArray, shares: FloatArray | None = None, answers: IntArray | None = None
     ) -> "Votes":
         """Return the answers to questions.
 

@@ -28,12 +28,7 @@ from evalsampling.stats.arrays import FloatArray
 
 
 def instrumental(
-    weight: FloatArray,
-    rate: FloatArray,
-    predicted: FloatArray,
-    f: float,
-    a: float,
-    epsilon: float,
+    weight: FloatArray, rate: FloatArray, predicted: FloatArray, f: float, a: float, epsilon: float
 ) -> FloatArray:
     """Return the probability q of drawing from each stratum, then uniformly within it: (strata,).
 

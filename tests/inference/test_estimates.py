@@ -7,10 +7,7 @@ import pytest
 from scipy import special
 
 from evalsampling.inference.domains import MOST_IN_SLICES, Domain, ReportedDomains
-from evalsampling.inference.estimates import (
-    estimate_region,
-    point_estimate,
-)
+from evalsampling.inference.estimates import estimate_region, point_estimate
 from evalsampling.inference.results import Estimate
 from evalsampling.measures import (
     Accuracy,

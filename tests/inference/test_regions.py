@@ -8,11 +8,7 @@ import pytest
 from scipy import special, stats
 
 from evalsampling.inference.intervals import student
-from evalsampling.inference.regions import (
-    Bands,
-    f_ellipsoid,
-    simultaneous_bands,
-)
+from evalsampling.inference.regions import Bands, f_ellipsoid, simultaneous_bands
 from tests.slow import fast
 
 FloatArray = npt.NDArray[np.float64]

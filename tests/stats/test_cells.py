@@ -306,8 +306,7 @@ def test_cells_of_one_verdict_are_one_stratum() -> None:
     """As where slices or classes of costs divide it; a prior that is there is kept."""
     table = _table(1, [50, 50])
     twice = dataclasses.replace(
-        table,
-        outputs=dataclasses.replace(table.outputs, prediction=np.ones((2, 1), np.int64)),
+        table, outputs=dataclasses.replace(table.outputs, prediction=np.ones((2, 1), np.int64))
     )
     alike = by_verdict(twice, None)
     assert alike.leaf.tolist() == [0, 0]

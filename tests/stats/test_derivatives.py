@@ -14,11 +14,7 @@ def smooth(x: np.ndarray) -> np.ndarray:
 
 def slopes(x: np.ndarray) -> np.ndarray:
     return np.array(
-        [
-            [1 / x[1], -x[0] / x[1] ** 2, 0],
-            [x[2], np.exp(x[1]), x[0]],
-            [-3, 0, 2 * x[2]],
-        ]
+        [[1 / x[1], -x[0] / x[1] ** 2, 0], [x[2], np.exp(x[1]), x[0]], [-3, 0, 2 * x[2]]]
     )
 
 

@@ -324,12 +324,9 @@ def rows_met(places: list[tuple[int, int]]) -> History:
 
 
 @pytest.mark.parametrize(
-    "case",
-    [pytest.param("nothing asked", marks=pytest.mark.slow), *list(ASKED_BEFORE)[1:]],
+    "case", [pytest.param("nothing asked", marks=pytest.mark.slow), *list(ASKED_BEFORE)[1:]]
 )
-def test_questions_to_a_stochastic_oracle_have_the_chances_of_independent_draws(
-    case: str,
-) -> None:
+def test_questions_to_a_stochastic_oracle_have_the_chances_of_independent_draws(case: str) -> None:
     q, count, places, steps, draws = ASKED_BEFORE[case]
     history, proposal = asked(places), make_proposal(q, [], [])
     expected = expected_outcomes(proposal, count, rows_met(places), draws)

@@ -7,14 +7,7 @@ import pytest
 
 from evalsampling.inference.score_bands import score_bands
 from evalsampling.measures import Accuracy, Measure, Precision
-from evalsampling.samplers import (
-    AdaptiveImportance,
-    Importance,
-    Oasis,
-    Passive,
-    Poisson,
-    Sampler,
-)
+from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Passive, Poisson, Sampler
 from evalsampling.stats.history import NO_LABEL, History, Round, Votes
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import Pool, make_pool
