@@ -7,9 +7,8 @@ from scipy import optimize, special
 from evalsampling.inference.anticipation import anticipated_error, calibrated_prior
 from evalsampling.measures import Accuracy, FBeta, Measure, Precision, Recall
 from evalsampling.measures.curves import PRCurve
-from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Passive
+from evalsampling.samplers import Importance, Oasis
 from tests.samplers.pools import Pool, make_pool
-from tests.slow import fast
 
 
 def test_calibrated_prior_is_the_mode_of_the_regression() -> None:
@@ -121,21 +120,6 @@ def test_points_of_a_curve_are_warned_of_too() -> None:
             assert len(recalls) == 40
             assert not any(one.reliable for one in recalls)
     assert doubted >= 3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", fast(1, [AdaptiveImportance, Passive, Importance]))
-def test_there_is_no_warning_where_scores_are_right(
-    kind: type[Passive | AdaptiveImportance | Importance],
-) -> None:
-    """30 runs of 150 labels: at most two with a doubt."""
-    pool = make_pool(3000, 12, seed=6, positive=0.2)
-    doubted = 0
-    for seed in range(30):
-        history, _ = pool.run(kind(FBeta()), 3, 50, seed)
-        (found,) = kind(FBeta()).estimate(pool.table, history, [FBeta()], 0.95)
-        doubted += found.claims and not found.reliable
-    assert doubted <= 2
 
 
 @pytest.mark.parametrize("measure", [FBeta(), Recall(), Accuracy()], ids=lambda m: m.name)

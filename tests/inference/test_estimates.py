@@ -97,17 +97,6 @@ def test_part_of_importance_draws_is_that_of_their_weights(measure: Measure) -> 
         assert one.standard_error == pytest.approx(error, rel=1e-9)
 
 
-def test_parts_add_up_to_the_whole() -> None:
-    """sum_s (M_s / M) accuracy_s, each over its known rows, is the accuracy of the pool."""
-    sampler = AdaptiveImportance(Accuracy())
-    history, _ = POOL.run(sampler, 3, 60, seed=3)
-    whole, *parts = estimate(sampler, history, Accuracy())
-    shares = np.bincount(POOL.slices[:, 0]) / 600
-    assert not any(one.warnings for one in (whole, *parts) if "outside" in str(one.warnings))
-    total = sum(share * one.value for share, one in zip(shares, parts, strict=True))
-    assert total == pytest.approx(whole.value, rel=1e-12)
-
-
 @pytest.mark.parametrize("kind", [Passive, AdaptiveImportance, Importance, Stratified])
 def test_part_without_labels_is_undefined(kind: type[Sampler]) -> None:
     """Also of a measure that is defined for no rows at all, such as accuracy."""

@@ -188,15 +188,6 @@ def test_value_at_a_bound_has_no_band() -> None:
     assert (found.low[[0, 2]].tolist(), found.high[[0, 2]].tolist()) == ([0, 0], [1, 1])
 
 
-def test_bands_of_unbounded_numbers_are_symmetric() -> None:
-    contributions = 2 * np.eye(2)
-    found = simultaneous_bands(
-        np.array([3.0, -5.0]), contributions, 0.9, (-math.inf, math.inf), np.random.default_rng(1)
-    )
-    np.testing.assert_allclose(found.high - 2 * found.critical, [3, -5])
-    np.testing.assert_allclose(found.low + 2 * found.critical, [3, -5])
-
-
 def test_each_component_has_its_own_bounds() -> None:
     """The bounds of the first were taken for all: 23.7 had a band from 0 to 1."""
     value, error = np.array([0.4, 23.7, -5.0]), np.array([0.05, 2.0, 3.0])

@@ -121,12 +121,6 @@ def test_warnings_of_the_points_of_a_curve_are_summed_up() -> None:
     assert len(brief(many, most=25)) == 25
 
 
-def test_a_warning_of_all_points_of_all_curves_is_told_once() -> None:
-    one = dataclasses.replace(of_width(0.0, 1.0), warnings=("so",))
-    names = [Target(name, threshold=i / 8) for name in ("precision", "recall") for i in range(9)]
-    assert brief([dataclasses.replace(one, target=target) for target in names]) == ["so"]
-
-
 NOTHING = (([], None), ([of_width(0.2, 0.4, slice="city=Ulm")], None))
 
 

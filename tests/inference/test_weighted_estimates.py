@@ -86,19 +86,6 @@ def test_standard_error_by_the_delta_method() -> None:
     assert found.intervals[-1].high == pytest.approx(min(0.5 + reach, 1), rel=1e-14)
 
 
-def test_standard_error_of_a_ratio_is_that_of_its_residuals() -> None:
-    """Survey formula: the variance of the ratio is that of the mean of w (l1 - G l2) / R2."""
-    rng = np.random.default_rng(1)
-    weights = rng.exponential(size=80)
-    losses = np.stack([rng.random(80) < 0.4, rng.random(80) + 0.5], axis=1).astype(float)
-    r1, r2 = (weights[:, None] * losses).mean(axis=0)
-    ratio = r1 / r2
-    influence = losses @ np.array([1 / r2, -ratio / r2])
-    found = by_hand(ratio, influence, weight=weights, confidence=0.9)
-    residuals = weights * (losses[:, 0] - ratio * losses[:, 1]) / r2
-    assert found.standard_error == pytest.approx(np.std(residuals, ddof=1) / np.sqrt(80), rel=1e-12)
-
-
 def test_several_components_are_estimated_as_each_alone() -> None:
     rng = np.random.default_rng(2)
     weight, influence = rng.exponential(size=60), rng.normal(0, 0.3, (60, 3))

@@ -158,13 +158,6 @@ def test_scores_lie_between_those_of_the_bin() -> None:
     assert plain.upper_outputs is plain.outputs
 
 
-def test_codes_number_the_cells_by_bin_then_signature() -> None:
-    rows = np.array([(k, a, b) for k in range(4) for a in range(2) for b in range(3)])
-    grid = make_grid((4, 2, 3))
-    assert grid.codes(rows[:, 0], rows[:, 1:]).tolist() == [*range(24)]
-    assert grid.cells == 24
-
-
 @pytest.mark.parametrize("columns", [2, 6])
 def test_sums_of_no_rows_make_an_empty_table(columns: int) -> None:
     shape = (3, 2) if columns == 2 else (3, 2, 2)

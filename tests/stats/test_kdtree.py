@@ -136,16 +136,6 @@ def test_one_feature_is_cut_at_quantiles_in_order() -> None:
     assert tree.find(table[::-1]).tolist() == np.repeat(np.arange(4), 16).tolist()
 
 
-def test_two_features_make_a_grid() -> None:
-    """The first of equally spread features, then the other, in every half."""
-    grid = np.stack(np.meshgrid(np.arange(8.0), 1e6 * np.arange(8.0)), axis=-1).reshape(-1, 2)
-    tree = KdTree.fit(grid, 4)
-    assert tree.feature.tolist() == [0, 1, 1, -1, -1, -1, -1]
-    assert tree.threshold.tolist() == [3.5, 3.5e6, 3.5e6, 0, 0, 0, 0]
-    expected = 2 * (grid[:, 0] >= 4) + (grid[:, 1] >= 4e6)
-    assert tree.find(grid).tolist() == expected.astype(int).tolist()
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_strata_are_those_of_any_increasing_transformation(seed: int) -> None:
     table = np.random.default_rng(seed).normal(size=(500, 3))
@@ -171,13 +161,6 @@ def test_nothing_to_tell_apart_is_one_leaf(table: np.ndarray) -> None:
     tree = KdTree.fit(table, 16)
     assert (tree.leaves, tree.feature.tolist()) == (1, [-1])
     assert tree.find(np.array([[5.0, -5.0, 0.0], [0.0, 1.0, 2.0]])).tolist() == [0, 0]
-
-
-def test_float32_features_are_placed_at_their_float64_values() -> None:
-    tree = KdTree(np.array([0, -1, -1]), np.array([0.1, 0, 0]))
-    rows = np.array([[0.1], [np.nextafter(np.float32(0.1), np.float32(0))]], dtype=np.float32)
-    assert tree.find(rows).tolist() == [1, 0]
-    assert KdTree.fit(rows, 2).find(rows).tolist() == [1, 0]
 
 
 def test_many_rows_are_found_in_parts() -> None:

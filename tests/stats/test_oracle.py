@@ -170,20 +170,6 @@ def test_one_leaf_has_the_mean_of_prior_and_labels(classes: int) -> None:
     )
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_without_labels_the_flat_tree_returns_its_prior(classes: int) -> None:
-    """The prior's joint: a label's total times the leaf's share of 1 + s."""
-    prior = np.random.default_rng(classes).dirichlet(np.ones(classes), 6)
-    tree, none = LeafTree.even(6, 6), np.zeros((6, classes))
-    total = prior.sum(axis=0)
-    for root, found in (
-        (total, fit_dirichlet_tree(tree, prior, none, np.zeros(6)).posterior),
-        (1 + total, predict_stochastic(tree, prior, none)),
-    ):
-        joint = root * (1 + prior) / (6 + total)
-        np.testing.assert_allclose(found, joint / joint.sum(axis=1, keepdims=True), rtol=1e-14)
-
-
 @pytest.mark.parametrize("branching", [2, 8])
 def test_class_that_the_prior_excludes(branching: int) -> None:
     """A floor keeps it possible, one label brings it in; without floor it stays out."""

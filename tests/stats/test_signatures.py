@@ -133,14 +133,6 @@ def test_unseen_signature_of_exact_counts_is_an_error() -> None:
         signatures.slot(np.array([[4]]))
 
 
-def test_codes_number_all_signatures() -> None:
-    rows = np.array([*itertools.product(*map(range, SMALL))])
-    assert signature_codes(SMALL, rows).tolist() == [*range(math.prod(SMALL))]
-    assert signature_codes((5,), np.array([[4], [0], [2]])).tolist() == [4, 0, 2]
-    top = tuple(2**10 for _ in range(6))
-    assert signature_codes(top, np.array([[2**10 - 1] * 6])).tolist() == [2**60 - 1]
-
-
 @pytest.mark.parametrize("limit", [MOST_COUNTED, 10], ids=["counted", "sampled"])
 @pytest.mark.parametrize("shape", [SMALL, LARGE], ids=["by table", "by search"])
 @pytest.mark.parametrize("slots", [1, 2, 5, 9, 10**6])
@@ -176,15 +168,6 @@ def test_rarest_signatures_share_the_last_slot(
         np.testing.assert_allclose(share, [counted[s] / total for s in pooled], rtol=1e-12)
         every = np.array([tuple(c - 1 for c in shape), (0, 0, 0)])
         assert np.all(signatures.slot(every) < signatures.slots)
-
-
-@pytest.mark.parametrize("shape", [SMALL, LARGE], ids=["by table", "by search"])
-def test_signature_never_counted_is_pooled(shape: tuple[int, ...]) -> None:
-    prediction = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 1, 2]])
-    counts = count(shape, prediction)
-    signatures = Signatures.most_common(shape, counts, 3)
-    unseen = np.array([[2, 1, 3], [0, 0, 1], [0, 0, 0], [0, 1, 0]])
-    assert signatures.slot(unseen).tolist() == [2, 2, 0, 1]
 
 
 def test_every_signature_has_a_slot() -> None:

@@ -76,23 +76,6 @@ def test_csf_follows_the_rule_on_random_counts(seed: int) -> None:
     assert np.all(np.diff([0, *below, counts.sum()]) > 0)
 
 
-def test_dense_bin_delays_edges_and_the_top_gets_them() -> None:
-    """Roots 1, 98, 1, ...: the bin of 98 passes 96 of 100 steps; each later bin carries one."""
-    counts = np.array([1, 98**2, 1, 1, 1])
-    edges = strata.csf_edges(np.arange(5.0), counts, 102)
-    assert edges.tolist() == [1, 2, 3, 4]
-    assert strata.csf_edges(np.arange(5.0), counts, 2).tolist() == [1]
-
-
-@pytest.mark.parametrize(("bins", "leaves"), [(64, 8), (100, 4), (12, 12)])
-def test_equal_counts_give_equal_leaves(bins: int, leaves: int) -> None:
-    """Closed form: edge j at the bin that fills j of the K steps, number j B / K - 1."""
-    edges = strata.csf_edges(np.arange(float(bins)), np.full(bins, 9), leaves)
-    expected = np.arange(1, leaves) * bins / leaves - 1
-    # Bin 0 carries the multiple zero, so with one bin a leaf the first edge moves up by one.
-    assert edges.tolist() == (np.arange(1, leaves) if bins == leaves else expected).tolist()
-
-
 def leaf_rows(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.bincount(strata.LeafTable(edges).find(scores), minlength=len(edges) + 1)
 
@@ -152,19 +135,6 @@ def test_ranks_of_edges_grow_by_one_ratio() -> None:
     ranks = rows - edges[::-1]
     wanted = np.ceil(40 * (rows / 40) ** (np.arange(leaves - 1) / (leaves - 1)) - 1e-6)
     assert ranks.tolist() == wanted.tolist()
-
-
-@pytest.mark.parametrize("leaves", [1, 2, 7, 300])
-def test_no_leaf_of_ranks_is_empty_and_there_are_no_more_than_wanted(leaves: int) -> None:
-    counts = np.random.default_rng(2).integers(0, 4, size=200)
-    ends = np.linspace(-3, 3, 200)
-    edges = strata.log_rank_edges(ends, counts, leaves)
-    assert len(edges) < leaves
-    assert np.all(np.diff(edges) > 0)
-    leaf = np.searchsorted(edges, ends, side="right")
-    assert np.all(np.bincount(leaf, counts, minlength=len(edges) + 1) > 0)
-    if leaves >= counts.sum():
-        assert len(edges) == np.count_nonzero(counts) - 1
 
 
 def test_a_bin_of_many_rows_ends_many_leaves() -> None:
@@ -283,18 +253,6 @@ def test_limits_of_the_histograms() -> None:
     assert METHODS["equal_count"].bins(1 << 12) == 1 << 16
     assert METHODS["equal_count"].bins(1 << 14) == strata.BINS_PER_LEAF << 14
     assert {METHODS[method].bins(9) for method in ("equal_width", "geometric")} == {2}
-
-
-def test_leaf_is_the_number_of_edges_at_or_below_the_score() -> None:
-    edges = np.array([-1.0, 0.0, 0.1, 2.0])
-    scores = np.array([-9, -1, np.nextafter(-1, -2), -0.0, 0.0, 0.1, np.nextafter(0.1, 0), 2, 99])
-    expected = [sum(edge <= score for edge in edges.tolist()) for score in scores.tolist()]
-    assert expected == [0, 1, 0, 2, 2, 3, 2, 4, 4]
-    assert strata.LeafTable(edges).find(scores).tolist() == expected
-
-
-def test_one_leaf_without_edges() -> None:
-    assert strata.LeafTable(np.zeros(0)).find(np.array([-5.0, 5.0])).tolist() == [0, 0]
 
 
 def searched(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
