@@ -10,6 +10,7 @@ the made-up pool of the same description is that of `active_risk.py`. Intervals 
 """
 
 import argparse
+import dataclasses
 from collections.abc import Callable, Iterator
 
 import active_risk
@@ -19,7 +20,7 @@ import scipy
 import tables
 
 from evalsampling.inference.interval_methods import SampledNumber, by_student, by_wald, by_wilson
-from evalsampling.inference.intervals import Interval, covers, student, wald
+from evalsampling.inference.intervals import Interval, covers
 from evalsampling.inference.results import Target
 from evalsampling.measures import FBeta, Measure, TableRisk
 from evalsampling.samplers import ActiveRisk, Passive, ReplacementSampler
@@ -31,7 +32,7 @@ RISKS = (0.01, 0.025, 0.05, 0.1, 0.3, 0.5)
 MEASURES: dict[str, Measure] = {"error rate": TableRisk(), "F1 (eta 0.5)": FBeta(alpha=0.5)}
 METHODS: dict[str, Callable[[SampledNumber], Interval | None]] = {
     "wald": by_wald,
-    "t": lambda one: student(one.value, one.error, one.confidence, one.bounds, one.draws - 1),
+    "t": lambda one: by_student(dataclasses.replace(one, terms=np.ones(one.draws))),
     "student": by_student,
     "wilson": by_wilson,
 }
@@ -52,10 +53,13 @@ def expected_coverage(risk: float, draws: int) -> float:
     hits = np.arange(draws + 1)
     chance = scipy.stats.binom.pmf(hits, draws, risk)
     values = hits / draws
-    held = [
-        covers(wald(value, np.sqrt(value * (1 - value) / draws), CONFIDENCE, (0.0, 1.0)), risk)
-        for value in values.tolist()
-    ]
+    target, none = Target("risk"), np.zeros(0)
+    held = []
+    for value in values.tolist():
+        error = np.sqrt(value * (1 - value) / draws)
+        interval = by_wald(SampledNumber(target, value, error, none, draws, CONFIDENCE))
+        assert interval is not None
+        held.append(covers(interval, risk))
     return float(chance @ held)
 
 
