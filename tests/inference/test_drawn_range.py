@@ -56,12 +56,6 @@ def test_draw_of_weight_k_is_k_draws() -> None:
         assert weighted == shortest_interval(repeated, confidence)
 
 
-def test_ties_are_one_value() -> None:
-    assert shortest_interval(np.full(50, 0.3), 0.95) == (0.3, 0.3)
-    values = np.array([0.0] * 96 + [1.0] * 4)
-    assert shortest_interval(values, 0.95) == (0.0, 0.0)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_of_equally_short_intervals_rounding_does_not_choose(seed: int) -> None:
     """Whole numbers by 173: the interval holds most of all that are as short."""

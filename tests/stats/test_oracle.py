@@ -21,30 +21,6 @@ from tests.stats.pools import POOLS, Rows, make_rows
 from tests.stats.row_model import log_posterior, predict_draws
 
 
-@pytest.mark.parametrize(("leaves", "classes", "branching", "rows", "labels"), POOLS)
-@pytest.mark.parametrize("iterations", [1, 2, 25])
-def test_leaf_table_equals_individual_rows(
-    leaves: int, classes: int, branching: int, rows: int, labels: int, iterations: int
-) -> None:
-    pool = make_rows(leaves, classes, rows, labels, seed=leaves + rows)
-    for start in (None, np.random.default_rng(1).dirichlet(np.ones(classes), leaves)):
-        fit = fit_dirichlet_tree(
-            LeafTree.even(leaves, branching),
-            pool.prior,
-            pool.labelled,
-            pool.unlabelled,
-            start,
-            tolerance=0,
-            max_iterations=iterations,
-            accelerate=False,
-        )
-        slow = pool.model(branching, start)
-        slow.iterate(iterations)
-        np.testing.assert_allclose(fit.posterior, slow.posterior(), rtol=1e-8, atol=1e-12)
-        for i in np.flatnonzero(pool.label < 0):
-            np.testing.assert_allclose(fit.posterior[pool.leaf[i]], slow.row[i], rtol=1e-8)
-
-
 def value_of(fit: OracleFit, pool: Rows, tree: LeafTree) -> float:
     return log_posterior(tree, pool.prior, pool.labelled, pool.unlabelled, fit.theta, fit.branches)
 
@@ -72,10 +48,13 @@ def test_log_posterior_never_falls_and_is_that_of_individual_rows(
         )
         slow.iterate(1)
         np.testing.assert_allclose(fit.theta, slow.theta, rtol=1e-9)
+        np.testing.assert_allclose(fit.posterior, slow.posterior(), rtol=1e-8, atol=1e-12)
         values.append(value_of(fit, pool, tree))
         assert values[-1] == pytest.approx(slow.log_posterior(), rel=1e-12)
     assert np.all(np.diff(values) >= -1e-10)
     assert values[-1] > values[0]
+    for i in np.flatnonzero(pool.label < 0):
+        np.testing.assert_allclose(fit.posterior[pool.leaf[i]], slow.row[i], rtol=1e-8)
 
 
 def test_log_prior_is_dirichlet_with_one_more_than_the_effective_counts() -> None:
