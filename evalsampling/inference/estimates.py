@@ -24,7 +24,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import scipy
 
 from evalsampling.inference.anytime import Gamble, gamble_on
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains, known_value
@@ -283,8 +282,7 @@ def doubt_about(interval: Interval, number: SampledNumber) -> str | None:
     """
     if number.expected_error is None:
         return None
-    reach = float(scipy.special.ndtri((1 + number.confidence) / 2))
-    expected = 2 * reach * number.expected_error
+    expected = 2 * number.z * number.expected_error
     width = interval.high - interval.low
     is_one_row = interval.method == "student" and largest_share(number.terms) > DOMINANT
     if width >= (NARROW_AND_SYMMETRIC if is_one_row else NARROW) * expected:

@@ -86,7 +86,7 @@ class PermanentNumbers:
         last = np.where(held > 0, cluster[np.maximum(first + held, 1) - 1], -1)
         goes_on = np.flatnonzero(held < self.count)
         short = goes_on[last[goes_on] <= cluster[taken].max(initial=-1)]
-        return (np.append(self.cell[taken], short), np.append(rank[taken], held[short]))
+        return np.append(self.cell[taken], short), np.append(rank[taken], held[short])
 
     def after(self, drawn: IntArray) -> FloatArray:
         """Return the least number above those of the first rows of each cell, shape (cells,)."""
