@@ -50,16 +50,12 @@ def binomial(_: argparse.Namespace) -> Iterator[tables.Row]:
 
 def expected_coverage(risk: float, draws: int) -> float:
     """Return the expected coverage of the binomial Wald interval, exactly (eq. 3.17)."""
-    hits = np.arange(draws + 1)
-    chance = scipy.stats.binom.pmf(hits, draws, risk)
-    values = hits / draws
-    target, none = Target("risk"), np.zeros(0)
-    held = []
-    for value in values.tolist():
-        error = np.sqrt(value * (1 - value) / draws)
-        interval = by_wald(SampledNumber(target, value, error, none, draws, CONFIDENCE))
-        assert interval is not None
-        held.append(covers(interval, risk))
+    chance = scipy.stats.binom.pmf(np.arange(draws + 1), draws, risk)
+    numbers = (
+        SampledNumber(Target("risk"), p, np.sqrt(p * (1 - p) / draws), chance, draws, CONFIDENCE)
+        for p in (np.arange(draws + 1) / draws).tolist()
+    )
+    held = [covers(by_wald(number), risk) for number in numbers]
     return float(chance @ held)
 
 

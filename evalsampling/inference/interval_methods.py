@@ -199,7 +199,7 @@ def by_student(number: SampledNumber) -> Interval | None:
     return symmetric(number.value, number.t * number.error, number.bounds, "student")
 
 
-def by_wald(number: SampledNumber) -> Interval | None:
+def by_wald(number: SampledNumber) -> Interval:
     """Return the normal interval value +- z error, cut at the bounds, of every number."""
     return symmetric(number.value, number.z * number.error, number.bounds, "wald")
 
