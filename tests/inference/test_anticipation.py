@@ -7,8 +7,9 @@ from scipy import optimize, special
 from evalsampling.inference.anticipation import anticipated_error, calibrated_prior
 from evalsampling.measures import Accuracy, FBeta, Measure, Precision, Recall
 from evalsampling.measures.curves import PRCurve
-from evalsampling.samplers import Importance, Oasis
+from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Passive
 from tests.samplers.pools import Pool, make_pool
+from tests.slow import fast
 
 
 def test_calibrated_prior_is_the_mode_of_the_regression() -> None:
@@ -148,3 +149,18 @@ def test_rows_of_a_finished_measure_still_tell_what_to_expect() -> None:
     precision, recall = sampler.estimate(pool.table, history, [Precision(), Recall()], 0.95)
     assert precision.intervals[0].method == "census"
     assert not recall.reliable
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", fast(1, [AdaptiveImportance, Passive, Importance]))
+def test_there_is_no_warning_where_scores_are_right(
+    kind: type[Passive | AdaptiveImportance | Importance],
+) -> None:
+    """30 runs of 150 labels: at most two with a doubt."""
+    pool = make_pool(3000, 12, seed=6, positive=0.2)
+    doubted = 0
+    for seed in range(30):
+        history, _ = pool.run(kind(FBeta()), 3, 50, seed)
+        (found,) = kind(FBeta()).estimate(pool.table, history, [FBeta()], 0.95)
+        doubted += found.claims and not found.reliable
+    assert doubted <= 2

@@ -174,3 +174,17 @@ def test_nothing_to_learn_is_drawn_by_weight() -> None:
     np.testing.assert_allclose(found, weight, rtol=1e-15)
     one = instrumental(np.ones(1), rate[:1], np.ones(1), 0.3, 0.5, 1e-3)
     np.testing.assert_allclose(one, [1], rtol=1e-15)
+
+
+def test_no_distribution_over_pure_strata_has_less_variance() -> None:
+    """sum_k p_k^2 h_k / q_k, the second moment of w Dg l, grows in every direction."""
+    rng = np.random.default_rng(5)
+    weight, rate, predicted = rng.dirichlet(np.ones(6)), rng.random(6), np.arange(6) % 2.0
+    a, f = 1 / (1 + 2**2), plug_in_f(weight, rate, np.arange(6) % 2.0, 1 / (1 + 2**2))
+    q = instrumental(weight, rate, predicted, f, a, 0)
+    residual = predicted - f * (a * predicted + 1 - a), -f * a * predicted
+    second = rate * residual[0] ** 2 + (1 - rate) * residual[1] ** 2
+    best = np.sum(weight**2 * second / q)
+    for _ in range(50):
+        other = q * np.exp(rng.normal(0, 0.1, 6))
+        assert np.sum(weight**2 * second / (other / other.sum())) > best

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy
 
 from evalsampling.stats.score_clusters import (
     AGGLOMERATIVE,
@@ -111,3 +112,13 @@ def test_an_order_of_other_edges_is_refused() -> None:
 
     with pytest.raises(ValueError, match="it makes no hierarchy of leaves"):
         cut_parting(Without(), counts, 4, edges)
+
+
+def test_clusters_are_those_of_scipy_where_groups_are_far_apart() -> None:
+    rng = np.random.default_rng(1)
+    place = np.sort(np.concatenate([rng.normal(centre, 0.1, 9) for centre in (0, 10, 30, 35)]))
+    link = scipy.cluster.hierarchy.linkage(place[:, None], "ward")
+    for leaves in (2, 3, 4):
+        theirs = scipy.cluster.hierarchy.fcluster(link, leaves, "maxclust")
+        cuts = np.sort(agglomerative_cuts(place, np.ones(36, dtype=np.int64), leaves))
+        assert np.flatnonzero(np.diff(theirs)).tolist() == (cuts - 1).tolist()
