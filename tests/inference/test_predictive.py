@@ -422,3 +422,8 @@ def test_labels_that_go_with_weights_are_named() -> None:
         for seed in range(300)
     ]
     assert sum(words is not None for words in doubted) < 10
+
+
+def test_no_labels_contradict_nothing() -> None:
+    seen = np.zeros((len(TABLE), 2), dtype=np.int64)
+    assert misfit(TABLE, seen, draws_about(RATE, 1), np.random.default_rng(1)) is None

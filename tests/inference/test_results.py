@@ -198,3 +198,9 @@ def test_no_score_is_named_where_there_is_none() -> None:
     of_strata = assumed([Interval(0, 1, "model-based", STRATUM_RATES)])["model-based"]
     assert "predicted alike" in of_strata
     assert "rises with the score" not in of_strata
+
+
+def test_a_warning_of_all_points_of_all_curves_is_told_once() -> None:
+    one = dataclasses.replace(of_width(0.0, 1.0), warnings=("so",))
+    names = [Target(name, threshold=i / 8) for name in ("precision", "recall") for i in range(9)]
+    assert brief([dataclasses.replace(one, target=target) for target in names]) == ["so"]

@@ -6,6 +6,7 @@ from scipy import integrate, stats
 
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.significance import (
+    Significance,
     power,
     required_draws,
     required_draws_of_student,
@@ -98,3 +99,15 @@ def test_few_draws_need_more_for_students_test(effect: float, normal: int) -> No
     assert normal < draws <= normal + 3
     assert power(effect, 1.0, draws, 0.05, draws - 1) >= 0.8
     assert draws == 2 or power(effect, 1.0, draws - 1, 0.05, draws - 2) < 0.8
+
+
+def test_power_far_out_is_one_and_that_of_many_draws_the_normal_one() -> None:
+    assert power(50.0, 0.1, 30, 0.05, 29) == 1.0
+    many = power(0.01, 1.0, 80_000, 0.05, 79_999)
+    assert many == pytest.approx(power(0.01, 1.0, 80_000, 0.05), abs=1e-4)
+
+
+def test_what_is_known_is_certain() -> None:
+    assert Significance.known(0.25, 0.0) == Significance(0.0, 0.0, 1.0)
+    assert Significance.known(0.0, 0.0) == Significance(1.0, 1.0, 0.5)
+    assert Significance.known(0.9, 1.0) == Significance(0.0, 0.0, 0.0)

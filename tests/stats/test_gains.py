@@ -112,3 +112,9 @@ def test_long_lists_of_likely_relevant_items_stay_finite() -> None:
     assert np.all((second > 0) & (second < 1))
     # The lists share no item: their gains are independent.
     np.testing.assert_allclose(second[:, 0, 1], mean[:, 0] * mean[:, 1], rtol=1e-12)
+
+
+def test_a_cut_list_is_its_first_ranks() -> None:
+    whole, first = two_items([0, 1], [1, 0]), two_items([0], [1])
+    for kind in ("dcg", "err"):
+        np.testing.assert_allclose(moments(whole.cut(1), kind)[1], moments(first, kind)[1])

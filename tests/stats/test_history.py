@@ -249,3 +249,8 @@ def test_a_mean_is_that_of_the_means_by_each_annotator(
     alone = [accuracy(history.with_labels(votes)) for votes in said.T]
     assert len({*alone}) > 1
     assert accuracy(answered(history, said.sum(axis=1), 3)) == pytest.approx(np.mean(alone))
+
+
+def test_no_answers() -> None:
+    votes = Votes.of_labels(LABEL[:0], SHARES[:0])
+    assert votes.mean(np.zeros((0, 2))).shape == (0, 2)

@@ -189,3 +189,20 @@ def test_its_own_hierarchy_has_the_rows_of_every_node_together(seed: int) -> Non
     ]
     assert tree.parting.tolist() == expected
     assert KdTree.fit(table[:1], 9).parting.tolist() == []
+
+
+def test_two_features_make_a_grid() -> None:
+    """The first of equally spread features, then the other, in every half."""
+    grid = np.stack(np.meshgrid(np.arange(8.0), 1e6 * np.arange(8.0)), axis=-1).reshape(-1, 2)
+    tree = KdTree.fit(grid, 4)
+    assert tree.feature.tolist() == [0, 1, 1, -1, -1, -1, -1]
+    assert tree.threshold.tolist() == [3.5, 3.5e6, 3.5e6, 0, 0, 0, 0]
+    expected = 2 * (grid[:, 0] >= 4) + (grid[:, 1] >= 4e6)
+    assert tree.find(grid).tolist() == expected.astype(int).tolist()
+
+
+def test_float32_features_are_placed_at_their_float64_values() -> None:
+    tree = KdTree(np.array([0, -1, -1]), np.array([0.1, 0, 0]))
+    rows = np.array([[0.1], [np.nextafter(np.float32(0.1), np.float32(0))]], dtype=np.float32)
+    assert tree.find(rows).tolist() == [1, 0]
+    assert KdTree.fit(rows, 2).find(rows).tolist() == [1, 0]

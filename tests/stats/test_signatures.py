@@ -201,3 +201,20 @@ def test_a_rare_slice_keeps_slots_for_its_commonest_signatures() -> None:
     assert by_slice.kept.tolist() == [0, 1]
     assert by_slice.slot(np.array([[0, 1], [1, 0], [1, 1]])).tolist() == [1, 2, 2]
     assert Signatures.most_common((2, 2), counts, 3).kept.tolist() == [0, 2]
+
+
+def test_codes_number_all_signatures() -> None:
+    rows = np.array([*itertools.product(*map(range, SMALL))])
+    assert signature_codes(SMALL, rows).tolist() == [*range(math.prod(SMALL))]
+    assert signature_codes((5,), np.array([[4], [0], [2]])).tolist() == [4, 0, 2]
+    top = tuple(2**10 for _ in range(6))
+    assert signature_codes(top, np.array([[2**10 - 1] * 6])).tolist() == [2**60 - 1]
+
+
+@pytest.mark.parametrize("shape", [SMALL, LARGE], ids=["by table", "by search"])
+def test_signature_never_counted_is_pooled(shape: tuple[int, ...]) -> None:
+    prediction = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 1, 2]])
+    counts = count(shape, prediction)
+    signatures = Signatures.most_common(shape, counts, 3)
+    unseen = np.array([[2, 1, 3], [0, 0, 1], [0, 0, 0], [0, 1, 0]])
+    assert signatures.slot(unseen).tolist() == [2, 2, 0, 1]

@@ -369,3 +369,16 @@ def test_many_scores_are_found_as_few_are() -> None:
     edges = np.array([-1.0, 0.3, 1.7])
     found = strata.LeafTable(edges).find(scores[::-2])
     np.testing.assert_array_equal(found, searched(edges, scores[::-2]))
+
+
+@pytest.mark.parametrize("leaves", [1, 2, 7, 300])
+def test_no_leaf_of_ranks_is_empty_and_there_are_no_more_than_wanted(leaves: int) -> None:
+    counts = np.random.default_rng(2).integers(0, 4, size=200)
+    ends = np.linspace(-3, 3, 200)
+    edges = strata.log_rank_edges(ends, counts, leaves)
+    assert len(edges) < leaves
+    assert np.all(np.diff(edges) > 0)
+    leaf = np.searchsorted(edges, ends, side="right")
+    assert np.all(np.bincount(leaf, counts, minlength=len(edges) + 1) > 0)
+    if leaves >= counts.sum():
+        assert len(edges) == np.count_nonzero(counts) - 1
