@@ -20,7 +20,7 @@ import runner
 from runner import Options
 
 from evalsampling.evaluation.statement import is_due_to_unmet
-from evalsampling.inference.model_based import KIND as MODEL_BASED
+from evalsampling.inference.intervals import MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, SPREAD, outlook
 from evalsampling.measures.base import Measure
 from evalsampling.simulation.summary import Point

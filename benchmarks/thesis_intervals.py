@@ -9,6 +9,7 @@ the made-up pool of the same description is that of `active_risk.py`. Intervals 
 3.14 with n - 1 in place of n).
 """
 
+import dataclasses
 from collections.abc import Callable, Iterator
 
 import active_risk
@@ -19,7 +20,7 @@ import scipy
 from runner import Options, Row, Table
 
 from evalsampling.inference.interval_methods import SampledNumber, by_student, by_wald, by_wilson
-from evalsampling.inference.intervals import Interval, covers, student, wald
+from evalsampling.inference.intervals import Interval, covers
 from evalsampling.inference.results import Target
 from evalsampling.measures import FBeta, Measure, TableRisk
 from evalsampling.samplers import ActiveRisk, Passive
@@ -30,7 +31,7 @@ RISKS = (0.01, 0.025, 0.05, 0.1, 0.3, 0.5)
 MEASURES: dict[str, Measure] = {"error rate": TableRisk(), "F1 (eta 0.5)": FBeta(alpha=0.5)}
 METHODS: dict[str, Callable[[SampledNumber], Interval | None]] = {
     "wald": by_wald,
-    "t": lambda one: student(one.value, one.error, one.confidence, one.bounds, one.draws - 1),
+    "t": lambda one: by_student(dataclasses.replace(one, terms=np.ones(one.draws))),
     "student": by_student,
     "wilson": by_wilson,
 }
@@ -48,13 +49,12 @@ def binomial(_: Options) -> Iterator[Row]:
 
 def expected_coverage(risk: float, draws: int) -> float:
     """Return the expected coverage of the binomial Wald interval, exactly (eq. 3.17)."""
-    hits = np.arange(draws + 1)
-    chance = scipy.stats.binom.pmf(hits, draws, risk)
-    values = hits / draws
-    held = [
-        covers(wald(value, np.sqrt(value * (1 - value) / draws), CONFIDENCE, (0.0, 1.0)), risk)
-        for value in values.tolist()
-    ]
+    chance = scipy.stats.binom.pmf(np.arange(draws + 1), draws, risk)
+    numbers = (
+        SampledNumber(Target("risk"), p, np.sqrt(p * (1 - p) / draws), chance, draws, CONFIDENCE)
+        for p in (np.arange(draws + 1) / draws).tolist()
+    )
+    held = [covers(by_wald(number), risk) for number in numbers]
     return float(chance @ held)
 
 

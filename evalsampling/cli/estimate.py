@@ -20,12 +20,13 @@ from evalsampling.commands.estimate_result import Bounds, EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.errors import UsageError
 from evalsampling.evaluation.gates import EXIT_CODES
-from evalsampling.inference.choice import assumed, rested_on
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.inference.results import (
     SAID,
     ReportedInterval,
     ReportedSensitivity,
+    assumed,
+    rested_on,
     said_of_labels,
 )
 from evalsampling.parts.records import read_record
@@ -163,13 +164,12 @@ def _value(number: Number) -> str:
 def _detail(result: EstimateResult) -> list[str]:
     """Return all numbers with all their intervals, and what they rest on."""
     shown = _thinned(result.measures)
-    kinds = [*assumed(each for number in shown for each in number.intervals)]
+    kinds = [*assumed(intervals := [each for number in shown for each in number.intervals])]
     lines = estimate_table(shown, kinds, _methods_asked_for(shown))
     if any(_is_bracketed(number, kind) for number in shown for kind in kinds):
         lines += hanging([MOSTLY_PRIOR])
     lines += _tests_table(shown)
-    rests_on = rested_on(each for number in shown for each in number.intervals)
-    for kind, words in rests_on.items() if len(kinds) > 1 else ():
+    for kind, words in rested_on(intervals).items() if len(kinds) > 1 else ():
         lines += hanging([f"{kind}: {words}"])
     lines += _notes_on_hidden(result)
     if result.half_width is not None:

@@ -24,9 +24,8 @@ from evalsampling.evaluation.certificate import Certificate
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates, judge
 from evalsampling.evaluation.people import PeopleAgreement, people_agree
-from evalsampling.inference.choice import rested_on
 from evalsampling.inference.precision_curve import Bounded, Guarantee
-from evalsampling.inference.results import Estimate, brief, no_width_because, widest_half
+from evalsampling.inference.results import Estimate, brief, no_width_because, rested_on, widest_half
 from evalsampling.labels.tally import Awaited
 from evalsampling.measures import Joint
 from evalsampling.measures.base import Measure

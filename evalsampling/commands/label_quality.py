@@ -16,8 +16,8 @@ from evalsampling.evaluation.cautions import (
 from evalsampling.evaluation.labels_at_hand import contradictions
 from evalsampling.evaluation.odd_answers import AnswerGroup, odd_answers
 from evalsampling.inference.domains import Domain
+from evalsampling.inference.intervals import MODEL_BASED
 from evalsampling.inference.label_error import correct
-from evalsampling.inference.model_based import KIND
 from evalsampling.inference.results import Estimate
 from evalsampling.labels.tally import Answer, State
 from evalsampling.labels.votes import answers_of
@@ -222,7 +222,7 @@ def label_error(
             continue
         target = analysis.scope.targets(measure, Domain())[0]
         estimate = by_target[target]
-        model = analysis.label_model if estimate.intervals[0].kind == KIND else None
+        model = analysis.label_model if estimate.intervals[0].kind == MODEL_BASED else None
         band = correct(measure, inputs, gold, spec.seed, estimate, model)
         if band is not None:
             told = {**vars(band), "dominates": band.dominates, "against": target.against}

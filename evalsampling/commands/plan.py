@@ -204,7 +204,7 @@ def plan(options: PlanOptions) -> PlanResult:
         spec.money is not None,
         warnings,
         believed,
-        scores=what_scores_say(spec, stratification, table),
+        scores=stratification.said_of_scores(table),
         assumed=expected_of_verdicts() if stratification.expects_guesses else PlanResult.assumed,
         votes=spec.labels.votes,
         clusters=None if clusters is None else _of_clusters(clusters, errors, spec, table),

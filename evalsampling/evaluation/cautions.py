@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.inference.clusters import doubts_about_clusters
 from evalsampling.inference.domains import Domain
+from evalsampling.inference.evidence import doubts_about_clusters
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.nonresponse import WELL_ANSWERED, share_answered
 from evalsampling.inference.results import Estimate, brief, is_narrow, is_significant

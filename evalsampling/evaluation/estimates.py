@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.inference.choice import rested_on
-from evalsampling.inference.results import Estimate, as_json, brief, place_of
+from evalsampling.inference.results import Estimate, as_json, brief, place_of, rested_on
 from evalsampling.report.numbers import COLUMNS, decimals, flat, shown, shown_range
 
 if TYPE_CHECKING:

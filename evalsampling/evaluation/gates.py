@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.statement import display_name, is_due_to_unmet
-from evalsampling.inference.intervals import Interval
-from evalsampling.inference.model_based import KIND as MODEL_BASED
+from evalsampling.inference.intervals import MODEL_BASED, Interval
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook, range_in_words, rounded
 from evalsampling.inference.results import TIE, Estimate, Target, full_name, place_of
 from evalsampling.report.numbers import MOST_DIGITS, OUTCOMES, shown, shown_range

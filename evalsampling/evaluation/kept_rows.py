@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.answers import Answers
-from evalsampling.inference.inclusion import estimate_from_inclusion
+from evalsampling.inference.estimates import estimate_from_inclusion
 from evalsampling.inference.results import Estimate
 from evalsampling.label_spaces.base import NO_PROBABILITY
 from evalsampling.measures.base import Measure

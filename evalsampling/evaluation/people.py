@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.inference.choice import by_weights
+from evalsampling.inference.estimates import by_weights
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, Evidence, Gap
 from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample

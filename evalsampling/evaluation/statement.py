@@ -4,7 +4,7 @@ import dataclasses
 import math
 from collections.abc import Collection
 
-from evalsampling.inference.model_based import KIND as MODEL_BASED
+from evalsampling.inference.intervals import MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook, range_in_words
 from evalsampling.inference.results import CENSUS, DEFINITION, EXACT, Estimate
 from evalsampling.report.numbers import (

@@ -76,17 +76,13 @@ def anticipated_error(
     unlabelled: IntArray,
     draws: int,
 ) -> FloatArray:
-    """Return the predicted standard error of each component of a measure, shape (m,).
+    """Return the standard error of each component of a measure that a model predicts, shape (m,).
 
-    sqrt( (1/N) sum over unlabelled rows of p^2 sum_y pi(y) (Dg l(x, y))^2 / q ). It is the root
-    of the variance of N draws without the subtraction of their squared mean, which is small in
-    comparison where rare positives dominate the variance.
+    sqrt( (1/N) sum over unlabelled rows of p^2 sum_y pi(y) (Dg l(x, y))^2 / q ): the root of the
+    variance of N draws without the squared mean, which is small where rare positives dominate.
 
-    `risk`: R^, the point at which Dg is taken.
-    `chance`: shape (cells,): q, the probability that one draw takes a given unlabelled row.
-    `prior`: shape (cells, classes): pi, the probability of each class.
-    `unlabelled`: shape (cells,): number of rows without a label.
-    `draws`: N, at least 1.
+    `risk`: R^, at which Dg is taken. `chance`: q, the probability that one draw takes a given
+    unlabelled row, shape (cells,), as `unlabelled`. `prior`: pi, shape (cells, classes).
     """
     share = unlabelled / table.rows
     spread = np.divide(share, table.rows * chance, out=np.zeros(len(table)), where=chance > 0)
@@ -107,12 +103,9 @@ def draw_moments(
 ) -> tuple[float, float]:
     """Return the value of a measure by the prior, and the standard deviation of one draw.
 
-    The variance of one draw's contribution is the sum over rows of p^2 / q sum_y pi(y) d^2, minus
-    the square of the mean of d, where d is the influence of the row on the measure. With
-    self-normalised weights d is centred first. The standard error of the estimate is the standard
-    deviation divided by the root of the number of draws.
-
-    `chance`: shape (cells,): q, the probability that one draw takes a given row.
+    The variance is the sum over rows of p^2 / q sum_y pi(y) d^2, minus the squared mean of d, the
+    influence of a row; with self-normalised weights d is centred first. The chance q that one draw
+    takes a given row has the shape (cells,).
     """
     mass = table.prior * table.count[:, None]
     risk = model_risk(measure, table, mass) / table.rows

@@ -23,9 +23,6 @@ from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.history import NO_LABEL
 
-KIND = "anytime-valid"
-BETTING = "betting"
-
 STAKES = np.geomspace(0.004, 0.9, 16)
 """Shares of the wealth, of the largest loss there can be; the wealth is spread over all evenly."""
 
@@ -35,15 +32,10 @@ _STEPS = 24
 
 @dataclasses.dataclass(frozen=True)
 class Gamble:
-    """Independent draws with one mean, in order, and how large each could have been.
+    """Independent draws with one mean, in order, and how large each could have been."""
 
-    Attributes:
-        value: shape (n,).
-        bound: shape (n,): greatest absolute value, known before the draw; above 0.
-    """
-
-    value: FloatArray
-    bound: FloatArray
+    value: FloatArray  # (n,)
+    bound: FloatArray  # (n,): greatest absolute value, known before the draw; above 0
 
     def p_value(self, mean: float = 0.0) -> float:
         """Return the two-sided p-value of a mean, right at whatever draw one stops."""
@@ -80,9 +72,8 @@ class Gamble:
 def gamble_on(measure: Measure, inputs: EstimationInput) -> Gamble | None:
     """Return the draws whose mean is a measure on the pool, up to the first unlabelled round.
 
-    None without any, if the measure is no mean difference, rows were not drawn with replacement or
-    share clusters, or not all of their chances were known before the draw. The chance of a row
-    bounds its weight.
+    None if the measure is no mean difference, rows were not drawn with replacement or share
+    clusters, or a chance was not known before the draw: it bounds the weight.
     """
     table, history = inputs.table, inputs.history
     if not isinstance(measure, MeanDifference) or not inputs.with_replacement or inputs.has_atoms:

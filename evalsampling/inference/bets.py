@@ -47,36 +47,24 @@ _ROUNDING = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """The rows of a round, in an order that is random where they are bet on one by one.
+    """The rows of a round, in an order that is random where they are bet on one by one."""
 
-    Attributes:
-        question: shape (k,): their questions, with repeats if drawn with replacement.
-        chance: shape (cells,): chance of each row that could be drawn.
-        left: shape (cells,), int64: number of such rows.
-        rate: shape (cells,): share of positives that was expected before the round.
-        before: rows drawn before.
-        planned: rows that were to be drawn in all; None if that was not decided.
-        round: number of the round, from 0.
-        replaced: whether each row was drawn from all, also from those drawn before.
-        stratum: shape (cells,): strata of which simple random samples were drawn; None if chances
-            alone are known, so that the round is one bet.
-    """
-
-    question: IntArray
-    chance: FloatArray
-    left: IntArray
-    rate: FloatArray
-    before: int
-    planned: int | None
-    round: int = 0
-    replaced: bool = False
+    question: IntArray  # (k,): their questions, with repeats if drawn with replacement
+    chance: FloatArray  # (cells,): chance of each row that could be drawn
+    left: IntArray  # (cells,): number of such rows
+    rate: FloatArray  # (cells,): share of positives that was expected before the round
+    before: int  # rows drawn before
+    planned: int | None  # rows that were to be drawn in all; None if that was not decided
+    round: int = 0  # number of the round, from 0
+    replaced: bool = False  # whether each row was drawn from all, also from those drawn before
+    # (cells,): strata of which simple random samples were drawn; None if chances alone are known,
+    # so that the round is one bet
     stratum: IntArray | None = None
 
     def ahead(self, place: int) -> int:
-        """Return how many rows a bet looks ahead to, with those that it is about.
+        """Return how many rows a bet looks ahead to: what was planned, or as many as before.
 
-        That follows from what was known before these: what was planned is left, or if that is
-        nothing as many rows as there were before, and at least the rest of the round.
+        At least the rest of the round. All of that was known before these rows were drawn.
         """
         before, planned = self.before + place, self.planned or _UNPLANNED
         left = planned - before if planned > before else before
@@ -93,13 +81,9 @@ def blocks_of(
 ) -> Iterator[Block]:
     """Yield the rounds of a history, in order, but for those whose chances are not known.
 
-    Args:
-        table: the cells.
-        history: rounds in the order in which rows were drawn.
-        planned: rows that were to be drawn in all, known before the first; None if it was not.
-        positive: code of the positive class.
-        replaced: whether rounds draw with replacement.
-        at_random: whether the first round are labels at hand, of a simple random sample.
+    `history`: rounds in the order in which rows were drawn.
+    `planned`: rows that were to be drawn in all, known before the first; None if it was not.
+    `at_random`: whether the first round are labels at hand, of a simple random sample.
     """
     before = 0
     for number, drawn in enumerate(history.rounds):
@@ -131,15 +115,10 @@ def _rates(table: CellTable, drawn: Round, positive: int) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class Hypotheses:
-    """Hypotheses that the sum of f over the pool is at most 0.
+    """Hypotheses that the sum of f over the pool is at most 0."""
 
-    Attributes:
-        value: shape (m, cells, 2): f of a row of each cell without and with a positive label.
-        inside: shape (questions,), bool: rows of the history that count, all if None: f of others
-            is 0.
-    """
-
-    value: FloatArray
+    value: FloatArray  # (m, cells, 2): f of a row of each cell without and with a positive label
+    # (questions,): rows of the history that count, all if None: f of others is 0
     inside: BoolArray | None = None
 
     def of_questions(self, cell: IntArray, positive: IntArray, question: IntArray) -> FloatArray:
@@ -151,20 +130,12 @@ class Hypotheses:
 
 
 def log_wealth(
-    blocks: Iterable[Block],
-    hypotheses: Hypotheses,
-    history: History,
-    positive: int,
-    level: float,
+    blocks: Iterable[Block], hypotheses: Hypotheses, history: History, positive: int, level: float
 ) -> FloatArray:
     """Return the logarithm of the greatest wealth against each hypothesis so far, shape (m,).
 
-    Args:
-        blocks: what `blocks_of` yields.
-        hypotheses: what is bet against.
-        history: rows and labels; a row without a label counts as what speaks least against them.
-        positive: code of the positive class.
-        level: logarithm of the wealth at which a hypothesis is rejected.
+    A row without a label counts as what speaks least against them. `level` is the logarithm of the
+    wealth at which a hypothesis is rejected.
     """
     best = np.zeros(len(hypotheses.value))
     for wealth in wealths(blocks, hypotheses, history, positive, level):
@@ -173,11 +144,7 @@ def log_wealth(
 
 
 def wealths(
-    blocks: Iterable[Block],
-    hypotheses: Hypotheses,
-    history: History,
-    positive: int,
-    level: float,
+    blocks: Iterable[Block], hypotheses: Hypotheses, history: History, positive: int, level: float
 ) -> Iterator[FloatArray]:
     """Yield the logarithm of the wealth after each bet, shape (m,): see `log_wealth`."""
     y = np.where(history.label == NO_LABEL, -1, history.label == positive)
@@ -206,19 +173,12 @@ def wealths(
 
 @dataclasses.dataclass(frozen=True)
 class _Bet:
-    """A bet against m hypotheses.
+    """A bet against m hypotheses."""
 
-    Attributes:
-        outcome: shape (m, k): d of its rows.
-        surplus: shape (m,): A.
-        worst: shape (m,): greatest loss -d that a row may bring.
-        ahead: shape (m,): variance of d until the planned end.
-    """
-
-    outcome: FloatArray
-    surplus: FloatArray
-    worst: FloatArray
-    ahead: FloatArray
+    outcome: FloatArray  # (m, k): d of its rows
+    surplus: FloatArray  # (m,): A
+    worst: FloatArray  # (m,): greatest loss -d that a row may bring
+    ahead: FloatArray  # (m,): variance of d until the planned end
 
     def gain(self, need: FloatArray) -> FloatArray:
         """Return what it adds to the logarithm of the wealth, to which `need` is to be added."""
@@ -237,23 +197,14 @@ class _Bet:
 
 @dataclasses.dataclass(frozen=True)
 class _Bets:
-    """The bets on a round.
-
-    Attributes:
-        block: the round.
-        square: shape (m, cells): mean f^2 under the hypothesis.
-        least: shape (m, cells): least f, at most 0.
-        drawn: shape (m, k): f of its rows.
-        cell: shape (k,): their cells.
-        known: shape (m,): sum of f over the rows that were labelled before.
-    """
+    """The bets on a round."""
 
     block: Block
-    square: FloatArray
-    least: FloatArray
-    drawn: FloatArray
-    cell: IntArray
-    known: FloatArray
+    square: FloatArray  # (m, cells): mean f^2 under the hypothesis
+    least: FloatArray  # (m, cells): least f, at most 0
+    drawn: FloatArray  # (m, k): f of its rows
+    cell: IntArray  # (k,): their cells
+    known: FloatArray  # (m,): sum of f over the rows that were labelled before
 
     @property
     def of_round(self) -> Iterator[_Bet]:
@@ -281,8 +232,7 @@ class _Bets:
     def _row_by_row(self, stratum: IntArray) -> Iterator[_Bet]:
         """Yield a bet for each row of simple random samples of strata, in their random order.
 
-        Given how many rows of each stratum the round still has, the next is of a stratum with the
-        chance of its share in these, and then any row of it that is left.
+        The next row is of a stratum with the chance of its share in those still to come.
         """
         block, known = self.block, self.known
         inside = stratum == np.arange(int(stratum.max()) + 1)[:, None]
@@ -324,29 +274,21 @@ def term(measure: str, above: Any, positive: Any, goal: Any) -> Any:
 def terms_of_cells(
     measure: str, score: FloatArray, threshold: FloatArray, goal: float | FloatArray
 ) -> FloatArray:
-    """Return f of a row of each cell without and with a positive label: (m, cells, 2).
-
-    `score`: shape (cells,). `threshold`: shape (m,). `goal`: a number, or shape (m,).
-    """
+    """Return f of a row of each cell without and with a positive label: (m, cells, 2)."""
     above, g = (score >= threshold[:, None]).astype(np.float64), np.reshape(goal, (-1, 1))
     return np.stack([term(measure, above, y, g) for y in (0.0, 1.0)], axis=2)
 
 
 @dataclasses.dataclass(frozen=True)
 class Outlook:
-    """How easily it is proved by rows of equal chance that a measure exceeds a goal.
+    """How easily it is proved by rows of equal chance that a measure exceeds a goal."""
 
-    Attributes:
-        threshold: shape (m,), descending: all scores.
-        won: shape (m,): logarithm of the wealth that all rows together are expected to win at the
-            best stake, half the squared sum of f over the sum of its squares; negative where the
-            measure is below the goal.
-        rows: shape (m,), int64: number of rows whose f is not 0 whatever their label.
-    """
-
-    threshold: FloatArray
+    threshold: FloatArray  # (m,), descending: all scores
+    # (m,): logarithm of the wealth that all rows together are expected to win at the best stake,
+    # half the squared sum of f over the sum of its squares; negative where the measure is below the
+    # goal
     won: FloatArray
-    rows: IntArray
+    rows: IntArray  # (m,): number of rows whose f is not 0 whatever their label
 
     @classmethod
     def of(
@@ -377,8 +319,7 @@ def _null_squares(
 ) -> FloatArray:
     """Return E f^2 of a row of each cell, shape (m, cells), under the likeliest null rates.
 
-    Rates are tilted by exp(-c f), with c >= 0 such that the sum of f over the rows left is what the
-    hypothesis allows.
+    Rates are tilted by exp(-c f), with the c >= 0 at which the sum of f is what is allowed.
     """
     rate = np.clip(rate, 1e-6, 1 - 1e-6)
     low, high = np.zeros(len(value)), np.full(len(value), 60.0)

@@ -66,25 +66,18 @@ class CalibrationCurve:
     separate them, few positives hide. A prior relative to positives takes the mean of sigma
     instead. Nothing depends on the pool's size.
     a, b, s, log rho and the effects are normal, so the parameters z are standard normal ones.
-
-    Attributes:
-        group: shape (cells,): group of each cell; cells at the same place on the curve with the
-            same effects form a group.
-        weight: shape (groups, J + 1): weight of each corner of the curve in the log-odds of a
-            group.
-        share: shape (groups,): share of the pool's rows.
-        effect: shape (groups, effects): shift of the log-odds of a group by one standard deviation
-            of each effect.
-        step: dx.
-        hidden: prior of rho.
     """
 
+    # (cells,): group of each cell; cells at the same place on the curve with the same effects form
+    # a group
     group: IntArray
+    # (groups, J + 1): weight of each corner of the curve in the log-odds of a group
     weight: FloatArray
-    share: FloatArray
+    share: FloatArray  # (groups,): share of the pool's rows
+    # (groups, effects): shift of the log-odds of a group by one standard deviation of each effect
     effect: FloatArray
-    step: float
-    hidden: HiddenPrior = HIDDEN
+    step: float  # dx
+    hidden: HiddenPrior = HIDDEN  # prior of rho
 
     @classmethod
     def from_cells(
@@ -97,8 +90,7 @@ class CalibrationCurve:
         """Return the model of the curve of a pool, before any label.
 
         `probability`: shape (cells,): prior probability of a positive; only its order matters.
-        `effect`: shape (cells, effects): predictions that the score does not explain, in [-1, 1];
-        none by default.
+        `effect`: shape (cells, effects): predictions that the score does not explain, in [-1, 1].
         """
         x = log_odds_of_rank(probability, count)
         share = count / count.sum()
@@ -128,10 +120,7 @@ class CalibrationCurve:
         return 3 + STEPS + self.effect.shape[1]
 
     def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
-        """Return the posterior near its mode, given labels.
-
-        Of each cell the rows with a label are given, and those that are positive.
-        """
+        """Return the posterior near its mode, given labelled and positive rows of each cell."""
         labels = GroupLabels.from_cells(self, labelled, positive)
         z, height, information = climb(lambda z: self.at(z).given(labels), _starts(self, labels))
         best = int(np.argmax(height))
@@ -165,21 +154,13 @@ class CalibrationCurve:
 
 @dataclasses.dataclass(frozen=True)
 class GroupLabels:
-    """Numbers of labels in the n groups of a curve that have labels.
+    """Numbers of labels in the n groups of a curve that have labels."""
 
-    Attributes:
-        group: shape (n,): indices of these groups.
-        positive: shape (n,): number of positive labels.
-        negative: shape (n,): number of negative labels.
-        negative_everywhere: shape (groups,): number of negative labels of all groups.
-        design: shape (n, J + 1 + effects): `CalibrationCurve.design` of these groups.
-    """
-
-    group: IntArray
-    positive: FloatArray
-    negative: FloatArray
-    negative_everywhere: FloatArray
-    design: FloatArray
+    group: IntArray  # (n,): indices of these groups
+    positive: FloatArray  # (n,): number of positive labels
+    negative: FloatArray  # (n,): number of negative labels
+    negative_everywhere: FloatArray  # (groups,): number of negative labels of all groups
+    design: FloatArray  # (n, J + 1 + effects): `CalibrationCurve.design` of these groups
 
     @classmethod
     def from_cells(
@@ -267,10 +248,7 @@ class CurvesAt:
     def through(self, of_terms: FloatArray, of_log_ratio: FloatArray) -> FloatArray:
         """Return the gradient by the coordinates, shape (draws, dimensions), by the chain rule.
 
-        Args:
-            of_terms: gradient by the log-odds of corners and effects, shape
-                (draws, J + 1 + effects).
-            of_log_ratio: derivative by log rho, shape (draws,).
+        From that by the log-odds of corners and effects, and the derivative by log rho, (draws,).
         """
         of_linear = np.empty((len(self.x), len(self.coordinates.constant)))
         of_linear[:, STEPS + 1 :] = of_terms
@@ -324,10 +302,7 @@ class PosteriorAt:
 
     @functools.cached_property
     def information(self) -> FloatArray:
-        """The Fisher information of labels and prior, (draws, dimensions, dimensions).
-
-        It is right only if the coordinates are the parameters themselves.
-        """
+        """The Fisher information of labels and prior, of coordinates that are the parameters."""
         curves, labels = self.curves, self.labels
         kept, linear = labels.group, curves.coordinates.linear
         slope, direct = linear[:, :STEPS], linear[:, STEPS + 1 :]
@@ -356,21 +331,15 @@ class PosteriorAt:
 
 @dataclasses.dataclass(frozen=True)
 class CurveFit:
-    """The posterior of the parameters of a curve near its mode.
-
-    Attributes:
-        mode: shape (dimensions,): the parameters of greatest posterior density.
-        information: Fisher information of labels and prior at the mode.
-        height: log-likelihood plus log-prior at the mode, up to a constant.
-        modes: shape (n, dimensions): end points of the climbs from different starts, without those
-            far below the mode; they are mostly equal.
-    """
+    """The posterior of the parameters of a curve near its mode."""
 
     curve: CalibrationCurve
     labels: GroupLabels
-    mode: FloatArray
-    information: FloatArray
-    height: float
+    mode: FloatArray  # (dimensions,): the parameters of greatest posterior density
+    information: FloatArray  # Fisher information of labels and prior at the mode
+    height: float  # log-likelihood plus log-prior at the mode, up to a constant
+    # (n, dimensions): end points of the climbs from different starts, without those far below the
+    # mode; they are mostly equal
     modes: FloatArray
 
     @property
@@ -392,10 +361,9 @@ class CurveFit:
     def draw(self, rng: np.random.Generator, schedule: Schedule = SCHEDULE) -> "CurveDraws":
         """Return draws from the posterior of the parameters, by Hamiltonian Monte Carlo.
 
-        The coordinates make the posterior near its mode standard normal. They use the symmetric
-        root of the information, which is the same on all machines, while the signs of eigenvectors
-        are not. Chains are in `STARTS` groups, each of which begins at one of `modes`, so that
-        R-hat shows if they do not mix.
+        The coordinates make the posterior near its mode standard normal, by the symmetric root of
+        the information: it is the same on all machines, the signs of eigenvectors are not. Each of
+        `STARTS` groups of chains begins at one of `modes`, so that R-hat shows if they do not mix.
         """
         values, vectors = self._axes
         root = vectors / np.sqrt(values) @ vectors.T
@@ -417,15 +385,11 @@ class CurveFit:
 
 @dataclasses.dataclass(frozen=True)
 class CurveDraws:
-    """Draws from the posterior of a curve.
-
-    Attributes:
-        drawn: the drawn curves.
-        r_hat: how far chains from different starts disagree on the number of positives: nested
-            R-hat of its logarithm, 1 if they agree (`stats.hamiltonian`).
-    """
+    """Draws from the posterior of a curve."""
 
     drawn: CurvesAt
+    # how far chains from different starts disagree on the number of positives: nested R-hat of its
+    # logarithm, 1 if they agree (`stats.hamiltonian`)
     r_hat: float = 1.0
 
     @property
@@ -448,8 +412,7 @@ class CurveDraws:
     def weights(self, share: float) -> FloatArray:
         """Return importance weights of the draws under another prior share, shape (draws,).
 
-        The share shifts the prior of log rho: a draw's weight is the ratio of the new density to
-        the old, divided by the greatest ratio.
+        They are ratios of the new prior density of log rho to the old, the greatest being 1.
         """
         log_weight = (
             np.log(share / self.curve.hidden.share) / self.curve.hidden.spread * self.z[:, -1]
@@ -459,8 +422,7 @@ class CurveDraws:
     def with_share(self, share: float, rng: np.random.Generator) -> "CurveDraws":
         """Return as many draws under another prior share of hidden positives, by resampling.
 
-        The number of copies of a draw is in proportion to its weight, rounded up or down
-        (systematic resampling). The rates of a draw stay the same.
+        A draw's copies are in proportion to its weight (systematic resampling); its rates stay.
         """
         old = self.curve.hidden
         reached = np.cumsum(self.weights(share))
@@ -495,9 +457,9 @@ def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
     """Return the starting points of climbs to the mode, shape (`STARTS`, dimensions).
 
     They are the points of highest posterior density on a grid over the prior of the top, the mean
-    slope and the background, each with another top or slope; other parameters are at their prior
-    mean. If prior probabilities reach over many units of log-odds, most rates at the prior mean are
-    0 or 1, and from there alone no step would find the mode.
+    slope and the background, each with another top or slope. If prior probabilities reach over many
+    units of log-odds, most rates at the prior mean are 0 or 1, and no step from there would find
+    the mode.
     """
     points = _points_of_prior(curve.dimensions)
     order = np.argsort(-curve.at(points).given(labels).logarithm)

@@ -50,10 +50,8 @@ def fit_either_way(
 ) -> CurveFit:
     """Return the curve of a class, rising or falling, under which the labels are likelier.
 
-    It is the rising one unless positives lie further down it than other labelled rows do.
-
-    `labelled`: shape (cells,): number of rows with a label.
-    `positive`: shape (cells,): number of these that are of the class.
+    It is the rising one unless positives lie further down it than other labelled rows do. Rows with
+    a label, and those of these that are of the class, have the shape (cells,).
     """
     rising = _curve(table, y, False, hidden).fit(labelled, positive)
     if not _lie_lower(rising.curve.corner, labelled, positive):
@@ -77,9 +75,8 @@ def _curve(table: CellTable, y: int, falls: bool, hidden: HiddenPrior) -> Calibr
 def likeliness(table: CellTable, y: int) -> FloatArray:
     """Return the order of cells by how likely their rows are of a class, shape (cells,).
 
-    It is the rank by the prior probability; with several systems, the greatest of this rank and of
-    those by the other systems' probabilities: a row that any of them holds likely is.
-    Leaves by the greatest rank are in that order already.
+    It is the rank by the prior probability; with several systems the greatest rank by any: a row
+    that one of them holds likely is. Leaves by the greatest rank are in that order already.
     """
     if table.exchangeable:  # What is expected of verdicts is no score that could order them.
         return np.zeros(len(table))
@@ -92,10 +89,7 @@ def likeliness(table: CellTable, y: int) -> FloatArray:
 
 
 def below_all_met(table: CellTable, history: History) -> BoolArray:
-    """Return whether rows of each cell score lower than every labelled positive: (cells,).
-
-    All do if no positive has a label. The positive class is the second of two.
-    """
+    """Return whether rows of each cell score below all labelled positives; all do without any."""
     order = likeliness(table, 1)
     return order < order[history.cell[history.label == 1]].min(initial=np.inf)
 
@@ -109,16 +103,11 @@ def _lie_lower(corner: IntArray, labelled: IntArray, positive: IntArray) -> bool
 
 
 def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -> FloatArray:
-    """Return how far each system's predictions of a class differ from a threshold on the prior.
+    """Return how far each system's predictions differ from a threshold on the prior.
 
     It is the share of a cell's rows that are predicted y, minus 1 if the cell's probability is
-    above the threshold that agrees best with the predictions. Systems whose predictions equal a
-    threshold are left out.
-
-    `probability`: shape (cells,): the probability that thresholds are compared with.
-
-    Returns:
-        Shape (cells, systems that remain), in [-1, 1].
+    above the threshold that agrees best: shape (cells, systems), in [-1, 1], without the systems
+    whose predictions are a threshold's.
     """
     predicted = table.mean_by_cell((table.outputs.prediction == y).astype(np.float64))
     order = np.argsort(probability, kind="stable")

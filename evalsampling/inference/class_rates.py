@@ -12,12 +12,12 @@ import numpy as np
 from evalsampling.inference.calibration_curve import HIDDEN, SCHEDULE
 from evalsampling.inference.class_curves import labels_by_chance
 from evalsampling.inference.domains import Domain
+from evalsampling.inference.intervals import STRATUM_RATES
 from evalsampling.inference.predictive import LabelModel, likely_rates
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.freed_memory import keep_freed_memory
-from evalsampling.stats.hamiltonian import Schedule
+from evalsampling.stats.hamiltonian import Schedule, keep_freed_memory
 from evalsampling.stats.history import History
 
 PRIOR_LABELS = 1.0
@@ -33,15 +33,11 @@ _DRAWS = 2
 
 @dataclasses.dataclass(frozen=True)
 class ClassRates(LabelModel):
-    """Draws of the rate of each class among the rows that are predicted alike.
+    """Draws of the rate of each class among the rows that are predicted alike."""
 
-    Attributes:
-        prior: that of hidden positives, of which there are none: rows of a stratum are alike.
-        draws: number of draws.
-    """
-
-    method: ClassVar[str] = "stratum-rates"
+    method: ClassVar[str] = STRATUM_RATES
     is_exact: ClassVar[bool] = True
+    # that of hidden positives, of which there are none: rows of a stratum are alike
     prior: HiddenPrior = HIDDEN
     draws: int = _DRAWS * SCHEDULE.chains * SCHEDULE.kept
 
@@ -104,7 +100,6 @@ def have_own_rates(table: CellTable) -> bool:
     """Tell whether strata have rates of their own: those of what a single system predicts.
 
     Of several systems there may be more strata than labels, whose priors would outweigh these.
-    Then each verdict has an effect on the log-odds (`inference.class_curves`).
     """
     return table.exchangeable and table.outputs.prediction.shape[1] == 1
 

@@ -34,20 +34,13 @@ class Coordinates:
 
     Linear in them are the logarithms of the J falls of the log-odds, that of rho, and what is
     direct: what x adds to the log-odds of corners and effects beside the falls.
-
-    Attributes:
-        origin: shape (dimensions,): z where x is 0.
-        root: shape (dimensions, dimensions): derivative of z, in the columns, by x.
-        constant: shape (J + 1 + J + 1 + effects,): what is linear in x where x is 0.
-        linear: shape (dimensions, J + 1 + J + 1 + effects): its derivative by x.
-        ceiling: shape (J + 1,): greatest logarithms of falls and rho.
     """
 
-    origin: FloatArray
-    root: FloatArray
-    constant: FloatArray
-    linear: FloatArray
-    ceiling: FloatArray
+    origin: FloatArray  # (dimensions,): z where x is 0
+    root: FloatArray  # (dimensions, dimensions): derivative of z, in the columns, by x
+    constant: FloatArray  # (J + 1 + J + 1 + effects,): what is linear in x where x is 0
+    linear: FloatArray  # (dimensions, J + 1 + J + 1 + effects): its derivative by x
+    ceiling: FloatArray  # (J + 1,): greatest logarithms of falls and rho
 
     @classmethod
     def of_parameters(cls, effects: int, step: float, hidden: HiddenPrior) -> "Coordinates":
@@ -103,11 +96,7 @@ def _slope_and_direct(effects: int) -> tuple[FloatArray, FloatArray]:
 
 @functools.cache
 def fallen(effects: int) -> FloatArray:
-    """Return what falls add to corners and effects: -1 for the corners below each, 0 for effects.
-
-    Returns:
-        Shape (J, J + 1 + effects).
-    """
+    """Return what falls add to corners and effects, (J, J + 1 + effects): -1 for corners below."""
     added = np.zeros((STEPS, STEPS + 1 + effects))
     added[:, 1 : STEPS + 1] = -np.triu(np.ones((STEPS, STEPS)))
     return added

@@ -29,8 +29,7 @@ METHOD = "envelope"
 def places_on(ranked: RankedList, measure: Measure) -> IntArray | None:
     """Return the last group that reaches each threshold of a measure, shape (thresholds,).
 
-    -1 where none does. None if the measure does not follow from the ranked list: it is no curve and
-    no average precision of the ranking system, or a threshold lies within a group.
+    -1 where none does. None if the measure is not of the ranking, or a threshold cuts a group.
     """
     if not isinstance(measure, PRCurve | ROCCurve | AveragePrecision) or measure.system:
         return None
@@ -40,10 +39,7 @@ def places_on(ranked: RankedList, measure: Measure) -> IntArray | None:
 def curve_estimates(
     measure: Measure, curve: PrecisionCurve, scope: ReportedDomains
 ) -> list[Estimate]:
-    """Return the estimates, on the whole pool, of a measure for which `places_on` has groups.
-
-    The only interval is the one between the bounds; the whole range if nothing is guaranteed.
-    """
+    """Return the estimates, on the whole pool, of a measure for which `places_on` has groups."""
     assert isinstance(measure, Thresholded)
     groups = places_on(curve.ranked, measure)
     assert groups is not None
@@ -92,9 +88,7 @@ def with_envelope(
 ) -> list[Estimate]:
     """Return estimates with the bounds of the envelope added to their intervals, if there are any.
 
-    There are bounds of the area below the ROC curve, and of precision, recall, specificity,
-    accuracy, F1 and other F measures if predictions follow from a threshold of the score. There are
-    none on parts of the pool, nor if nothing is guaranteed or with less than the confidence wanted.
+    There are none on parts of the pool, nor if less is guaranteed than the confidence wanted.
     """
     bounds = None if curve.guarantee.factor is None else _bounded(measure, curve, table)
     if bounds is None or np.isnan(bounds.value[0]):
@@ -137,8 +131,7 @@ def _at_last_predicted(
 ) -> tuple[PrecisionCurve, int] | None:
     """Return a curve with a cut after the rows predicted positive, and the group before the cut.
 
-    None if predictions do not follow from a threshold of the score: no row is predicted positive,
-    or one is below a group that also has others.
+    None if predictions do not follow from a threshold of the score.
     """
     predicted = table.outputs.prediction[:, 0] == positive
     share = table.mean_by_cell(predicted.astype(np.float64))
@@ -159,10 +152,7 @@ def _at(bounded: Bounded, groups: IntArray, nowhere: float) -> Bounded:
 
 
 def _share_at(share: Bounded, groups: IntArray) -> Bounded:
-    """Return a share of the positives, or of the negatives, at some groups.
-
-    0 where no group reaches the threshold, but NaN if the share is undefined at every group.
-    """
+    """Return a share of positives or negatives at some groups; NaN if it is undefined at each."""
     return _at(share, groups, _of_no_rows(share))
 
 

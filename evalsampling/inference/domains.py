@@ -15,18 +15,12 @@ from evalsampling.stats.history import History
 
 @dataclasses.dataclass(frozen=True)
 class Domain:
-    """The whole pool, or the rows with one value of a slice column.
+    """The whole pool, or the rows with one value of a slice column."""
 
-    Attributes:
-        title: ``column=value``, None for the whole pool.
-        column: index of the slice column.
-        value: code of the value in that column.
-        count: shape (cells,): rows of the domain in each cell; None for the whole pool.
-    """
-
-    title: str | None = None
-    column: int = 0
-    value: int = 0
+    title: str | None = None  # ``column=value``, None for the whole pool
+    column: int = 0  # index of the slice column
+    value: int = 0  # code of the value in that column
+    # (cells,): rows of the domain in each cell; None for the whole pool
     count: IntArray | None = None
 
     def holds(self, history: History, question: IntArray) -> npt.NDArray[np.bool_]:
@@ -47,20 +41,15 @@ class Domain:
 
 @dataclasses.dataclass(frozen=True)
 class ReportedDomains:
-    """The domains, systems and intervals that each measure is reported with.
+    """The domains, systems and intervals that each measure is reported with."""
 
-    Attributes:
-        domains: parts of the pool, at least one.
-        systems: names of the systems, None for a system that needs no name.
-        bands_seed: seed of the simultaneous bands of curves; None for no bands, which is faster.
-        anytime: whether anytime-valid tests are made, which takes time.
-        methods: names of further interval methods, reported beside the default ones.
-    """
-
-    domains: tuple[Domain, ...] = (Domain(),)
+    domains: tuple[Domain, ...] = (Domain(),)  # parts of the pool, at least one
+    # names of the systems, None for a system that needs no name
     systems: tuple[str | None, ...] = (None,)
+    # seed of the simultaneous bands of curves; None for no bands, which is faster
     bands_seed: int | None = None
-    anytime: bool = True
+    anytime: bool = True  # whether anytime-valid tests are made, which takes time
+    # names of further interval methods, reported beside the default ones
     methods: tuple[str, ...] = ()
 
     def domains_of(self, measure: Measure) -> tuple[Domain, ...]:
@@ -119,10 +108,7 @@ def known_value(measure: Measure, table: CellTable, history: History, domain: Do
 def value_among(
     measure: Measure, history: History, domain: Domain, rows: int | None = None
 ) -> FloatArray:
-    """Return the value of a measure among the labelled rows of a domain alone, shape (m,).
-
-    The sum of their losses is divided by their number, or by another number of ``rows``.
-    """
+    """Return the value of a measure on the labels of a domain alone, (m,), of ``rows`` in all."""
     labelled = domain.labelled(history)
     weight = np.full(len(labelled), 1 / max(len(labelled) if rows is None else rows, 1))
     return measure.value(

@@ -14,17 +14,11 @@ _ROUNDING = 1e-9
 
 @dataclasses.dataclass(frozen=True)
 class DrawnRange:
-    """Draws of a number, each known to lie between two ends that differ if cells do not fix it.
+    """Draws of a number, each known to lie between two ends that differ if cells do not fix it."""
 
-    Attributes:
-        low: least value of each draw, shape (draws,), NaN where the number is undefined.
-        high: greatest value of each draw, shape (draws,), NaN in the same places.
-        weight: weight of each draw, shape (draws,); equal if not given.
-    """
-
-    low: FloatArray
-    high: FloatArray
-    weight: FloatArray | None = None
+    low: FloatArray  # least value of each draw, shape (draws,), NaN where the number is undefined
+    high: FloatArray  # greatest value of each draw, shape (draws,), NaN in the same places
+    weight: FloatArray | None = None  # weight of each draw, shape (draws,); equal if not given
 
     @functools.cached_property
     def defined(self) -> npt.NDArray[np.bool_]:
@@ -80,9 +74,8 @@ def shortest_interval(
 ) -> tuple[float, float]:
     """Return the ends of the shortest interval that holds a share of draws.
 
-    Of several equally short ones, as there are if draws have few distinct values, it is the one
-    that holds most draws, and of these the one whose middle is nearest to the median; of two at
-    equal distances, what both span. So neither rounding chooses nor the sign of a difference.
+    Of equally short ones it is that with most draws, then the one whose middle is nearest to the
+    median; of two at equal distances, what both span. So neither rounding nor a sign chooses.
     """
     order = np.argsort(values)
     ordered = values[order]
@@ -111,9 +104,7 @@ def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, Flo
 
     Every point has the same share of draws below and above the band, the largest that leaves enough
     curves inside. With many points that share is 0: then each end lies beyond the outermost draw by
-    its distance to the next one, since few new curves would stay within the draws that make the
-    band. If a point is undefined in some draws, the others make its band; a draw in which all
-    points are undefined does not count.
+    its distance to the next one, since few new curves would stay within the draws.
     """
     defined = np.isfinite(values)
     count = np.maximum(defined.sum(axis=0), 1)

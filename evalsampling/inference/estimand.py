@@ -34,19 +34,12 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 
 @dataclasses.dataclass(frozen=True)
 class Estimand:
-    """A measure of m components on a part of the pool, and the data it is estimated from.
-
-    Attributes:
-        measure: what is estimated.
-        inputs: the data that its estimates are computed from: n labelled rows.
-        domain: the part of the pool, or the whole pool.
-        aimed_at: whether the rows were drawn for this measure.
-    """
+    """A measure of m components on a part of the pool, and the data it is estimated from."""
 
     measure: Measure
     inputs: EstimationInput
-    domain: Domain = Domain()
-    aimed_at: bool = True
+    domain: Domain = Domain()  # the part of the pool, or the whole pool
+    aimed_at: bool = True  # whether the rows were drawn for this measure
 
     @property
     def is_pool(self) -> bool:
@@ -65,10 +58,7 @@ class Estimand:
 
     @functools.cached_property
     def biases(self) -> Sequence[Bias | None]:
-        """The bias of each component; None where it is unknown.
-
-        It is known only for estimates from plain design weights.
-        """
+        """The bias of each component; None where it is not known, as beside a model."""
         measure, inputs = self.measure, self.inputs
         if inputs.response is not None:
             return [None] * len(measure.components)
@@ -113,8 +103,7 @@ class Estimand:
     def by_definition(self) -> float | None:
         """The value if no label can change it: recall is 1 if every row is predicted positive.
 
-        None if labels can, where cells do not tell the predictions, and of several components or
-        measures of anything but predictions.
+        None of several components, and where cells do not tell what a measure of predictions needs.
         """
         measure, table = self.measure, self.inputs.table
         is_plain = measure.looks_at <= PREDICTION and len(measure.components) == 1
@@ -132,8 +121,7 @@ class Estimand:
     def _with_odds(self, odds: FloatArray) -> FloatArray:
         """Return the measure if rows of each cell had classes at some odds, shape (m,).
 
-        By class the odds rise with square roots, so that no numbers cancel; by cell they are
-        ``odds``, shape (cells,), times that.
+        By class the odds rise with square roots, so that no numbers cancel; by cell as given.
         """
         table = self.inputs.table
         rate = np.sqrt(np.arange(1, table.classes + 1)) * np.ones((len(table), 1))
@@ -145,9 +133,8 @@ class Estimand:
     def expected_error(self, rate: FloatArray) -> FloatArray:
         """Return the standard error that rates of the classes predict, shape (m,).
 
-        Where weights alone stand for the unlabelled rows, and the chance of each is known, they
-        count too: those with next to no chance are hardly ever in a sample. Rates have the shape
-        (cells, classes).
+        Where weights alone stand for unlabelled rows whose chance is known, these count too: rows
+        with next to no chance are hardly ever in a sample.
         """
         of_labelled = self.linearisation.expected_error(rate)
         if self.inputs.response is not None or not self._can_anticipate:
@@ -192,10 +179,7 @@ class Estimand:
 
     @functools.cached_property
     def unsearched(self) -> Unsearched | None:
-        """What the measure would be with all positives that labels allow below those that were met.
-
-        None where no row is so low (`EstimationInput.unsearched`), and of several components.
-        """
+        """The measure with all positives that labels allow below those met, if there are any."""
         inputs, measure, table = self.inputs, self.measure, self.inputs.table
         is_plain = "classes" in measure.label_kinds and len(measure.components) == 1
         if not is_plain or inputs.unsearched is None:
@@ -216,10 +200,7 @@ class Estimand:
 
     @functools.cached_property
     def unlabelled(self) -> IntArray:
-        """The number of unlabelled rows of the domain in each cell, shape (cells,).
-
-        If answers about a row vary, all rows count as unlabelled.
-        """
+        """The unlabelled rows of the domain in each cell; all rows if answers about a row vary."""
         rows = self.domain.rows(self.inputs.table)
         if self.inputs.stochastic:
             return rows

@@ -7,9 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.inference.ratio_bias import Bias
+from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Share
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.counted import counted
 
 FEWEST_EVIDENCE = 10
 """Labelled rows that a share must have before an interval narrower than its range is given.
@@ -23,6 +25,12 @@ NARROW = 0.15
 FAR = 3.0
 """Most standard errors by which a sum of weights may fall short of its expected value."""
 
+FEWEST_CLUSTERS = 20
+"""Clusters, equally large ones, below which a warning says that there are few."""
+
+LARGEST_SHARE = 0.2
+"""Share of a variance above which a warning names the one cluster that makes it up."""
+
 _ROUNDING = 1e-9
 
 LEAST_WEIGHT = 0.5
@@ -31,34 +39,22 @@ LEAST_WEIGHT = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class Gap:
-    """The reason why the labels allow no claim about a number.
+    """The reason why the labels allow no claim about a number."""
 
-    Attributes:
-        method: in short, in place of the method of an interval: "few positives".
-        words: as a sentence: "only 2 positives seen, fewer than 10".
-    """
-
-    method: str
-    words: str
+    method: str  # in short, in place of the method of an interval: "few positives"
+    words: str  # as a sentence: "only 2 positives seen, fewer than 10"
 
 
 @dataclasses.dataclass(frozen=True)
 class Evidence:
-    """Support for an estimate, or doubts about it, besides the weighted rows.
+    """Support for an estimate, or doubts about it, besides the weighted rows."""
 
-    Attributes:
-        name: rows without which the number is undefined, in words: "positives".
-        gap: why the labels allow no claim; None if they do.
-        expected_error: standard error predicted from scores and labels; None if it is unknown.
-        bias: bias of the value; None if it is unknown, or zero by design.
-        is_hopeless: whether the number is undefined whatever the labels of the pool.
-    """
-
-    name: str
-    gap: Gap | None = None
+    name: str  # rows without which the number is undefined, in words: "positives"
+    gap: Gap | None = None  # why the labels allow no claim; None if they do
+    # standard error predicted from scores and labels; None if it is unknown
     expected_error: float | None = None
-    bias: Bias | None = None
-    is_hopeless: bool = False
+    bias: Bias | None = None  # bias of the value; None if it is unknown, or zero by design
+    is_hopeless: bool = False  # whether the number is undefined whatever the labels of the pool
 
 
 def find_gaps(
@@ -71,15 +67,13 @@ def find_gaps(
 ) -> list[Gap | None]:
     """Return, for each component of a measure, why its labels allow no claim; None if they do.
 
-    A measure is as uncertain as the shares it depends on (`Measure.shares`). Of each share, at
-    least `FEWEST_EVIDENCE` distinct rows must have a label, and both hits and misses must be among
-    them: if either is missing, the variance estimated from the labels does not reflect it. A share
-    all of whose rows have a label is known, so it has no gap.
+    Of each share that the measure depends on (`Measure.shares`), `FEWEST_EVIDENCE` distinct rows
+    must have a label, and both hits and misses be among them: if either is missing, the estimated
+    variance does not reflect it. A share all of whose rows have a label is known.
 
-    `row`: shape (n,): a number that identifies the row of the pool, or its cluster, 0 and up.
+    `row`: shape (n,): a number of the row, or its cluster, 0 and up.
     `open_shares`: the same shares of unlabelled rows, or of what they may be.
     `fewest_of_each`: least number of labelled hits, and of labelled misses.
-    `has_clusters`: whether clusters are counted, not rows.
     """
     gaps: list[Gap | None] = [None] * components
     for share, unlabelled in zip(shares, open_shares, strict=True):
@@ -107,12 +101,9 @@ def fewest_rows(
 ) -> IntArray:
     """Return the number of labelled rows of the scarcest share of each component, shape (m,).
 
-    Rows in clusters, as ``row`` numbers them, count as `_count` says. A share all of whose rows
-    have a label is known, so it is not scarce. Neither is a share with `FEWEST_EVIDENCE` labelled
-    rows if at least half of its expected rows are labelled: the number of labelled rows varies
-    little then. If no share is scarce, all labelled rows count.
-
-    `expected`: expected number of each of the rows of ``open_shares``.
+    A share is not scarce if it is known, or has `FEWEST_EVIDENCE` labelled rows and at least half
+    of the ``expected`` number of rows: that number varies little then. If none is scarce, all
+    labelled rows count.
     """
     fewest = np.full(components, len(row))
     for share, unlabelled in zip(shares, open_shares, strict=True):
@@ -129,11 +120,10 @@ def fewest_rows(
 def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float) -> Gap | None:
     """Return the gap of a sample whose weights sum to far fewer rows than they represent, or None.
 
-    If every row can always be drawn, the weights of the rows that may add to a measure sum to the
-    share of such rows, apart from an error whose variance the weights themselves show. If the sum
-    falls short by more than `FAR` standard errors, and is less than `LEAST_WEIGHT` of that share,
-    most rows had hardly a chance. Draws aimed at a measure neglect the rows that matter least to
-    it, so the check is meant for other measures.
+    If every row can be drawn, weights of the rows that may add to a measure sum to their share but
+    for an error that the weights show. If they fall short by more than `FAR` standard errors, and
+    of `LEAST_WEIGHT` of the share, most rows had hardly a chance. Draws aimed at a measure neglect
+    the rows that matter least to it, so the check is meant for other measures.
     """
     flag = inside.astype(np.float64)
     total = float(sample.mean(flag))
@@ -148,10 +138,7 @@ def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float)
 
 
 def _gap(share: Share, count: int, hits: int, misses: int, has_clusters: bool) -> Gap:
-    """Return the gap of a share, given its numbers of labelled rows, hits and misses.
-
-    They are numbers of clusters of such rows, where there are clusters.
-    """
+    """Return the gap of a share, given its numbers of labelled rows, or clusters, and hits."""
     if count < FEWEST_EVIDENCE:
         seen = {0: "no", 1: "only one of the"}.get(count, f"only {count}")
         words = f"{seen} {share.rows_name} seen, fewer than {FEWEST_EVIDENCE}"
@@ -173,10 +160,7 @@ def _gap(share: Share, count: int, hits: int, misses: int, has_clusters: bool) -
 
 
 def _count(chosen: BoolArray, row: IntArray, has_clusters: bool) -> IntArray:
-    """Return the number of distinct rows of the chosen questions: shape () or (c,).
-
-    Of clusters it is the number of equally large ones that would be worth as much (Kish).
-    """
+    """Return the number of distinct rows, or of equal clusters (Kish): () or (c,)."""
     if has_clusters:
         rows = np.zeros((int(row.max(initial=0)) + 1, *chosen.shape[1:]))
         np.add.at(rows, row, chosen)
@@ -192,3 +176,23 @@ def _count(chosen: BoolArray, row: IntArray, has_clusters: bool) -> IntArray:
 def _spread(numbers: npt.ArrayLike, places: int) -> IntArray:
     """Return one number for each component; a single number is repeated."""
     return np.broadcast_to(np.asarray(numbers, dtype=np.int64), (places,))
+
+
+def doubts_about_clusters(sample: WeightedSample, estimates: Sequence[Estimate]) -> list[str]:
+    """Return warnings where few clusters, or one, decide how wide intervals are."""
+    if sample.cluster is None:
+        return []
+    worth, doubts = sample.units, []
+    as_pool = ", as sizes vary in the pool" * (sample.together is not None)
+    if worth < FEWEST_CLUSTERS:
+        doubts.append(
+            f"pool.cluster: the labels are of {counted(sample.clusters, 'cluster')}, worth {worth} "
+            f"of equal size{as_pool}; with fewer than {FEWEST_CLUSTERS} intervals are rough"
+        )
+    shares = [(one.largest_share or 0.0, one.target.title) for one in estimates if one.claims]
+    share, title = max(shares, default=(0.0, ""))
+    if share > LARGEST_SHARE:
+        doubts.append(
+            f"pool.cluster: one cluster makes up {100 * share:.0f} % of the variance of {title}"
+        )
+    return doubts

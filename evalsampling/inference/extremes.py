@@ -18,8 +18,7 @@ References:
 import dataclasses
 from collections.abc import Sequence
 
-from evalsampling.inference.intervals import Interval
-from evalsampling.inference.model_based import KIND as MODEL_BASED
+from evalsampling.inference.intervals import MODEL_BASED, Interval
 from evalsampling.inference.results import EXACT, Estimate, Target, census, undefined
 from evalsampling.measures.extremes import Extreme, Greatest
 
@@ -28,10 +27,7 @@ METHOD = "of-slices"
 
 
 def levels(confidence: float, slices: int) -> tuple[float, float]:
-    """Return the confidence of the slices' intervals: for the ends near and far.
-
-    The near end, of the least the lower one, is that of which one slice has to hold.
-    """
+    """Return the confidence of the slices' intervals, for the ends near and far."""
     error = (1 - confidence) / 2
     return 1 - error, 1 - error / slices
 
@@ -43,10 +39,7 @@ def extreme_of(
     far: Sequence[Estimate],
     confidence: float,
 ) -> Estimate:
-    """Return the estimate of the extreme of some slices.
-
-    The near end is taken from the intervals of ``near``, the far one from those of ``far``.
-    """
+    """Return the extreme of some slices: its near end is of ``near``, its far one of ``far``."""
     for estimate in near:
         if estimate.value is None:
             reason = f"{target.title} is undefined: {estimate.reason}"

@@ -20,48 +20,35 @@ from evalsampling.stats.outputs import Outputs
 
 @dataclasses.dataclass(frozen=True)
 class EstimationInput:
-    """The data that an estimate is computed from.
-
-    Attributes:
-        table: the cells.
-        history: rounds and labels.
-        sample: the labelled rows with their weights.
-        confidence: level of the intervals, in (0, 1).
-        covers_pool: whether every row of the pool could always be drawn, whatever its label.
-        chance: shape (cells,): probability that the next draw takes a given unlabelled row; None
-            if there is no next draw.
-        stochastic: whether answers about the same row may differ.
-        model: draws of all labels, for model-based intervals; None for no such intervals.
-        response: shape (cells, classes): rates of the classes that the difference estimator assumes
-            for rows without a label; None for estimates from weights alone.
-        combine: whether the reported value is a mean of the estimate and of the model's median.
-        correct_bias: whether the estimated bias is subtracted from the value.
-        with_replacement: whether draws of a round are independent of each other.
-        has_atoms: whether labelled rows may have draw probabilities other than their cell's.
-        self_normalised: whether weights are divided by their sum, which every sample of a design
-            that covers the pool allows.
-    """
+    """The data that an estimate is computed from."""
 
     table: CellTable
     history: History
-    sample: WeightedSample
+    sample: WeightedSample  # the labelled rows with their weights
     confidence: float
+    # whether every row of the pool could always be drawn, whatever its label
     covers_pool: bool = False
+    # (cells,): probability that the next draw takes a given unlabelled row; None if there is no
+    # next draw
     chance: FloatArray | None = None
-    stochastic: bool = False
+    stochastic: bool = False  # whether answers about the same row may differ
+    # draws of all labels, for model-based intervals; None for no such intervals
     model: LabelModel | None = None
+    # (cells, classes): rates of the classes that the difference estimator assumes for rows without
+    # a label; None for estimates from weights alone
     response: FloatArray | None = None
-    with_replacement: bool = True
+    with_replacement: bool = True  # whether draws of a round are independent of each other
+    # whether labelled rows may have draw probabilities other than their cell's
     has_atoms: bool = False
+    # whether weights are divided by their sum, which every sample of a design that covers the pool
+    # allows
     self_normalised: bool = False
+    # whether the reported value is a mean of the estimate and of the model's median
     combine: bool = False
-    correct_bias: bool = False
+    correct_bias: bool = False  # whether the estimated bias is subtracted from the value
 
     def all_known(self, cells: BoolArray, domain: Domain) -> bool:
-        """Tell whether every row that matters has a label, and labels do not vary.
-
-        Rows of the given cells in the domain matter: for a measure those that may add to it.
-        """
+        """Tell whether every row of some cells in a domain has a label that does not vary."""
         if self.stochastic:
             return False
         known = self.history.cell[domain.labelled(self.history)]
@@ -72,8 +59,7 @@ class EstimationInput:
     def unsearched(self) -> tuple[BoolArray, FloatArray] | None:
         """Which cells score lower than all positives, and most positives there: (cells,) each.
 
-        None where no row scores so low, or nothing orders the rows: without scores, with more than
-        two classes, or with many labels a row. None, too, where answers about a row differ.
+        None where no row scores so low, nothing orders the rows, or answers about a row differ.
         """
         table, history = self.table, self.history
         has_order = table.classes == 2 and table.expected is None and not table.exchangeable
@@ -117,10 +103,7 @@ class EstimationInput:
         return self.row if self.sample.cluster is None else self.sample.cluster
 
     def prior(self, system: int) -> FloatArray:
-        """Return the prior calibrated on all labels, for a system's measures: (cells, classes).
-
-        If labels are not classes but, say, numbers, the prior is returned unchanged.
-        """
+        """Return the prior calibrated on all labels, if they are classes: (cells, classes)."""
         if not self.table.covers(self.history.label):
             return self.table.prior
         if system not in self._priors:

@@ -1,12 +1,20 @@
-"""Design-based intervals, by the name of their method.
+"""Design-based intervals of a single number, by the name of their method.
 
-A method is a function of a `SampledNumber`. It returns an interval, or None if the method does not
+A method is a function of a `SampledNumber`: of an estimate, its standard error and the way rows
+were drawn, and of no model of the labels. It returns an interval, or None if the method does not
 apply to the number. Packages add methods of their own as entry points of the group
-``evalsampling.interval_methods``; `choice` has the default one.
+``evalsampling.interval_methods``; `estimates` has the default one.
+
+References:
+    E. L. Korn and B. I. Graubard, *Confidence intervals for proportions with small expected
+    number of positive counts estimated from survey data*, Survey Methodology 24, 1998.
+    E. B. Wilson, *Probable inference, the law of succession, and statistical inference*,
+    JASA 22, 1927.
 """
 
 import dataclasses
 import functools
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -15,19 +23,20 @@ import scipy
 
 from evalsampling.errors import InputError
 from evalsampling.inference.intervals import (
+    DESIGN_BASED,
     Interval,
     beta,
+    clopper_pearson,
     degrees_of_freedom,
-    korn_graubard,
-    log_student,
-    logit,
-    student,
-    wald,
-    wilson,
+    symmetric,
+    whole_range,
 )
 from evalsampling.inference.results import Target
 from evalsampling.parts.registry import Registry
 from evalsampling.stats.arrays import FloatArray
+
+_LARGEST_REACH = 700.0
+"""Largest exponent whose exponential is a finite number."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,17 +81,24 @@ class SampledNumber:
         return degrees_of_freedom(self.terms, max(self.units or self.draws, 1))
 
     @property
+    def z(self) -> float:
+        """The normal quantile of the confidence."""
+        return float(scipy.special.ndtri((1 + self.confidence) / 2))
+
+    @property
+    def t(self) -> float:
+        """Student's quantile of the confidence."""
+        return float(scipy.special.stdtrit(self.degrees, (1 + self.confidence) / 2))
+
+    @property
     def cautious_error(self) -> float:
         """A standard error that allows for the uncertainty of the estimated one.
 
-        A variance that few rows determine is itself uncertain: the error is multiplied by the ratio
-        of Student's quantile to the normal one, as Korn and Graubard do for few degrees of freedom.
-        It is too small if rows with large weights are not yet labelled: so it is at least
-        `expected_error`.
+        It is multiplied by the ratio of Student's quantile to the normal one, as Korn and Graubard
+        do for few degrees of freedom. While rows with large weights have no label it is too small:
+        so it is at least `expected_error`.
         """
-        level = (1 + self.confidence) / 2
-        error = self.error * scipy.special.stdtrit(self.degrees, level) / scipy.special.ndtri(level)
-        return max(float(error), self.expected_error or 0.0)
+        return max(self.error * self.t / self.z, self.expected_error or 0.0)
 
 
 class IntervalMethod(Protocol):
@@ -94,52 +110,106 @@ class IntervalMethod(Protocol):
 
 
 def by_korn_graubard(number: SampledNumber) -> Interval | None:
-    """Return `korn_graubard`, of shares."""
+    """Return the Clopper-Pearson interval with the effective size of the design, of shares.
+
+    With that size n and x = n value it is Beta(x, n - x + 1) to Beta(x + 1, n - x).
+    """
     if not number.is_share:
         return None
-    return korn_graubard(number.value, number.error, number.draws, number.confidence, number.units)
+    value, size = _effective_size(number)
+    low, high = clopper_pearson(size * value, size, number.confidence)
+    return Interval(low, high, DESIGN_BASED, "korn-graubard")
 
 
 def by_logit(number: SampledNumber) -> Interval | None:
-    """Return `logit`, of numbers that have two bounds and are no difference of systems."""
-    bounded = bool(np.isfinite(number.bounds).all())
-    if not number.error or number.target.against is not None or not bounded:
+    """Return the normal interval on the logit scale, mapped back: it never leaves the bounds.
+
+    Of numbers that have two bounds and are no difference of systems. With p = (value - low) / (high
+    - low) of standard error s, the ends are expit(logit p -+ z s / (p (1 - p))), mapped back to the
+    bounds. For bounds (-1, 1) this is Fisher's z. The interval tends to the whole range as the
+    standard error grows, and is that where the logit is undefined: for a value at a bound.
+    """
+    (least, greatest), value = number.bounds, number.value
+    width = greatest - least
+    if not number.error or number.target.against is not None or not np.isfinite(width):
         return None
-    return logit(number.value, number.error, number.confidence, number.bounds)
+    share = (value - least) / width
+    if not 0 < share < 1:
+        return whole_range(number.bounds, "logit at a bound")
+    centre = float(scipy.special.logit(share))
+    reach = number.z * number.error
+    reach /= width * share * (1 - share)
+    low, high = (
+        least + width * float(scipy.special.expit(end)) for end in (centre - reach, centre + reach)
+    )
+    return Interval(low, high, DESIGN_BASED, "logit")
 
 
 def by_wilson(number: SampledNumber) -> Interval | None:
-    """Return `wilson`, of shares."""
+    """Return Wilson's score interval with the effective size of the design, of shares.
+
+    With that size n it is all p with |value - p| <= z sqrt(p (1 - p) / n): narrower than that of
+    Korn and Graubard, with a coverage near the level rather than above it.
+    """
     if not number.is_share:
         return None
-    return wilson(number.value, number.error, number.draws, number.confidence, number.units)
+    (value, size), z = _effective_size(number), number.z
+    centre = (size * value + z**2 / 2) / (size + z**2)
+    reach = z * math.sqrt(size * value * (1 - value) + z**2 / 4) / (size + z**2)
+    return symmetric(centre, reach, (0.0, 1.0), "wilson")
+
+
+def _effective_size(number: SampledNumber) -> tuple[float, float]:
+    """Return a share, cut to [0, 1], and the effective sample size of the design.
+
+    The size n = value (1 - value) / error^2 is that of the simple random sample with the same
+    variance, and at most the number of draws. Where draws share clusters, n is multiplied by the
+    squared ratio of Student's quantiles with one degree less than draws and than clusters (Korn and
+    Graubard, eq. 3).
+    """
+    value, draws, clusters = min(max(number.value, 0.0), 1.0), number.draws, number.units
+    size = value * (1 - value) / number.error**2
+    if clusters is not None and clusters < draws:
+        degrees = np.array([draws - 1, max(clusters - 1, 1)])
+        of_draws, of_clusters = scipy.special.stdtrit(degrees, (1 + number.confidence) / 2)
+        size *= float(of_draws / of_clusters) ** 2
+    return value, min(size, float(draws))
 
 
 def by_log_student(number: SampledNumber) -> Interval | None:
-    """Return `log_student`, of positive numbers without an upper bound."""
+    """Return the Student interval on the log scale, value exp(+- t error / value).
+
+    Of positive numbers without an upper bound: means of squares are skewed to the right, and their
+    logarithms less so.
+    """
     if not number.error or number.bounds != (0.0, np.inf) or number.value <= 0:
         return None
-    return log_student(number.value, number.error, number.confidence, number.degrees)
+    factor = math.exp(min(number.t * number.error / number.value, _LARGEST_REACH))
+    low, high = number.value / factor, number.value * factor
+    return Interval(low, high, DESIGN_BASED, "student, logarithm")
 
 
 def by_student(number: SampledNumber) -> Interval | None:
-    """Return `student`, of every number that has an error."""
+    """Return the Student interval value +- t error, cut, of numbers with an error.
+
+    Cochran, *Sampling Techniques*, third edition, 1977, section 5.4.
+    """
     if not number.error:
         return None
-    return student(number.value, number.error, number.confidence, number.bounds, number.degrees)
+    return symmetric(number.value, number.t * number.error, number.bounds, "student")
 
 
-def by_wald(number: SampledNumber) -> Interval | None:
-    """Return `wald`, of every number."""
-    return wald(number.value, number.error, number.confidence, number.bounds)
+def by_wald(number: SampledNumber) -> Interval:
+    """Return the normal interval value +- z error, cut at the bounds, of every number."""
+    return symmetric(number.value, number.z * number.error, number.bounds, "wald")
 
 
 def by_latest_proposal(number: SampledNumber) -> Interval | None:
-    """Return `wald` with the error under the latest proposal ([MR] section 3), if there is one."""
+    """Return Wald's with the error under the latest proposal ([MR] section 3), if there is one."""
     if number.latest_error is None:
         return None
-    interval = wald(number.value, number.latest_error, number.confidence, number.bounds)
-    return dataclasses.replace(interval, method="wald-latest-proposal")
+    reach = number.z * number.latest_error
+    return symmetric(number.value, reach, number.bounds, "wald-latest-proposal")
 
 
 def by_beta(number: SampledNumber) -> Interval | None:

@@ -42,21 +42,15 @@ With C classes and equally likely wrong labels, the determinant of P is its powe
 
 @dataclasses.dataclass(frozen=True)
 class LabelErrorBand:
-    """A measure corrected for wrong labels, with a band and the two parts of its error.
+    """A measure corrected for wrong labels, with a band and the two parts of its error."""
 
-    Attributes:
-        value: corrected value, None if it is undefined or labels hardly depend on the class.
-        low: lower end of the band.
-        high: upper end of the band.
-        sampling_error: standard error of the corrected value that is due to sampling.
-        label_error: error that is due to wrong labels: the root of the squared correction plus the
-            variance that is due to the limited number of gold rows.
-    """
-
+    # corrected value, None if it is undefined or labels hardly depend on the class
     value: float | None
     low: float
     high: float
-    sampling_error: float | None
+    sampling_error: float | None  # standard error of the corrected value that is due to sampling
+    # error that is due to wrong labels: the root of the squared correction plus the variance that
+    # is due to the limited number of gold rows
     label_error: float | None
 
     @property
@@ -78,23 +72,19 @@ def correct(
     """Return a measure on the whole pool, corrected for wrong labels, with its band.
 
     The corrected value is the estimate plus the difference that the correction makes to the measure
-    of the weighted mean losses. The sampling error is that of the estimate, scaled by the factor
-    that the correction makes to the error of that measure. So if no gold label is wrong, both stay
-    as they are, even if the estimate uses more than weighted means, such as a model.
+    of the weighted mean losses; the sampling error is scaled alike. So if no gold label is wrong,
+    both stay as they are, even if the estimate uses more than weighted means, such as a model.
 
-    The band is the central part of draws. In each draw, the rows of P are from Dirichlet
-    distributions, with the numbers of gold rows plus 1/2 for each class as parameters. The sampling
-    error is from the normal distribution, or from the model's draws of the labels that all rows
-    would get: a few hidden positives make its distribution skewed. The band contains at least the
-    normal interval at the observed rates, or with a model its inner part.
+    The band is the central part of draws. In each the rows of P are Dirichlet, with the numbers of
+    gold rows plus 1/2 for each class. The sampling error is normal, or from the model's draws of
+    the labels that all rows would get: a few hidden positives make it skewed. The band contains at
+    least the normal interval at the observed rates, or with a model its inner part.
 
     The correction l~ - l of rows with the most common label is known for every row of the pool if
-    the losses can be computed from the cells; the sample is only used for the other labels.
+    cells tell the losses; the sample is used for the other labels alone.
 
-    `gold`: shape (classes, classes): number of gold rows by class and label.
-
-    Returns:
-        The corrected measure; None for measures of several components, or with too many losses.
+    `gold`: shape (classes, classes): number of gold rows by class and label. None is returned for
+    measures of several components, or with too many losses.
     """
     sums = _Sums.of_sample(measure, inputs)
     if sums is None:
@@ -141,10 +131,7 @@ def _predicted(
     inverses: FloatArray,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return the corrected measure for each P^-1, given a draw of all labels: shape (draws,).
-
-    A row with the label j counts as (P^-1)_ji rows of each class i.
-    """
+    """Return the corrected measure for each P^-1, given a draw of all labels: shape (draws,)."""
     labels = model.everywhere
     turn = np.arange(len(inverses)) % len(labels.unlabelled)
     classes = range(model.table.classes)
@@ -174,22 +161,15 @@ def _inverse(rates: FloatArray) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class _Sums:
-    """Weighted sums of the losses that rows would have under each class, for each label.
-
-    Attributes:
-        measure: a measure of one component.
-        sums: shape (labels, classes, d): the sums.
-        covariance: covariance of the flattened sums.
-        pool: shape (classes, d): mean losses over the pool if all its rows were of a class; None
-            if they cannot be computed from the cells.
-        common: the most common label.
-    """
+    """Weighted sums of the losses that rows would have under each class, for each label."""
 
     measure: Measure
-    sums: FloatArray
-    covariance: FloatArray
+    sums: FloatArray  # (labels, classes, d): the sums
+    covariance: FloatArray  # covariance of the flattened sums
+    # (classes, d): mean losses over the pool if all its rows were of a class; None if they cannot
+    # be computed from the cells
     pool: FloatArray | None
-    common: int
+    common: int  # the most common label
 
     @classmethod
     def of_sample(cls, measure: Measure, inputs: EstimationInput) -> "_Sums | None":
@@ -217,9 +197,7 @@ class _Sums:
     def _corrected(self, inverse: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the mean losses given P^-1, (d,), and the coefficients of the sums in them.
 
-        The coefficients have shape (labels, classes). The correction of rows with the most common
-        label is its row of P^-1 - I. Its mean over the pool is known, so it is not estimated from
-        the sample.
+        The correction of rows with the most common label is known of the pool, so not estimated.
         """
         base: float | FloatArray = 0.0
         coefficients = inverse

@@ -27,7 +27,6 @@ def expected_likelihood(table: CellTable) -> float:
     """Return the label likelihood that a pool would have if the probabilities are right, in (0, 1].
 
     It is the geometric mean of the probability of a label, exp(mean over rows of sum_y p log p).
-    The labels show about as much if the probabilities are right, and more or less if they are not.
     """
     prior = anticipate(table.prior, 1.0)
     return float(np.exp(table.count @ np.sum(prior * np.log(prior), axis=1) / table.rows))
@@ -41,9 +40,8 @@ def label_likelihood(
 ) -> float | None:
     """Return the label likelihood that the labels show, in (0, 1]; None for too few labels.
 
-    It is exp(sum v log p(y|x) / sum v) over labelled rows, with their weights v and the mean prior
-    p of the cell, which designs are made from. Rows that are never drawn are left out. Only
-    questions that are ``inside`` count.
+    exp(sum v log p(y|x) / sum v) over the labelled rows ``inside``, with their weights v and the
+    mean prior p of the cell, which designs are made from.
     """
     chosen = np.ones(len(sample.question), dtype=bool)
     if inside is not None:

@@ -24,17 +24,11 @@ from evalsampling.stats.outputs import Outputs
 
 @dataclasses.dataclass(frozen=True)
 class LinearTerms:
-    """The terms whose weighted sum is the linear part of an estimate: (Dg(risk) l - centre) factor.
+    """The terms (Dg(risk) l - centre) factor, whose weighted sum is an estimate's linear part."""
 
-    Attributes:
-        risk: R^, shape (d,).
-        centre: shape (n, m), or (1, m) if it is the same for all labelled rows.
-        factor: shape (n,): factor of each labelled row, 0 outside the domain.
-    """
-
-    risk: FloatArray
-    centre: FloatArray
-    factor: FloatArray
+    risk: FloatArray  # R^, shape (d,)
+    centre: FloatArray  # (n, m), or (1, m) if it is the same for all labelled rows
+    factor: FloatArray  # (n,): factor of each labelled row, 0 outside the domain
 
     def added(self, influence: FloatArray) -> FloatArray:
         """Return the term of each labelled row, shape (n, m), given its Dg(risk) l."""
@@ -66,13 +60,12 @@ class Linearisation:
         return self.measure.mean_loss(inputs.outputs, inputs.label, inputs.votes.spread(weight))
 
     def estimate(self) -> tuple[FloatArray, FloatArray]:
-        """Return g(R^), shape (m,), and the influence of each labelled row, shape (n, m).
+        """Return g(R^), (m,), and the influence of each labelled row, (n, m), 0 outside the domain.
 
-        The influence is 0 outside the domain. R^ of a domain is the weighted sum over its rows,
-        divided by its known share of the pool. If every row could be drawn, it is divided by the
-        estimate of this share instead, whose error is correlated with that of the numerator;
-        self-normalised weights of the whole pool are treated alike. With a
-        model, see `_by_model`.
+        R^ of a domain is the weighted sum over its rows, divided by its known share of the pool;
+        or, if every row could be drawn, by the estimate of this share, whose error is correlated
+        with the numerator's. Self-normalised weights are treated alike. With a model, see
+        `_by_model`.
         """
         if self.inputs.response is not None:
             return self._by_model()
@@ -82,9 +75,8 @@ class Linearisation:
     def expected_error(self, rate: FloatArray) -> FloatArray:
         """Return the standard error of `estimate` that rates of the classes predict, shape (m,).
 
-        A variance estimated from labels reflects only the labels in the sample. Here each labelled
-        row counts with the mean of its influence over the labels that it might have had.
-        Rates, shape (cells, classes), sum to 1.
+        Each labelled row counts with the mean of its influence over the labels that it might have
+        had: a variance estimated from labels reflects only those in the sample.
         """
         history, question, terms = self.inputs.history, self.inputs.sample.question, self.terms
         outputs, chance = history.outputs.take(question), rate[history.cell[question]]
@@ -118,9 +110,9 @@ class Linearisation:
     def _by_model(self) -> tuple[FloatArray, FloatArray]:
         """Return the difference estimate, cut at the measure's bounds, and each row's influence.
 
-        The estimate from weights alone replaces it where it is undefined, and where its variance,
-        or its squared distance from the range, is larger than the variance of a uniform number in
-        the range. That happens when the model is far off in cells whose rows have large weights.
+        The estimate from weights alone replaces it where it is undefined, or its variance or
+        squared distance from the range exceeds the variance of a uniform number in the range, as
+        happens where the model is far off in cells whose rows have large weights.
         """
         measure, terms = self.measure, self.terms
         value, influence = measure.value(terms.risk), terms.added(self._influence(terms.risk))
@@ -137,11 +129,10 @@ class Linearisation:
     def _differences(self, response: FloatArray) -> LinearTerms:
         """Return the linear part of the difference estimator, given the model's rates.
 
-        It is the model's total over the cells plus the weighted sum of the differences between
-        labels and model (Särndal, Swensson and Wretman, *Model Assisted Survey Sampling*, 1992, eq.
-        6.3.4). In other words, rows that the weights of their cell do not account for get the
-        model's labels. If weights account for more rows than a cell has, the estimate may leave the
-        measure's range.
+        The model's total over the cells plus the weighted sum of the differences between labels and
+        model (Särndal, Swensson and Wretman, *Model Assisted Survey Sampling*, 1992, eq. 6.3.4). So
+        rows that the weights of their cell do not account for get the model's labels; if weights
+        account for more rows than a cell has, the estimate may leave the measure's range.
         """
         measure, table, sample = self.measure, self.inputs.table, self.inputs.sample
         cell, weight = self.inputs.history.cell[sample.question], sample.weight * self.factor
@@ -158,10 +149,7 @@ class Linearisation:
 
 
 def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> FloatArray:
-    """Return the mean influence of a row of each cell with each label, 0 where undefined.
-
-    Shape (cells, classes, m), at the point R^ of the measure.
-    """
+    """Return the mean influence at R^ of a row of each cell by label: (cells, classes, m)."""
     views = bounding_outputs(measure, table)
     by_label = [
         sum(table.mean_by_cell(measure.influence(view, y, risk)) for view in views) / len(views)
@@ -175,10 +163,8 @@ def influences_by_cell(
 ) -> Iterator[Sequence[FloatArray]]:
     """Yield, for each part, the mean influence of a row of each cell, by class: (n, m, cells) each.
 
-    It is `influence_by_cell` at the n risks of the part. Losses are computed once for all risks,
-    unless that takes matrices that are too large.
-
-    `parts`: risks at which the derivatives of g are taken, shape (n, d) each, at least one part.
+    It is `influence_by_cell` at the n risks of the part, shape (n, d). Losses are computed once for
+    all risks, unless that takes matrices that are too large.
     """
     m, d = len(measure.components), parts[0].shape[1]
     if max(len(table.outputs), len(parts[0]) * m) * d > LARGEST_MATRIX:
@@ -204,10 +190,7 @@ def influences_by_cell(
 
 
 def variance_of_any(measure: Measure) -> FloatArray:
-    """Return the variance of a uniform number in the range of each component, shape (m,).
-
-    For an unbounded range it is infinite.
-    """
+    """Return the variance of a uniform number in the range of each component, shape (m,)."""
     low, high = np.transpose([component.bounds for component in measure.components])
     return np.asarray((high - low) ** 2 / 12)
 
@@ -216,32 +199,28 @@ def variance_of_any(measure: Measure) -> FloatArray:
 class OwnProbabilities:
     """The difference between a measure and the same measure with cells' mean probabilities.
 
-    Draws of the labels of unlabelled rows use the mean probability of the row's cell, as nothing
-    more is known of the row. The loss at the mean probability is not the mean loss if
-    probabilities in a cell differ: with several classes, with systems whose scores do not define
-    the cells, and with probabilities that are not a function of the score.
-
-    Attributes:
-        shift: shape (m,): the difference, estimated from the labelled rows.
-        error: shape (m,): standard error of the difference.
-        bounds: least and greatest values of the measure, shape (m,) each.
+    Draws of the labels of unlabelled rows use the mean probability of the cell, and the loss at the
+    mean is not the mean loss where probabilities in a cell differ: with several classes, or where
+    scores do not define the cells.
     """
 
-    shift: FloatArray
-    error: FloatArray
+    shift: FloatArray  # (m,): the difference, estimated from the labelled rows
+    error: FloatArray  # (m,): standard error of the difference
+    # least and greatest values of the measure, shape (m,) each
     bounds: tuple[FloatArray, FloatArray]
 
     @classmethod
     def of_labelled(cls, part: Linearisation) -> "OwnProbabilities | None":
         """Return the difference on a domain; None for measures that do not use probabilities.
 
-        It is the weighted mean, over labelled rows, of what a row adds to the measure with its own
-        probability minus what it adds with the mean probability. These rows represent the rows
-        without a label, so each row's weight is reduced by the row itself.
+        It is the weighted mean, over labelled rows, of what a row adds with its own probability
+        minus what it adds with the mean. These rows stand for those without a label, so each row's
+        weight is reduced by the row itself.
         """
-        measure, inputs, factor = part.measure, part.inputs, part.factor
+        measure = part.measure
         if "probability" not in measure.looks_at:
             return None
+        inputs, factor = part.inputs, part.factor
         table, sample = inputs.table, inputs.sample
         total = sample.weight @ factor
         if inputs.covers_pool and total > 0:
@@ -265,7 +244,6 @@ class OwnProbabilities:
     def added_to(self, values: FloatArray, noise: FloatArray) -> FloatArray:
         """Return draws of the measure plus the difference, within its bounds: shape (draws, m).
 
-        The noise, standard normal, is the error of the difference in each draw, the same for all
-        components.
+        The standard normal noise, one of each draw, is the error of the difference.
         """
         return np.clip(values + self.shift + noise[:, None] * self.error, *self.bounds)

@@ -11,17 +11,16 @@ import scipy
 
 from evalsampling.inference.domains import value_among
 from evalsampling.inference.drawn_range import DrawnRange, simultaneous
+from evalsampling.inference.estimand import Estimand
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, NARROW
-from evalsampling.inference.intervals import SIMULTANEOUS, Interval
+from evalsampling.inference.intervals import MODEL_BASED, SIMULTANEOUS, Interval
 from evalsampling.inference.linearisation import OwnProbabilities
 from evalsampling.inference.predictive import FEWEST_EFFECTIVE, LabelModel, Predictive
 from evalsampling.inference.results import TIE, Estimate, Sensitivity
 from evalsampling.inference.sample import effective_size
 from evalsampling.inference.significance import Significance, two_sided_p_value
 from evalsampling.measures.base import Measure
-from evalsampling.stats.arrays import FloatArray, IntArray
-
-KIND = "model-based"
+from evalsampling.stats.arrays import FloatArray
 
 DRAWS_ERR = 0.6
 """Factor of the error probability of the interval of the draws.
@@ -51,36 +50,26 @@ class DrawnNumber:
     of two numbers correlate, the weighted mean of their intervals holds their weighted mean if each
     interval holds its number. The shortest interval is taken because positives that are not yet
     labelled skew the draws against a bound, which equal tails would miss.
-
-    Attributes:
-        design: the design-based estimate; of a ratio above 0, that of its logarithm.
-        drawn: draws of the number; None without any.
-        weight: weight of the draws in the interval, in [0, 1].
-        pull: weight of their median in the value, in [0, 1]; 0 if the value is the design's.
-        evidence: labelled rows of the scarcest share that the number depends on.
-        observed: the measure on the labelled rows alone, NaN where undefined.
-        of_known_rows: whether the design knows which rows count: `Measure.is_of_known_rows`.
-        holds_draws: whether the interval also holds that of the draws alone.
-        method: name of the model.
-        other_shares: draws under other shares of hidden positives, by share.
-        aside: draws without positives scored below any that was met; None if there are none such.
-        ends_of_band: ends at this number of a band of all draws of a curve; None without a band.
-        notes: why there are no draws, if a reader must know.
     """
 
-    design: Estimate
-    drawn: DrawnRange | None = None
-    weight: float = 1.0
+    design: Estimate  # the design-based estimate; of a ratio above 0, that of its logarithm
+    drawn: DrawnRange | None = None  # draws of the number; None without any
+    weight: float = 1.0  # weight of the draws in the interval, in [0, 1]
+    # weight of their median in the value, in [0, 1]; 0 if the value is the design's
     pull: float = 0.0
-    evidence: int = 0
-    observed: float = math.nan
+    evidence: int = 0  # labelled rows of the scarcest share that the number depends on
+    observed: float = math.nan  # the measure on the labelled rows alone, NaN where undefined
+    # whether the design knows which rows count: `Measure.is_of_known_rows`
     of_known_rows: bool = False
-    holds_draws: bool = False
+    holds_draws: bool = False  # whether the interval also holds that of the draws alone
     method: str = LabelModel.method
+    # draws under other shares of hidden positives, by share
     other_shares: Mapping[float, DrawnRange] = dataclasses.field(default_factory=dict)
+    # draws without positives scored below any that was met; None if there are none such
     aside: DrawnRange | None = None
+    # ends at this number of a band of all draws of a curve; None without a band
     ends_of_band: tuple[float, float] | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # why there are no draws, if a reader must know
 
     @functools.cached_property
     def known(self) -> DrawnRange | None:
@@ -93,8 +82,7 @@ class DrawnNumber:
     def _mean(self) -> tuple[float | None, float | None]:
         """The weighted means of the design's value and the median of draws, and of their errors.
 
-        The mean of the errors is at least that of the value, however the two correlate. The value
-        stays in the design-based interval.
+        The mean of the errors is at least that of the value, however the two correlate.
         """
         value, error, drawn = self.design.value, self.design.standard_error, self.known
         if value is None or error is None or drawn is None or not self.pull:
@@ -145,13 +133,13 @@ class DrawnNumber:
         """The part of the interval that is left without positives scored below all that were met.
 
         None if it is nothing. Draws without them have more of a measure than the draws that they
-        were: they say which part of the interval is left, not how far it would reach elsewhere.
+        were: they say which part is left, not how far it would reach elsewhere.
         """
         if self.aside is None or self.interval is None or not self.aside.defined.any():
             return None
         left = self._up_to_bound(self._holding(self.aside))
         low, high = max(left.low, self.interval.low), min(left.high, self.interval.high)
-        return Interval(low, high, KIND, self.method) if low <= high else None
+        return Interval(low, high, MODEL_BASED, self.method) if low <= high else None
 
     @property
     def test(self) -> Significance | None:
@@ -197,10 +185,7 @@ class DrawnNumber:
     def _holding(self, drawn: DrawnRange, confidence: float | None = None) -> Interval:
         """Return an interval of some draws, averaged with the design's.
 
-        Args:
-            drawn: the draws.
-            confidence: of the interval, by default that of the design's; that of the design is
-                stretched about its middle as a normal one is.
+        Of another confidence than the design's, that is stretched about its middle as a normal one.
         """
         own, design = self.design.confidence, self.design.intervals[0]
         confidence = confidence or own
@@ -213,19 +198,16 @@ class DrawnNumber:
     def _averaged(
         self, low: float, high: float, of_design: Interval | None, method: str
     ) -> Interval:
-        """Return ends of draws, averaged with the design's if that claims anything.
-
-        The interval is widened to hold the value. Ends of draws are NaN if there are none.
-        """
+        """Return ends of draws, averaged with the design's claim, around the value."""
         if not (np.isfinite(low) and np.isfinite(high)):
-            return Interval(*self.design.target.bounds, KIND, method)
+            return Interval(*self.design.target.bounds, MODEL_BASED, method)
         if self.design.claims and of_design is not None:
             least, greatest = (low, high) if self.holds_draws else (math.inf, -math.inf)
             low = min((1 - self.weight) * of_design.low + self.weight * low, least)
             high = max((1 - self.weight) * of_design.high + self.weight * high, greatest)
         if self.value is not None:
             low, high = min(low, self.value), max(high, self.value)
-        return Interval(low, high, KIND, method)
+        return Interval(low, high, MODEL_BASED, method)
 
     def _up_to_bound(self, interval: Interval) -> Interval:
         """Return an interval extended to a bound that the labelled rows alone attain.
@@ -239,52 +221,51 @@ class DrawnNumber:
 
 
 def by_model(
-    estimates: Sequence[Estimate],
-    measure: Measure,
-    model: LabelModel,
-    predictive: Predictive,
-    evidence: IntArray,
-    expected: FloatArray,
-    own: OwnProbabilities | None = None,
-    band: bool = False,
-    combine: bool = False,
+    estimates: Sequence[Estimate], estimand: Estimand, band: bool = False
 ) -> list[DrawnNumber]:
-    """Return the components of a measure by the model of the labels, without draws if it is wrong.
+    """Return the components of a measure by the model of the labels; without draws if it has none.
 
-    The weight of the draws is `weight_of_draws`, or 1 where the design claims nothing or the model
-    assumes no more than the design does (`LabelModel.is_exact`). A value is weighted by the error
-    estimated from labels, an interval by the one `between` that and the expected one.
-
-    `evidence`: shape (m,): labelled rows of the scarcest share that each component depends on.
-    `expected`: shape (m,): standard errors of the design that the draws predict.
+    The weight of the draws is 1 where the model assumes no more than the design does. A value is
+    weighted by the error estimated from labels, an interval by the one `between` that and the
+    error that the draws predict.
     """
+    measure, inputs, model = estimand.measure, estimand.inputs, estimand.inputs.model
+    if model is None or not len(inputs.history.labelled):
+        return [DrawnNumber(one) for one in estimates]
+    if model.is_exact and not estimand.is_pool:
+        # Rows that are predicted alike are alike in the pool, and may not be in a slice of it.
+        return [DrawnNumber(one) for one in estimates]
     if model.contradiction is not None:
         reason = (
             "scores and labels do not fit a curve, so value and interval are the design's alone: "
             f"{model.contradiction}"
         )
         return [DrawnNumber(one, notes=(f"{one.target.title}: {reason}",)) for one in estimates]
+    predictive = model.within(estimand.domain)
+    expected = estimand.expected_error(model.mean_rates)
+    evidence = estimand.fewest_rows(predictive).tolist()
     effects = [each.cluster_effect or 1.0 for each in estimates]
     effect = np.array(effects) if max(effects) > 1 else None
     in_logs = all(each.value and each.target.null == 1 for each in estimates)
     if in_logs:
         expected = expected / np.array([each.value for each in estimates])
         estimates = [each.rescaled(np.log, (-math.inf, math.inf)) for each in estimates]
+    own = OwnProbabilities.of_labelled(estimand.linearisation)
     of_measure = DrawnMeasure(measure, model.seed, own, effect, in_logs)
     ends = of_measure.ends(predictive)
     drawn = ranges_of(ends)
-    is_number_of_pool = predictive.domain.count is None and len(estimates) == 1
+    is_number_of_pool = estimand.is_pool and len(estimates) == 1
     other_shares, aside = {}, None
     for share in model.other_shares if is_number_of_pool else ():
         of_draws = model.weights(share)[predictive.of_draw]
         if effective_size(of_draws) >= FEWEST_EFFECTIVE:
             other_shares[share] = dataclasses.replace(drawn[0], weight=of_draws)
         else:  # the prior's spread is small, so hardly any draw lies where the new prior does
-            of_share = model.with_share(share).within(predictive.domain)
+            of_share = model.with_share(share).within(estimand.domain)
             (other_shares[share],) = of_measure.ranges(of_share)
     if is_number_of_pool and predictive.without_unmet is not None:
         (aside,) = of_measure.ranges(predictive.without_unmet)
-    observed = of_measure.told(value_among(measure, model.history, predictive.domain)).tolist()
+    observed = of_measure.told(value_among(measure, model.history, estimand.domain)).tolist()
     bands = _band(ends, estimates, of_measure, model) if band and len(drawn) > 1 else None
     is_exact, of_known_rows = model.is_exact, measure.is_of_known_rows
     holds_draws = not (is_exact or of_known_rows) and model.table.outputs.prediction.shape[1] > 1
@@ -293,7 +274,9 @@ def by_model(
         pull = weight = 1.0
         if not is_exact:
             bias = bias_of_draws(design, of_number) if of_known_rows else 0.0
-            error = between(design.standard_error, float(expected[i]), 0.0 if combine else NARROW)
+            error = between(
+                design.standard_error, float(expected[i]), 0.0 if inputs.combine else NARROW
+            )
             pull = weight_of_draws(design.standard_error, of_number, bias)
             weight = weight_of_draws(error, of_number, bias)
         numbers.append(
@@ -301,8 +284,8 @@ def by_model(
                 design,
                 of_number,
                 weight,
-                pull if combine else 0.0,
-                int(evidence[i]),
+                pull if inputs.combine else 0.0,
+                evidence[i],
                 observed[i],
                 of_known_rows and not is_exact,
                 holds_draws,
@@ -319,8 +302,7 @@ def bias_of_draws(estimate: Estimate, drawn: DrawnRange) -> float:
     """Return how far draws are off, as far as the design-based estimate tells, at least 0.
 
     It is the root of what their distance leaves of both variances, squared: of numbers whose rows
-    are known, where the design misses nothing, draws that are further from it than chance makes
-    likely are of a curve that does not fit.
+    are known, draws further from the design than chance makes likely are of a wrong curve.
     """
     if not estimate.standard_error or estimate.value is None or not drawn.defined.any():
         return 0.0
@@ -331,12 +313,10 @@ def bias_of_draws(estimate: Estimate, drawn: DrawnRange) -> float:
 def weight_of_draws(error: float | None, drawn: DrawnRange, bias: float = 0.0) -> float:
     """Return the weight, in [0, 1], of the draws of a number beside its design-based estimate.
 
-    The standard error of the design divided by the standard deviation of the difference of the two.
-    That is the square root of the inverse-variance weight: the estimated variance of the design
-    reflects only the rows labelled so far, so it is too small where the draws matter most. The
-    weight is 1 if the design has no standard error, or one of 0: if no labelled row contradicts the
-    value, its variance is unknown. The bias of the draws is added to their standard deviation by
-    its square.
+    The standard error of the design divided by the standard deviation of the difference of the two:
+    the square root of the inverse-variance weight, since the estimated variance of the design is
+    too small where the draws matter most. It is 1 where the design has no error, or one of 0: if no
+    labelled row contradicts the value, its variance is unknown.
     """
     if not error or not drawn.defined.any():
         return 1.0
@@ -346,14 +326,13 @@ def weight_of_draws(error: float | None, drawn: DrawnRange, bias: float = 0.0) -
 def between(error: float | None, expected: float, least: float = 0.0) -> float | None:
     """Return the geometric mean of a standard error and of the one that draws predict.
 
-    The one estimated from labels is too small until the rows that matter most are labelled. The
-    predicted one is too large if fewer positives are hidden than the prior expects. If only one of
-    them is above 0, that one is returned.
+    The one estimated from labels is too small until the rows that matter most are labelled; the
+    predicted one is too large if fewer positives are hidden than the prior expects.
 
-    `least`: share of the predicted one below which the estimated one says nothing, as the rows that
-    make up most of the error have no label yet; then the predicted one is returned. Of estimates
-    from weights alone it is `NARROW`. The difference estimator has the model stand for rows without
-    a label, so its error may be small where all positives are found.
+    `least`: share of the predicted one below which the estimated one says nothing, and the
+    predicted one is returned: `NARROW` of estimates from weights alone. The difference estimator
+    has the model stand for rows without a label, so its error may be small where all positives are
+    found.
     """
     if not error:
         return error
@@ -370,10 +349,9 @@ def _band(
 ) -> list[tuple[float, float]]:
     """Return the m ends of a band that holds a share of the curves entirely.
 
-    It does so under the expected share of hidden positives, under half of it and under twice of it:
-    near the bottom of the ranking every point of a curve depends on that share, so a wrong one
-    would miss some points. For the same reason it holds the design-based value of each point. The
-    share of curves is the confidence of the design-based estimates.
+    It does so under the expected share of hidden positives, half of it and twice of it: near the
+    bottom of the ranking every point depends on that share. For the same reason it holds the
+    design-based value of each point.
     """
     confidence = estimates[0].confidence
     others = [model.with_share(share).everywhere for share in model.other_shares]
@@ -389,10 +367,9 @@ def _band(
 def share_held(confidence: float, evidence: int) -> float:
     """Return the share of draws that an interval must hold, above its nominal confidence.
 
-    The error probability is multiplied by `DRAWS_ERR`. Where most samples have too few labelled
-    rows for an interval, those that claim one have many by chance, and miss more often. So it is
-    also multiplied by `LEAST_ERROR` with `FEWEST_EVIDENCE` rows, a factor that grows geometrically
-    to 1 with `FULL_EVIDENCE` rows.
+    The error probability is multiplied by `DRAWS_ERR`, and by a factor from `LEAST_ERROR` with
+    `FEWEST_EVIDENCE` rows to 1 with `FULL_EVIDENCE`: where most samples have too few labelled rows
+    for an interval, those that claim one have many by chance, and miss more often.
     """
     wanting = (FULL_EVIDENCE - evidence) / (FULL_EVIDENCE - FEWEST_EVIDENCE)
     return 1 - (1 - confidence) * DRAWS_ERR * LEAST_ERROR ** min(max(wanting, 0.0), 1.0)
@@ -400,21 +377,16 @@ def share_held(confidence: float, evidence: int) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class DrawnMeasure:
-    """A measure, of which there are draws where there are draws of the labels.
-
-    Attributes:
-        measure: of m components.
-        seed: seed of the model of the labels.
-        own: what the rows' own probabilities add to the measure; None if they add nothing.
-        cluster_effect: shape (m,): by which the variance of the draws is multiplied, as labels of
-            a cluster are more alike than the model knows; None for 1.
-        in_logs: whether draws are of the logarithm, so that a ratio is told as its inverse is.
-    """
+    """A measure, of which there are draws where there are draws of the labels."""
 
     measure: Measure
-    seed: Sequence[int]
+    seed: Sequence[int]  # seed of the model of the labels
+    # what the rows' own probabilities add to the measure; None if they add nothing
     own: OwnProbabilities | None = None
+    # (m,): by which the variance of the draws is multiplied, as labels of a cluster are more alike
+    # than the model knows; None for 1
     cluster_effect: FloatArray | None = None
+    # whether draws are of the logarithm, so that a ratio is told as its inverse is
     in_logs: bool = False
 
     def ends(self, predictive: Predictive) -> tuple[FloatArray, FloatArray]:
@@ -437,10 +409,7 @@ class DrawnMeasure:
     def _spread(
         self, low: FloatArray, high: FloatArray, root: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of draws ``root`` times as far from their median, within the bounds.
-
-        Interval, chance, test and band are all made of these draws.
-        """
+        """Return the ends of draws ``root`` times as far from their median, within the bounds."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # A component may be undefined in all.
             median = np.nanmedian((low + high) / 2, axis=0)

@@ -19,18 +19,14 @@ _FEWEST_ANSWERS = 10
 
 @dataclasses.dataclass(frozen=True)
 class Response:
-    """The draws that count in an estimate, and their adjustment for nonresponse.
+    """The draws that count in an estimate, and their adjustment for nonresponse."""
 
-    Attributes:
-        draw: shape (n,): indices, among all draws of the history, of those that count.
-        factor: shape (n,): factors of their weights, with which the mean over all n is an estimate:
-            0 for a row without a label, 1 everywhere if all rows have labels.
-        known: shape (questions,): share of the estimate that takes the row as known, in [0, 1):
-            there its loss has the weight known / M, drawn or not. 0 except for corrected labels.
-    """
-
-    draw: IntArray
+    draw: IntArray  # (n,): indices, among all draws of the history, of those that count
+    # (n,): factors of their weights, with which the mean over all n is an estimate: 0 for a row
+    # without a label, 1 everywhere if all rows have labels
     factor: FloatArray
+    # (questions,): share of the estimate that takes the row as known, in [0, 1): there its loss has
+    # the weight known / M, drawn or not. 0 except for corrected labels
     known: FloatArray
 
 
@@ -39,26 +35,22 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
 
     Labels are taken to be missing at random among the rows of a *response class*: those first drawn
     in one round, in adjacent leaves. If a share rho of these has a label, each that has one gets
-    the factor 1 / rho (the weighting-class adjustment of surveys). Rounds are weighted in
-    proportion to their draws and to the share of their new rows that has a label: a round just
-    opened, where few labels represent many rows, counts little; one without any label not at all.
+    the factor 1 / rho (W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, section 13.2; R. J.
+    A. Little, *Survey nonresponse adjustments for estimates of means*, International Statistical
+    Review 54, 1986). Rounds are weighted in proportion to their draws and to the share of their new
+    rows that has a label: a round just opened counts little, one without any label not at all.
 
     A draw of a row first drawn in an earlier round gets that round's factor, if `WELL_ANSWERED` of
     it have labels. If not, its labelled rows get the factor 1, and its others are represented by
-    rows not drawn before: with U of these and S of those in a cell, each new row counts
-    (U + S) / U. Draws of the S rows themselves have the weight 0. If S exceeds U, the cell is
-    joined with adjacent ones of the same predictions.
+    rows not drawn before: with U of these and S of those in a cell, each new row counts (U + S) /
+    U. Draws of the S rows themselves have the weight 0. If S exceeds U, the cell is joined with
+    adjacent ones of the same predictions.
 
     Rounds drawn between the first label of a row and its correction may have had no chance to draw
     it: after a wrong label by which it adds nothing, it is never drawn again. These rounds take its
     loss as known, in place of their draws of it.
 
     `ask_again`: whether every draw is a new question, also of a row drawn before.
-
-    References:
-        W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, section 13.2; R. J. A. Little,
-        *Survey nonresponse adjustments for estimates of means*, International Statistical
-        Review 54, 1986.
     """
     first_drawn, drawn, share = history.met, history.drawn, share_answered(history)
     draw = np.flatnonzero(share[drawn] > 0)
@@ -74,10 +66,7 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
 
 
 def share_answered(history: History) -> FloatArray:
-    """Return the share of the rows first drawn in each round that have a label, shape (rounds,).
-
-    1 for a round without new rows.
-    """
+    """Return the share of the rows first drawn in each round that have a label, 1 for no rows."""
     first_drawn = history.met
     asked = np.bincount(first_drawn, minlength=len(history.rounds))
     answered = np.bincount(first_drawn, history.label != NO_LABEL, minlength=len(history.rounds))
@@ -85,10 +74,7 @@ def share_answered(history: History) -> FloatArray:
 
 
 def rows_represented(history: History, table: CellTable, ask_again: bool = False) -> FloatArray:
-    """Return how many rows each draw represents, including its own, shape (draws,).
-
-    0 for a row without a label, 1 if all rows have one; see `adjust_for_nonresponse`.
-    """
+    """Return how many rows each draw represents, itself among them: (draws,), 0 without a label."""
     first_drawn, drawn, share = history.met, history.drawn, share_answered(history)
     question, has_label = history.question, history.label != NO_LABEL
     stands_for = np.zeros(len(history))
@@ -111,10 +97,7 @@ def rows_represented(history: History, table: CellTable, ask_again: bool = False
 
 
 def response_by_cell(table: CellTable, history: History, question: IntArray) -> FloatArray:
-    """Return the share of the rows that a round drew that have a label, shape (cells,).
-
-    It is that of each cell's response class, and 1 for a round without rows.
-    """
+    """Return the share of a round's rows that have a label, by the response class of each cell."""
     if not len(question):
         return np.ones(len(table))
     has_label = history.label[question] != NO_LABEL
@@ -124,9 +107,7 @@ def response_by_cell(table: CellTable, history: History, question: IntArray) -> 
 def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:
     """Return the share of a round's rows that have a label, in the response class of each leaf.
 
-    The rows are cut by leaf into classes of equal size, then classes with few answers are joined
-    with the next. Of the rows first drawn in the round there are the leaf and whether they have a
-    label.
+    Rows are cut by leaf into classes of equal size; those with few answers join the next.
     """
     most = max(int(has_label.sum()) // _ANSWERS_PER_CLASS, 1)
     below = np.searchsorted(np.sort(leaf), np.arange(leaves))
@@ -157,8 +138,8 @@ def _class_share(
 def _shared_by_unseen(table: CellTable, unseen: IntArray, lost: IntArray) -> FloatArray:
     """Return how many rows an unseen row of each cell represents, shape (cells,).
 
-    From the top leaf down, cells of the same predictions are joined until they hold as many
-    unseen rows as lost ones: drawn rows without a label.
+    From the top leaf down, cells of the same predictions are joined until they hold as many unseen
+    rows as lost ones: drawn rows without a label.
     """
     predictions = table.outputs.prediction[table.first_kind]
     signature = distinct_rows(predictions)[1]

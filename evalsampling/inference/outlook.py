@@ -51,9 +51,8 @@ class Outlook:
 def outlook(now: float, labels: int, rows: int | None, goal: float | None, power: float) -> Outlook:
     """Return how many labels a narrower interval is likely to take.
 
-    `rows`: rows of the pool, more than have labels; None if labels of all leave the number open.
-    `goal`: half-width wanted, at least 0; a round number not far below the present one if not
-    given, or if the interval is as narrow already.
+    `rows`: of the pool, more than have labels; None if labels of all leave the number open.
+    `goal`: half-width wanted; without one, or below it already, a round number below the present.
     """
     aim = goal if goal is not None and goal < now else next_half_width(now)
     needed = labels * (now / aim) ** power if aim else math.inf

@@ -182,8 +182,7 @@ class PrecisionCurve:
     def cut(self, place: int, rows: int) -> "PrecisionCurve":
         """Return the curve with a group cut in two, with bounds for the first part.
 
-        These follow from those of the groups: the cumulated gain is at least that of the groups
-        above, and is the greatest if all rows of the part are positive.
+        The cumulated gain is at least that above, and the greatest if the whole part is positive.
         """
         ranked, c = self.ranked, self.gain
         above = [float(end[place - 1]) if place else 0.0 for end in c.ends]
@@ -226,10 +225,7 @@ class PrecisionCurve:
     def at(self, rank: float) -> dict[str, float]:
         """Return all measures at a rank, with bounds, under ``name``, ``name.low``, ``name.high``.
 
-        Rows that share a score share a rank: the result is for the first rank not below ``rank``.
-
-        >>> curve.at(1000)["precision"]  # doctest: +SKIP
-        0.91
+        Rows of one score share a rank: the result is for the first rank not below ``rank``.
         """
         group = self.ranked.at_rank(rank)
         content = {
@@ -243,10 +239,7 @@ class PrecisionCurve:
 
 
 def _share(part: Bounded, whole: Bounded) -> Bounded:
-    """Return shares with their bounds, at most 1; NaN where the value is 0/0.
-
-    A bound that is 0/0 while the value is defined is 0.
-    """
+    """Return shares with bounds, at most 1; NaN where the value is 0/0, 0 where a bound is."""
     with np.errstate(divide="ignore", invalid="ignore"):
         value = np.minimum(part.value / whole.value, 1.0)
         ends = (part.low / whole.high, part.high / whole.low)
@@ -267,8 +260,7 @@ def _area(area: float, last: float, rows: float, positives: float) -> float:
 def _areas(area: float, last: float, rows: float, ends: tuple[float, float]) -> list[float]:
     """Return the areas whose extremes over P are bounds: at its ends and at stationary points.
 
-    At a stationary point P^2 (N / 2 - w) - 2 A P + A N = 0. If there might be no positives or no
-    negatives, the area may be anything in [0, 1].
+    There P^2 (N / 2 - w) - 2 A P + A N = 0. Without positives or negatives it may be anything.
     """
     if ends[0] <= 0 or ends[1] >= rows:
         return [0.0, 1.0]

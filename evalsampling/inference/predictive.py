@@ -14,11 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evalsampling.inference.calibration_curve import (
-    HIDDEN,
-    SCHEDULE,
-    CurveDraws,
-)
+from evalsampling.inference.calibration_curve import HIDDEN, SCHEDULE, CurveDraws
 from evalsampling.inference.class_curves import (
     below_all_met,
     fit_curves,
@@ -41,8 +37,7 @@ from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
-from evalsampling.stats.freed_memory import keep_freed_memory
-from evalsampling.stats.hamiltonian import Schedule
+from evalsampling.stats.hamiltonian import Schedule, keep_freed_memory
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import water_fill
 from evalsampling.stats.outputs import Outputs
@@ -82,30 +77,23 @@ _BANDS = 8
 
 @dataclasses.dataclass(frozen=True)
 class LabelModel:
-    """Draws of the rate of each class in each cell, given all labels so far.
+    """Draws of the rate of each class in each cell, given all labels so far."""
 
-    Attributes:
-        table: the cells.
-        history: the labels.
-        curves: draws of the curve of each class; with two classes of the second class only.
-        modes: the mode of each curve in place of its draws; a model made by `with_share` may keep
-            the modes' rates of the original model.
-        seed: seed of what is drawn from the curves.
-        stochastic: whether labels are answers at random, of which the model has one a row
-            (`one_answer_a_row`). Then it knows no row: what a row's rate is, is drawn with the
-            widest spread that the curve allows, that of rates of 0 and 1.
-        method: name of the model's intervals.
-        is_exact: whether it assumes no more than the design: that drawn rows are as likely of a
-            class as others of their stratum. Then the draws alone make an interval.
-    """
-
-    method: ClassVar[str] = "calibration-curve"
+    method: ClassVar[str] = "calibration-curve"  # name of the model's intervals
+    # whether it assumes no more than the design: that drawn rows are as likely of a class as others
+    # of their stratum. Then the draws alone make an interval
     is_exact: ClassVar[bool] = False
     table: CellTable
     history: History
+    # draws of the curve of each class; with two classes of the second class only
     curves: tuple[CurveDraws, ...]
+    # the mode of each curve in place of its draws; a model made by `with_share` may keep the modes'
+    # rates of the original model
     modes: tuple[CurveDraws, ...]
-    seed: tuple[int, ...]
+    seed: tuple[int, ...]  # seed of what is drawn from the curves
+    # whether labels are answers at random, of which the model has one a row (`one_answer_a_row`).
+    # Then it knows no row: what a row's rate is, is drawn with the widest spread that the curve
+    # allows, that of rates of 0 and 1
     stochastic: bool = False
 
     @classmethod
@@ -120,8 +108,7 @@ class LabelModel:
     ) -> "LabelModel":
         """Return the model fitted to the labels of a history.
 
-        `seed`: seed of the draws. It stays the same from round to round, so that intervals change
-        by what labels say and not by the noise of the draws.
+        The seed stays the same from round to round, so that intervals change by what labels say.
         """
         reason = obstacle(table)
         if reason:
@@ -178,9 +165,8 @@ class LabelModel:
     def with_share(self, share: float) -> "LabelModel":
         """Return the model with another prior share of hidden positives, given the same labels.
 
-        With several classes the draws of each curve are resampled by weights: new chains for all
-        curves would take most of the time of an estimate. With two classes the curve is fitted
-        anew, and so are several curves if the effective number of draws of any would be too low.
+        With several classes the draws of each curve are resampled by weights, unless too few would
+        be left: new chains for all curves would take most of the time of an estimate.
         """
         if share not in self._with_share:
             sizes = [effective_size(curve.weights(share)) for curve in self.curves]
@@ -215,12 +201,11 @@ class LabelModel:
     def within(self, domain: Domain) -> "Predictive":
         """Return draws of all labels of a part of the pool, or of all of it.
 
-        The log-rates of a slice differ from those of the pool by a normal shift for each class.
-        Pairs of a curve and a shift are drawn in proportion to the likelihood of the slice's labels
-        under the shifted rates, divided by their likelihood under the pool's rates, which the curve
-        was fitted to already. No weight of n pairs is above 1 / sqrt(n) (truncated importance
-        sampling: E. L. Ionides, JCGS 17, 2008): for a slice that is most of the pool, a few pairs
-        would dominate.
+        The log-rates of a slice differ from the pool's by a normal shift for each class. Pairs of a
+        curve and a shift are drawn in proportion to the likelihood of the slice's labels under the
+        shifted rates by that under the pool's, which the curve was fitted to. No weight of n pairs
+        is above 1 / sqrt(n) (truncated importance sampling: E. L. Ionides, JCGS 17, 2008): for a
+        slice that is most of the pool, a few pairs would dominate.
         """
         if domain.count is None:
             return self.everywhere
@@ -246,33 +231,21 @@ class LabelModel:
 
 @dataclasses.dataclass(frozen=True)
 class Predictive:
-    """Draws of all labels of the pool or of a part of it, with the known labels fixed.
-
-    Attributes:
-        table: the cells.
-        history: the labels.
-        domain: the part, or the whole pool.
-        unlabelled: shape (draws, cells, classes): number of unlabelled rows of each class; with
-            two classes each class is contiguous in memory.
-        of_draw: shape (draws,): the draw of the curves that each draw is made from.
-        stochastic: whether labels are answers at random: then all rows count as unlabelled.
-    """
+    """Draws of all labels of the pool or of a part of it, with the known labels fixed."""
 
     table: CellTable
     history: History
-    domain: Domain
+    domain: Domain  # the part, or the whole pool
+    # (draws, cells, classes): number of unlabelled rows of each class; with two classes each class
+    # is contiguous in memory
     unlabelled: IntArray | FloatArray
-    of_draw: IntArray
+    of_draw: IntArray  # (draws,): the draw of the curves that each draw is made from
+    # whether labels are answers at random: then all rows count as unlabelled
     stochastic: bool = False
 
     @classmethod
     def drawn(
-        cls,
-        model: LabelModel,
-        domain: Domain,
-        rates: FloatArray,
-        of_draw: IntArray,
-        stream: int,
+        cls, model: LabelModel, domain: Domain, rates: FloatArray, of_draw: IntArray, stream: int
     ) -> "Predictive":
         """Return draws of the labels of unlabelled rows of a domain, given rates of the classes."""
         table, history = model.table, model.history
@@ -292,11 +265,7 @@ class Predictive:
 
     @functools.cached_property
     def without_unmet(self) -> "Predictive | None":
-        """The same draws without positives scored below all labelled positives.
-
-        None if no row is scored so low, without scores, and with more than two classes, where a
-        row that is not of a class may be of any other.
-        """
+        """The same draws without positives scored below all labelled ones, if rows are."""
         if self.table.classes != 2 or self.table.exchangeable:
             return None
         unsearched = below_all_met(self.table, self.history)
@@ -321,11 +290,10 @@ class Predictive:
     def bounds(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
         """Return the least and greatest value of the measure in each draw, shape (draws, m) each.
 
-        They differ if cells do not determine which of their rows reach a threshold: then the rows
-        of a class are placed where the measure is least, or greatest. In a comparison the two
-        systems may rank rows differently, so the least value of one system is compared with the
-        greatest of the other. They differ too if cells pool several combinations of predictions:
-        see `_slack`.
+        They differ if cells do not determine which of their rows reach a threshold: rows of a class
+        are placed where the measure is least, or greatest. Two systems may rank rows differently,
+        so in a comparison the least of one goes with the greatest of the other. They differ too if
+        cells pool several combinations of predictions: see `_slack`.
         """
         is_exact = len(bounding_outputs(measure, self.table)) == 1
         if isinstance(measure, Comparison) and not is_exact:
@@ -344,10 +312,10 @@ class Predictive:
     def _slack(self, measure: Measure) -> FloatArray:
         """Return how far labels that depend on a row's kind may move a measure, shape (m,).
 
-        The model gives all rows of a cell the same rate. If a cell pools kinds of rows with
-        different predictions, their rates may differ. By the inequality of Cauchy and Schwarz that
-        moves the mean influence of the cell's rows by at most the standard deviation of a label
-        times that of the influence over the kinds.
+        The model gives all rows of a cell the same rate, and kinds of rows with different
+        predictions may have others. By the inequality of Cauchy and Schwarz that moves the mean
+        influence by at most the standard deviation of a label times that of the influence over the
+        kinds.
         """
         table, expected = self.table, self.expected
         risk = self.risks(measure)
@@ -367,17 +335,11 @@ class Predictive:
         return slack / max(int(self.domain.rows(table).sum()), 1)
 
     def risks(self, measure: Measure) -> FloatArray:
-        """Return the mean losses of the rows in each draw, shape (draws, d).
-
-        Unlabelled rows count with the mean outputs of their cell.
-        """
+        """Return the mean losses in each draw, with the mean outputs of cells: (draws, d)."""
         return self._risks(measure, [bounding_outputs(measure, self.table)] * self.table.classes)
 
     def _risks(self, measure: Measure, views: Sequence[Sequence[Outputs]]) -> FloatArray:
-        """Return the mean losses in each draw, given outputs of unlabelled rows of each class.
-
-        If a class has several outputs, each represents an equal part of its rows.
-        """
+        """Return the mean losses in each draw, each class divided among its outputs."""
         parts = [self.losses_if(measure, y, y, of_class) for y, of_class in enumerate(views)]
         return np.asarray(np.sum(parts, axis=0))
 
@@ -386,8 +348,6 @@ class Predictive:
     ) -> FloatArray:
         """Return what rows with a label add to the mean losses if of a given class: (draws, d).
 
-        `label`: the label of the rows, known or drawn.
-        `true`: the class that their losses are computed for.
         `views`: outputs of unlabelled rows; the mean ones of their cells if not given.
         """
         views = bounding_outputs(measure, self.table) if views is None else views
@@ -411,10 +371,7 @@ class Predictive:
 
 
 def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
-    """Return the expected labels given draws of the rates: fractional numbers of rows, no noise.
-
-    Rates have the shape (draws, cells, classes).
-    """
+    """Return the expected labels given draws of the rates: fractional numbers of rows, no noise."""
     table = model.table
     left = table.count - labels_by_cell(table, model.history, Domain()).sum(axis=1)
     unlabelled = left[:, None] * rates
@@ -451,13 +408,10 @@ def misfit(
 ) -> str | None:
     """Return in words which labels contradict the model's draws of the rates; None if none do.
 
-    The labelled rows are split by rank into bands with as many rows in each, by the prediction of
-    each system, and by weight. The discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k
-    the labelled rows of a class in a part, E and V the mean and the variance of their number given
-    a draw. It is compared with the discrepancy of labels simulated from the draw.
-
-    `seen`: shape (cells, classes): number of labels of each class.
-    `rates`: shape (draws, cells, classes): draws of the rate of each class.
+    Labelled rows are split by rank into bands, by the prediction of each system, and by weight. The
+    discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k the labelled rows of a class in a
+    part, E and V the mean and the variance of their number given a draw. It is compared with that
+    of labels simulated from the draw. Labels are ``seen`` by cell and class.
     """
     labelled = seen.sum(axis=1)
     cells = np.flatnonzero(labelled)
@@ -488,8 +442,7 @@ def _parts(
 ) -> Iterator[tuple[str, BoolArray]]:
     """Yield words for the subsets of cells in which labels of a class are compared, and these.
 
-    The words are such as "ranked 201 to 5,000 by score"; which cells are in it is an array of shape
-    (labelled cells,).
+    The words are such as "ranked 201 to 5,000 by score".
     """
     distinct, place_of = np.unique(likeliness(table, y), return_inverse=True)
     rows = np.bincount(place_of, table.count)

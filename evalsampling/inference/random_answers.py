@@ -48,10 +48,8 @@ def with_random_answers(
 ) -> WeightedSample:
     """Return a Poisson sample whose variance is that of its rows and of their answers at random.
 
-    `inclusion`: shape (n,): b, the chance of each row to be in the sample, in (0, 1].
-    `group`: shape (n,): a number for each question. Those with one answer and the same number are
-    about different rows of one cell.
-    `rows`: shape (n,): number of rows of that cell in the pool; infinite if it is not known.
+    Questions of one ``group`` with one answer are about different rows of a cell of so many
+    ``rows``, infinite if that is not known. The ``inclusion`` is b, in (0, 1]; all have shape (n,).
     """
     n, row = len(sample.question), votes.row
     answers = np.ones(n, dtype=np.int64) if votes.answers is None else votes.answers
@@ -77,9 +75,9 @@ def with_random_answers(
 def one_answer_a_row(history: History, classes: int) -> History:
     """Return the history of one answer about each row that has any, without its rounds.
 
-    A row's answers say less of its cell than as many rows do. Where they differ, one is taken by
-    their shares: with the fraction of a multiple of the golden ratio, row by row in the order of
-    the cells. So the shares of neighbouring rows together are those of all their answers.
+    Where a row's answers differ, one is taken by their shares, with the fraction of a multiple of
+    the golden ratio, row by row in the order of the cells. So the shares of neighbouring rows
+    together are those of all their answers.
     """
     labelled = history.labelled
     places = np.stack([history.cell[labelled], history.rank[labelled]], axis=1)

@@ -68,10 +68,9 @@ def biases(
 ) -> Sequence[Bias | None]:
     """Return the bias of each component of a measure; None where it is undefined or always 0.
 
-    With e the residual l - R^ of a row, or l itself where weights are not normalised, it is
-    tr(D2g Cov(e)) / 2 - Dg Cov(e, 1): the first term of any curved g, the second of the division
-    by the sum of the weights. The rows ``inside`` are those of the domain; weights are
-    ``normalised`` if they are divided by their sum over it.
+    With e the residual l - R^ of a row, or l itself where weights are not normalised, it is tr(D2g
+    Cov(e)) / 2 - Dg Cov(e, 1): the first term of any curved g, the second of the division by the
+    sum of the weights over the rows ``inside`` the domain.
     """
     none = [None] * len(measure.components)
     total = float(sample.weight @ inside)
@@ -95,11 +94,7 @@ def biases(
 
 
 def _curvature(measure: Measure, risk: FloatArray, covariance: FloatArray) -> FloatArray:
-    """Return tr(D2g Cov) / 2 of each component, shape (m,), by second differences.
-
-    The differences are taken along the principal axes of the covariance, in steps of `_STEP`
-    standard errors.
-    """
+    """Return tr(D2g Cov) / 2 of each component, (m,), by second differences along its axes."""
     spread, axes = np.linalg.eigh(covariance)
     centre, total = measure.value(risk), np.zeros(len(measure.components))
     for variance, axis in zip(spread.tolist(), axes.T, strict=True):

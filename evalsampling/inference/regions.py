@@ -85,12 +85,11 @@ def f_ellipsoid(
     """Return the region whose radius allows for an estimated covariance ([MR] section 3).
 
     The source has (G* - G^)' S^-1 (G* - G^) <= (N - 1) k / (N (N - k)) F with S = N x covariance
-    and F the quantile of F_{k, N-k}; for the covariance of the estimate the radius is hence
-    (N - 1) k / (N - k) F. It is exact for the mean of N normal terms, if the covariance is
-    computed with N - 1 (Hotelling's T^2); for k = 1 it is the Student interval with N - 1 degrees
-    of freedom. k is the rank of the covariance; with N <= k the radius is infinite.
+    and F the quantile of F_{k, N-k}, k the rank; for the covariance of the estimate the radius is
+    hence (N - 1) k / (N - k) F, infinite with N <= k. It is exact for the mean of N normal terms
+    (Hotelling's T^2); for k = 1 it is the Student interval with N - 1 degrees of freedom.
     """
-    rank = _rank(value, covariance)
+    rank = len(_principal(value, covariance)[2])
     radius, spare = math.inf if rank else 0.0, draws - rank
     if rank and spare > 0:
         quantile = float(scipy.special.fdtri(rank, spare, confidence))
@@ -100,20 +99,14 @@ def f_ellipsoid(
 
 @dataclasses.dataclass(frozen=True)
 class Bands:
-    """Simultaneous confidence bands, which contain the whole curve with the given confidence.
-
-    Attributes:
-        low: lower ends, shape (m,).
-        high: upper ends, shape (m,).
-        claimed: shape (m,): components with a standard error and a value between the bounds; the
-            band of every other one is the whole range.
-        critical: standard errors from the value to either end, on the scale of the bands.
-    """
+    """Simultaneous confidence bands, which contain the whole curve with the given confidence."""
 
     low: FloatArray
     high: FloatArray
+    # (m,): components with a standard error and a value between the bounds; the band of every other
+    # one is the whole range
     claimed: BoolArray
-    critical: float
+    critical: float  # standard errors from the value to either end, on the scale of the bands
 
 
 def simultaneous_bands(
@@ -127,19 +120,15 @@ def simultaneous_bands(
     """Return simultaneous bands of a curve, by the Gaussian multiplier bootstrap.
 
     The ends are those of logit(value) +- c standard_error / (value (1 - value)), mapped back (for
-    bounds 0 and 1; plain value +- c standard_error without bounds): near a bound,
-    where much of a curve lies, the errors of estimates are skewed, and a plain band would end at
-    the bound.
+    bounds 0 and 1; plain value +- c standard_error without bounds): near a bound, where much of a
+    curve lies, errors are skewed, and a plain band would end at the bound.
 
-    With contributions psi_j that add up to the error of the estimate, c is the quantile over
-    xi ~ N(0, 1) of max_i |sum_j xi_j psi_ji| / s_i, s_i^2 = sum_j psi_ji^2 (Chernozhukov et
-    al., section 3), and never below the quantile for a single component.
+    With contributions psi_j that add up to the error, c is the quantile over xi ~ N(0, 1) of max_i
+    |sum_j xi_j psi_ji| / s_i, s_i^2 = sum_j psi_ji^2 (Chernozhukov et al., section 3), and never
+    below the quantile for a single component.
 
-    A replicate costs n m multiplications. Memory: a copy of the contributions and 16 MB.
-
-    `contributions`: psi, shape (n, m): weighted and centred, so that psi' psi is the covariance of
-    the estimate.
-    `bounds`: least and greatest value of each component, shape (m,), or of all components.
+    `contributions`: shape (n, m): weighted and centred, so that psi' psi is the covariance.
+    `bounds`: least and greatest value of each component, shape (m,), or of all.
     `replicates`: number of bootstrap replicates, at least 1 / (1 - confidence).
     """
     error = np.sqrt(np.einsum("ji,ji->i", contributions, contributions))
@@ -160,10 +149,7 @@ def simultaneous_bands(
 def _on_logits(
     value: FloatArray, error: FloatArray, critical: float, least: FloatArray, greatest: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the bands, shape (m,) each: `critical` standard errors from the value.
-
-    The scale is the logit, or for numbers without bounds the plain scale.
-    """
+    """Return the ends of bands on logits, or without bounds on the plain scale: (m,) each."""
     is_bounded = np.isfinite(greatest - least)
     start, width = np.where(is_bounded, least, 0.0), np.where(is_bounded, greatest - least, 1.0)
     share = np.where(is_bounded, (value - start) / width, 0.5)
@@ -188,20 +174,12 @@ def _peaks(terms: FloatArray, generator: np.random.Generator, replicates: int) -
     return peaks
 
 
-def _rank(value: FloatArray, covariance: FloatArray) -> int:
-    """Return the rank of a covariance; values that are not finite are a `ValueError`."""
-    if not (np.isfinite(value).all() and np.isfinite(covariance).all()):
-        raise ValueError("a region needs finite values and covariances")
-    return len(_principal(value, covariance)[2])
-
-
 def _principal(
     centre: FloatArray, covariance: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the principal directions of the correlation matrix whose variance is not 0.
+    """Return scale, principal directions and variances of a correlation, without those of 0.
 
-    They come with the scale of the components, shape (k,), 1 for those without variance: first
-    that, then directions, shape (k, rank), orthonormal, and their variances, shape (rank,).
+    Of shape (k,), 1 without variance; (k, rank), orthonormal; and (rank,).
     """
     error = _errors(centre, covariance)
     varies = error > 0

@@ -3,13 +3,19 @@
 import dataclasses
 import difflib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from evalsampling.inference.intervals import Interval, whole_range
+from evalsampling.inference.intervals import (
+    DESIGN_BASED,
+    MODEL_BASED,
+    STRATUM_RATES,
+    Interval,
+    whole_range,
+)
 from evalsampling.inference.outlook import Outlook
 from evalsampling.inference.ratio_bias import Bias
 from evalsampling.inference.significance import Significance
@@ -93,15 +99,9 @@ def place_of(name: str, targets: Sequence[Target]) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Sensitivity:
-    """The default interval under another prior of the hidden positives.
+    """The default interval under another prior of the hidden positives."""
 
-    Attributes:
-        share: prior median of the number of hidden positives divided by that of the others.
-        low: lower end.
-        high: upper end.
-    """
-
-    share: float
+    share: float  # prior median of the number of hidden positives divided by that of the others
     low: float
     high: float
 
@@ -284,16 +284,9 @@ CENSUS, DEFINITION = EXACT = "census", "definition"
 
 
 def census(
-    target: Target,
-    value: float,
-    confidence: float,
-    undefined_without: str,
-    method: str = CENSUS,
+    target: Target, value: float, confidence: float, undefined_without: str, method: str = CENSUS
 ) -> Estimate:
-    """Return the exact estimate of a number whose rows all have labels, or need none.
-
-    The value is NaN if it is undefined. The words ``undefined_without`` follow "no".
-    """
+    """Return the exact estimate of a value that labels or definition tell, undefined if NaN."""
     if not np.isfinite(value):
         whose = "the pool has" if target.slice is None else "there are"
         reason = f"{target.title} is undefined (0/0): {whose} no {undefined_without}"
@@ -314,8 +307,7 @@ def brief(
 ) -> list[str]:
     """Return the sentences about some estimates, each once, with those of many points summed up.
 
-    The warnings, or other ``sentences`` of an estimate; at most ``most`` of a kind and a measure
-    are returned in full.
+    At most ``most`` of a kind and a measure are returned in full.
     """
     kinds: dict[str, dict[str, None]] = {}
     for estimate in estimates:
@@ -335,9 +327,7 @@ def brief(
 def widest_half(estimates: Sequence[Estimate]) -> float | None:
     """Return half the width of the widest default interval on the whole pool.
 
-    Comparisons of systems, which are added automatically, count only if there is nothing else. None
-    if there is no estimate on the whole pool, or an interval claims nothing or is not reliable, or
-    an end is infinite.
+    None if there is none, or one claims nothing, is not reliable or has no end.
     """
     watched = _watched(estimates)
     halves = [estimate.half_width for estimate in watched]
@@ -364,10 +354,7 @@ def no_width_because(estimates: Sequence[Estimate]) -> str | None:
 
 
 def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
-    """Return whether every default interval on the whole pool is as narrow as wanted.
-
-    It is not if no width is wanted.
-    """
+    """Return whether default intervals on the whole pool are as narrow as wanted, if that is."""
     widest = widest_half(estimates)
     return half_width is not None and widest is not None and widest <= half_width
 
@@ -377,8 +364,7 @@ def is_significant(
 ) -> bool:
     """Return whether the comparisons of the first measure, on the whole pool, are all significant.
 
-    They are not if no level is wanted. The first estimate is of the first measure. With
-    ``anytime`` p-values are those that hold if they are looked at after every round.
+    With ``anytime`` p-values are those that hold if they are looked at after every round.
     """
     significances = [
         estimate.significance or Significance(None) for estimate in estimates
@@ -444,3 +430,32 @@ class ReportedSensitivity:
     share: float
     low: float | None
     high: float | None
+
+
+ASSUMES: Mapping[str, str] = {
+    MODEL_BASED: "holds if positives become likelier as the score rises, but for a few that "
+    "score like negatives",
+    DESIGN_BASED: "rests on how rows were drawn; it knows nothing of positives of a kind that "
+    "has no label",
+}
+"""Kinds of intervals, in the order of reports, each with its assumptions in words."""
+
+_OF_STRATA = (
+    "holds for rows drawn alike among all that are predicted alike; no score and no `hidden` "
+    "enters it"
+)
+"""What the model of `ClassRates` assumes."""
+
+
+def rested_on(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
+    """Return what intervals assume, in words, by kind; exact numbers assume nothing."""
+    return assumed(each for each in intervals if each.method not in EXACT)
+
+
+def assumed(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
+    """Return the assumptions of the kinds of some intervals, in words, by kind, if any."""
+    methods = {interval.kind: interval.method for interval in intervals}
+    words = {kind: words for kind, words in ASSUMES.items() if kind in methods}
+    if methods.get(MODEL_BASED, "").startswith(STRATUM_RATES):
+        words[MODEL_BASED] = _OF_STRATA
+    return words

@@ -11,7 +11,9 @@ import functools
 import math
 
 import numpy as np
+import scipy
 
+from evalsampling.inference.intervals import degrees_of_freedom
 from evalsampling.stats.arrays import FloatArray, IntArray
 
 
@@ -26,67 +28,47 @@ class WeightedSample:
     Where labelled rows share clusters, contributions of the rows of a cluster are added up before
     they are squared (the ultimate-cluster rule): products of two rows of a cluster are added, and
     c / (c - 1) takes the place of n / (n - 1), for c clusters of n rows.
-
-    Attributes:
-        question: shape (n,): the labelled questions of the history.
-        weight: shape (n,): weight of each question in R^.
-        weight_square_sum: shape (n,): w2.
-        weight_sum: shape (n,): w.
-        group: shape (n,): group of each question, in [0, groups).
-        scale: shape (groups,): factor of the variance of each group.
-        mean_correction: shape (groups,): correction.
-        draws: number of independent draws.
-        answered: number of draws whose row has a label.
-        latest: shape (n,): sum over the draws of a row of w times its weight under the latest
-            proposal, in place of w^2; None if it was not computed.
-        empty_because: why the labels have no weight, in words; None if they have weights.
-        answer: shape (n,): label code of each entry, where an entry is a class among the answers to
-            a question, and several may have the same question; None if an entry is a question.
-        centre: shape (groups,): factor of the weighted sum of a group in the deviations that are
-            its `contributions`; None if it is the correction.
-        cluster: shape (n,): number of the cluster of each question, in [0, `clusters`); None if no
-            two share one.
-        together: number of rows expected in the cluster of a drawn row where whole clusters were
-            drawn, 1 or more; None where rows were drawn by themselves. Samples without the largest
-            clusters of a pool have fewer. What the rows of a cluster add to the variance beside
-            their own terms is in proportion to this number, so it is scaled up to it, and as few
-            clusters count as there would be.
     """
 
-    question: IntArray
-    weight: FloatArray
-    weight_square_sum: FloatArray
-    weight_sum: FloatArray
-    group: IntArray
-    scale: FloatArray
-    mean_correction: FloatArray
-    draws: int
-    answered: int
+    question: IntArray  # (n,): the labelled questions of the history
+    weight: FloatArray  # (n,): weight of each question in R^
+    weight_square_sum: FloatArray  # (n,): w2
+    weight_sum: FloatArray  # (n,): w
+    group: IntArray  # (n,): group of each question, in [0, groups)
+    scale: FloatArray  # (groups,): factor of the variance of each group
+    mean_correction: FloatArray  # (groups,): correction
+    draws: int  # number of independent draws
+    answered: int  # number of draws whose row has a label
+    # (n,): sum over the draws of a row of w times its weight under the latest proposal, in place of
+    # w^2; None if it was not computed
     latest: FloatArray | None = None
+    # why the labels have no weight, in words; None if they have weights
     empty_because: str | None = None
+    # (n,): label code of each entry, where an entry is a class among the answers to a question, and
+    # several may have the same question; None if an entry is a question
     answer: IntArray | None = None
+    # (groups,): factor of the weighted sum of a group in the deviations that are its
+    # `contributions`; None if it is the correction
     centre: FloatArray | None = None
+    # (n,): number of the cluster of each question, in [0, `clusters`); None if no two share one
     cluster: IntArray | None = None
+    # number of rows expected in the cluster of a drawn row where whole clusters were drawn, 1 or
+    # more; None where rows were drawn by themselves. Samples without the largest clusters of a pool
+    # have fewer. What the rows of a cluster add to the variance beside their own terms is in
+    # proportion to this number, so it is scaled up to it, and as few clusters count as there would
+    # be
     together: float | None = None
 
     @classmethod
     def with_replacement(
-        cls,
-        question: IntArray,
-        weight: FloatArray,
-        questions: int,
-        known: FloatArray | None = None,
+        cls, question: IntArray, weight: FloatArray, questions: int, known: FloatArray | None = None
     ) -> "WeightedSample":
         """Return the weights of N independent draws: R^ = (1/N) sum w l ([MR] eq. 1).
 
-        The variance is estimated with the divisor N - 1.
+        The variance has the divisor N - 1. Draws, shape (N,), are of a ``question``, with the
+        weight w = p / q, 0 without a label.
 
-        Args:
-            question: shape (N,): the question of each draw.
-            weight: shape (N,): w = p / q; 0 for a draw that has no label.
-            questions: number of questions of the history.
-            known: shape (questions,): added to the weight of each question that was drawn, without
-                error; 0 if not given.
+        `known`: shape (questions,): added to the weight of each question drawn, without error.
         """
         draws = len(question)
         weight_sum, weight_square_sum = (
@@ -110,16 +92,14 @@ class WeightedSample:
     def stratified(cls, question: IntArray, stratum: IntArray, rows: IntArray) -> "WeightedSample":
         """Return the weights of simple random samples, without replacement, of strata.
 
-        R^ = sum_k (M_k / M) mean_k over the strata that have a labelled row, renormalised: callers
-        should join strata until each has a labelled row. A stratum of several rows with a single
-        labelled row has no variance estimate of its own; the rows of all such strata are treated
-        as one stratum, which makes the variance too large rather than too small (W. G. Cochran,
-        *Sampling Techniques*, 3rd edition, 1977, sections 5.3 and 5A.12).
+        R^ = sum_k (M_k / M) mean_k over the strata with a labelled row, renormalised: callers
+        should join strata until each has one. A stratum of several rows with a single labelled one
+        has no variance of its own; all such strata are treated as one, which makes the variance too
+        large rather than too small (W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977,
+        sections 5.3 and 5A.12).
 
-        Args:
-            question: shape (n,): labelled questions, each about another row.
-            stratum: shape (n,): stratum of each question, in [0, strata).
-            rows: shape (strata,): M_k, the number of rows of each stratum.
+        `stratum`: shape (n,): of each question, which are about different rows.
+        `rows`: shape (strata,): M_k, the number of rows of each stratum.
         """
         taken = np.bincount(stratum, minlength=len(rows))
         share = np.where(taken > 0, rows, 0) / max(rows[taken > 0].sum(), 1)
@@ -154,24 +134,17 @@ class WeightedSample:
 
     @classmethod
     def without_replacement(
-        cls,
-        question: IntArray,
-        inclusion: FloatArray,
-        rows: float,
-        stratum: IntArray | None = None,
+        cls, question: IntArray, inclusion: FloatArray, rows: float, stratum: IntArray | None = None
     ) -> "WeightedSample":
         """Return Horvitz-Thompson weights of rows drawn independently: R^ = (1/M) sum l / pi.
 
-        The variance is (1/M^2) sum (1 - pi) (l / pi)^2, that of Poisson sampling; it is too large
-        if the number of rows is fixed (C.-E. Särndal, B. Swensson and J. Wretman, *Model Assisted
-        Survey Sampling*, Springer 1992, section 3.5). In strata of which a fixed number was drawn
-        it is that of deviations from their means.
+        The variance is (1/M^2) sum (1 - pi) (l / pi)^2, that of Poisson sampling; too large if the
+        number of rows is fixed (C.-E. Särndal, B. Swensson and J. Wretman, *Model Assisted Survey
+        Sampling*, Springer 1992, section 3.5). In strata of which a fixed number was drawn it is
+        that of deviations from their means.
 
-        Args:
-            question: shape (n,): labelled questions, each about another row.
-            inclusion: shape (n,): pi, inclusion probabilities, in (0, 1].
-            rows: M, the number of rows of the pool.
-            stratum: shape (n,): stratum of each row, from 0, or -1 for none; None for no strata.
+        `inclusion`: shape (n,): pi, in (0, 1]. `rows`: M.
+        `stratum`: shape (n,): stratum of each row, from 0, or -1 for none; None for no strata.
         """
         inclusion = np.minimum(inclusion, 1.0)  # rounding
         weight, missed = 1 / (inclusion * rows), 1 - inclusion
@@ -213,10 +186,7 @@ class WeightedSample:
     def clustered(
         self, cluster: IntArray | None, together: float | None = None
     ) -> "WeightedSample":
-        """Return the sample with the cluster of each question of the history, shape (questions,).
-
-        It stays as it is without clusters, and where no two of its rows share one.
-        """
+        """Return the sample with the clusters of the history's questions, if any share one."""
         if cluster is None:
             return self
         names, number = np.unique(cluster[self.question], return_inverse=True)
@@ -231,10 +201,7 @@ class WeightedSample:
 
     @functools.cached_property
     def units(self) -> int:
-        """Number of independent terms: draws whose row has a label.
-
-        Of clusters it is the number of equally large ones that would be worth as much, at least 2.
-        """
+        """Number of draws whose row has a label; of clusters, of equally large ones, at least 2."""
         if self.cluster is None:
             return self.answered
         return max(
@@ -249,10 +216,7 @@ class WeightedSample:
         return float(rows @ rows) / len(self.question)
 
     def with_latest(self, weight: FloatArray) -> "WeightedSample":
-        """Return the sample with weights under the latest proposal added, for `latest_variance`.
-
-        A question that the latest proposal never draws has the weight 0.
-        """
+        """Return the sample with weights under the latest proposal, 0 of what that never draws."""
         return dataclasses.replace(self, latest=self.weight_sum * weight[self.question])
 
     def mean(self, values: FloatArray) -> FloatArray:
@@ -266,7 +230,7 @@ class WeightedSample:
     def variance_of(self, values: FloatArray, squares: FloatArray) -> FloatArray:
         """Return the variance of the weighted sum of values, given their squares: shape (m,).
 
-        Both have shape (n, m). For random values they are the means of values and of squares.
+        Of random values these are the means of values and of squares.
         """
         squares = self._by_group(self.weight_square_sum[:, None] * squares)
         firsts = self._by_group(self.weight_sum[:, None] * values)
@@ -304,8 +268,8 @@ class WeightedSample:
     def contributions(self, values: FloatArray) -> FloatArray:
         """Return what each row, or cluster, adds to the error of the weighted sum: (k, m).
 
-        They are deviations from the mean of the group, scaled so that their squares add up to the
-        variance, apart from the effect of draws that have a weight and no label.
+        Deviations from the mean of the group, whose squares add up to the variance, apart from the
+        effect of draws that have a weight and no label.
         """
         rows = self._of_rows(values)
         if self.cluster is None:
@@ -317,8 +281,7 @@ class WeightedSample:
     def _missed(self, variance: FloatArray, within: FloatArray) -> FloatArray:
         """Return the factor of variances, at least 1, for clusters larger than those drawn.
 
-        `variance`: shape (m,): of rows by themselves. `within`: shape (m,): what is added to it by
-        products of two rows of a cluster.
+        From the variance of rows by themselves, and what products of two rows of a cluster add.
         """
         larger = max((self.together or 1) / self._together - 1, 0.0)
         more, total = larger * np.maximum(within, 0.0), variance + within
@@ -349,10 +312,7 @@ class WeightedSample:
         return sums
 
     def by_question(self, values: FloatArray) -> FloatArray:
-        """Return the sum of values, shape (k, ...), over the entries of each question.
-
-        Entries are answers, rows or clusters.
-        """
+        """Return the sum of values, shape (k, ...), over the entries of each question."""
         if self.answer is None:
             return values
         return np.asarray(np.add.reduceat(values, np.unique(self.question, return_index=True)[1]))
@@ -369,9 +329,8 @@ class WeightedSample:
 def effective_size(weight: FloatArray) -> float:
     """Return Kish's effective sample size (sum w)^2 / sum w^2, in [0, n].
 
-    It is n for equal weights and 1 if a single weight dwarfs the others. It does not depend on the
-    measure: weights that follow the residuals of the measure lower both this size and the variance.
-    Without a positive weight it is 0.
+    It does not depend on the measure: weights that follow its residuals lower both this size and
+    the variance. Without a positive weight it is 0.
     """
     largest = weight.max(initial=0.0)
     if largest == 0:
@@ -383,23 +342,38 @@ def effective_size(weight: FloatArray) -> float:
 def design_effect(standard_error: float, unit_variance: float, draws: int) -> float | None:
     """Return the variance of an estimate divided by that of a simple random sample of equal size.
 
-    Below 1 the design beats simple random sampling with replacement, standard_error^2 being
-    compared with unit_variance / draws.
-
-    `unit_variance`: variance over the pool of the residual whose mean is the error of the estimate,
-    itself known or estimated. For a share of the pool such as accuracy it is value (1 - value). For
-    a ratio E[x] / E[d] with loss x in {0, 1} that counts within d in {0, 1}, such as recall, it is
-    value (1 - value) / E[d]: a random draw is in the denominator with probability E[d].
+    The latter is unit_variance / draws, the ``unit_variance`` that of the residual of a random row:
+    for accuracy value (1 - value), for recall value (1 - value) / E[d], a random row being in the
+    denominator with probability E[d].
     """
     return standard_error**2 * draws / unit_variance if unit_variance > 0 else None
 
 
 def largest_share(terms: FloatArray) -> float:
-    """Return the share of the largest term in the sum of all terms, in [0, 1].
-
-    For squared weighted residuals it is the largest share of the variance estimate that a single
-    row makes up; for weights it is the largest share of the pool that a single row represents.
-    Without a positive term it is 0.
-    """
+    """Return the share of the largest term in the sum, in [0, 1]; 0 if none is positive."""
     largest = terms.max(initial=0.0)
     return float(1 / (terms / largest).sum()) if largest > 0 else 0.0
+
+
+def cluster_effect(
+    sample: WeightedSample, influence: FloatArray, confidence: float
+) -> FloatArray | None:
+    """Return by how much clusters multiply a variance, shape (m,), at least 1; None without any.
+
+    It is the squared ratio of two half-widths by Student, by clusters and as if each row were by
+    itself, so it allows for a variance that few clusters tell of. The influence is (n, m).
+    """
+    if sample.cluster is None:
+        return None
+    alone = dataclasses.replace(sample, cluster=None)
+    by_cluster, by_row = (_half_widths(each, influence, confidence) for each in (sample, alone))
+    ratio = np.divide(by_cluster, by_row, out=np.ones_like(by_row), where=by_row > 0)
+    return np.maximum(ratio, 1.0) ** 2
+
+
+def _half_widths(sample: WeightedSample, influence: FloatArray, confidence: float) -> FloatArray:
+    """Return the half-width of each number by Student, shape (m,)."""
+    error = np.sqrt(np.maximum(sample.variance(influence), 0.0))
+    terms = sample.contributions(influence).T ** 2
+    degrees = [degrees_of_freedom(np.nan_to_num(each), sample.units) for each in terms]
+    return np.asarray(error * scipy.special.stdtrit(degrees, (1 + confidence) / 2))

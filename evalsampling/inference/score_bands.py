@@ -74,9 +74,7 @@ def score_bands(
     """Return bands of leaves, from the lowest score to the highest, with the rate of some classes.
 
     Bands are narrow where labels are dense: the mean of a band's share of the leaves and of its
-    share of the labels is about the same for all bands.
-
-    `codes`: codes of the class; if rows have several labels, of all label sets that contain it.
+    share of the labels is about the same for all. Classes are given by their codes.
     """
     labelled = history.labelled
     votes, cell = history.votes(labelled), history.cell[labelled]
@@ -123,8 +121,8 @@ def _observed(
 ) -> Rate | None:
     """Return the rate by the labels alone, None without labels.
 
-    It is the mean of the rates of cells, weighted by their rows. The interval is that
-    of Clopper and Pearson for Kish's effective number of labels.
+    The mean of the rates of cells weighted by their rows, with the interval of Clopper and Pearson
+    for Kish's effective number of labels.
     """
     seen = labelled > 0
     if not seen.any():

@@ -70,8 +70,8 @@ def recalibrated(
 ) -> FloatArray:
     """Return the probability of each class in each cell, shape (cells, classes), rows summing to 1.
 
-    Without a calibration it is the unchanged prior; without labels too, unless a model of the
-    user's own says otherwise. The predictions of a system enter the logistic regression.
+    It is the prior without a calibration, and without labels unless an own model says otherwise.
+    The predictions of a system enter the logistic regression.
     """
     if calibration is not None and not isinstance(calibration, str):
         return probabilities("sampler.calibration", calibration, table, history)
@@ -92,10 +92,9 @@ def recalibrated_table(
 def isotonic_prior(table: CellTable, seen: FloatArray, system: int = 0) -> FloatArray:
     """Return the probability of each class in each cell, by isotonic regression on the prior.
 
-    The rate of a class in a cell is the least-squares fit, increasing with the cell's prior of the
-    class, to the labels and to `PSEUDO_LABELS` more at the rates of the logistic regression. Which
-    row of a cell has a label does not depend on the label, so the fit needs no weights of the
-    design. The predictions of a system enter the logistic regression. Rows of the result sum to 1.
+    The least-squares fit, increasing with the cell's prior of the class, to the labels and to
+    `PSEUDO_LABELS` more at the rates of the logistic regression. Which row of a cell has a label
+    does not depend on the label, so the fit needs no weights of the design.
     """
     smooth = calibrated_prior(table, seen, system)
     pseudo = PSEUDO_LABELS * table.count / table.rows
@@ -120,10 +119,7 @@ def _increasing(prior: FloatArray, hits: FloatArray, weight: FloatArray) -> Floa
 
 
 def probabilities(key: str, model: OwnModel, table: CellTable, history: History) -> FloatArray:
-    """Return the probability of each label in each cell by an own model, shape (cells, classes).
-
-    The key of the spec is for messages.
-    """
+    """Return the probability of each label in each cell by an own model; messages name the key."""
     labels = history.seen(len(table), table.classes)
     own = copy.deepcopy(dataclasses.replace(table))  # Without what is remembered of the cells.
     try:

@@ -52,15 +52,9 @@ def power(
 ) -> float:
     """Return the probability that a two-sided test rejects (eq. 5.3, 5.4, in closed form).
 
-    It is 1 - Phi(z - mu) + Phi(-z - mu) with mu = sqrt(n) effect / deviation. For Student's test
-    the noncentral t distribution replaces the normal, as if contributions of draws were normal.
-
-    Args:
-        effect: the true difference, of any sign.
-        deviation: standard deviation of a single draw's contribution, above 0.
-        draws: n, the number of draws, above 0.
-        alpha: level of the test, in (0, 1).
-        degrees: degrees of freedom of the test, above 0; infinite for Wald's.
+    It is 1 - Phi(z - mu) + Phi(-z - mu) with mu = sqrt(n) effect / deviation, the deviation that of
+    a single draw. For Student's test the noncentral t distribution replaces the normal, as if
+    contributions of draws were normal.
     """
     location = math.sqrt(draws) * abs(effect) / deviation
     if math.isinf(degrees):
@@ -72,19 +66,13 @@ def power(
 
 
 def required_draws(effect: float, deviation: float, wanted: float, alpha: float) -> float:
-    """Return the number of draws with which a two-sided normal test has a wanted power.
-
-    It is (z + Phi^-1(wanted))^2 / (e / s)^2 and need not be whole.
-    """
+    """Return the draws that give a two-sided normal test a power: (z + z_wanted)^2 (s / e)^2."""
     reach = float(scipy.special.ndtri(1 - alpha / 2) + scipy.special.ndtri(wanted))
     return (reach * deviation / effect) ** 2
 
 
 def required_draws_of_student(effect: float, deviation: float, wanted: float, alpha: float) -> int:
-    """Return the least number of draws with which Student's test has a wanted power: see `power`.
-
-    It is at least 2, and for large numbers hardly more than `required_draws`.
-    """
+    """Return the least number of draws with which Student's test has a power; at least 2."""
     few = max(math.floor(required_draws(effect, deviation, wanted, alpha)), 2)
     many = few
     while power(effect, deviation, many, alpha, many - 1) < wanted:

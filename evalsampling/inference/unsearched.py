@@ -41,11 +41,9 @@ class Unsearched:
 def chances_of_labels(
     table: CellTable, history: History, with_replacement: bool
 ) -> FloatArray | None:
-    """Return the sum over rounds of a row's chance of a label, shape (cells,).
+    """Return the sum over rounds of a row's chance of a label, shape (cells,); None if not kept.
 
-    None if the chances of all cells were not kept. Within a round a row's label is taken to be
-    missing whatever row it is. With replacement the draws of a round are independent, each with its
-    own chance.
+    Within a round a row's label is taken to be missing whatever row it is.
     """
     total = np.zeros(len(table))
     for drawn in history.rounds:
@@ -61,8 +59,7 @@ def chances_of_labels(
 def most_positives(chance: FloatArray, rows: IntArray, alpha: float) -> FloatArray:
     """Return the most positives among rows none of which was found to be one: shape (cells,).
 
-    Rows have no label; ``chance`` is what `chances_of_labels` returns. There are more with a
-    probability of alpha.
+    There are more with a probability of alpha. Rows have no label.
     """
     order = np.argsort(chance, kind="stable")
     cost = chance[order] * rows[order]

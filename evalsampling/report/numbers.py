@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from evalsampling.inference.model_based import KIND as MODEL_BASED
+from evalsampling.inference.intervals import MODEL_BASED
 from evalsampling.inference.results import (
     EXACT,
     Estimate,

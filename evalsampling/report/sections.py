@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from evalsampling.inference.choice import rested_on
+from evalsampling.inference.results import rested_on
 from evalsampling.report.charts import calibration_chart, interval_rows
 from evalsampling.report.facts import Facts
 from evalsampling.report.numbers import (

@@ -40,8 +40,7 @@ from evalsampling.stats.precision_queries import (
     most_m,
     votes_of_head,
 )
-from evalsampling.stats.rank_strata import RankStrata
-from evalsampling.stats.ranked_list import RankedList
+from evalsampling.stats.ranked_list import RankedList, RankStrata
 
 LEAST_PRECISION_UNDER_NOISE = 1 / 3
 """Where eta is above 0 the paper takes the precision to be at least this."""

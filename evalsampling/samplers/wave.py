@@ -7,8 +7,7 @@ import numpy as np
 
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.envelope import Envelope
-from evalsampling.stats.rank_strata import RankStrata
-from evalsampling.stats.ranked_list import RankedList
+from evalsampling.stats.ranked_list import RankedList, RankStrata
 
 
 @dataclasses.dataclass(frozen=True)

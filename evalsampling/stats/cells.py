@@ -52,7 +52,7 @@ class CellTable:
     Attributes:
         code: shape (cells,), ascending: the cell's number among all possible ones, used in files.
         leaf: shape (cells,): the leaf of each cell, in [0, leaves).
-        count: shape (cells,), int64: rows.
+        count: shape (cells,): rows.
         prior: shape (cells, classes): mean prior probability of each class.
         leaves: number of leaves, none of them empty when cut from the pool.
         kind_cell: shape (kinds,), ascending: index of the cell of each kind.
@@ -171,25 +171,17 @@ class CellSums:
     """Exact sums over the rows of each possible cell: a mergeable state.
 
     Sums of round(p 2^32) may exceed int64, so each is kept as high x 2^32 + low.
-
-    Attributes:
-        count: shape (cells,), int64: rows.
-        high: shape (cells, columns), int64.
-        low: shape (cells, columns), int64, in [0, 2^32).
-        workspace: identity of the workspace by whose strata rows were cut; None for none.
     """
 
-    count: IntArray
-    high: IntArray
-    low: IntArray
+    count: IntArray  # (cells,): rows
+    high: IntArray  # (cells, columns), int64
+    low: IntArray  # (cells, columns), int64, in [0, 2^32)
+    # identity of the workspace by whose strata rows were cut; None for none
     workspace: str | None = None
 
     @classmethod
     def from_rows(cls, cells: int, cell: IntArray, probability: FloatArray) -> "CellSums":
-        """Return the sums of rows over their cells.
-
-        `cell`: shape (n,): each row's cell code; n is below 2^31.
-        """
+        """Return the sums of fewer than 2^31 rows over their cells, given each row's cell code."""
         count = np.zeros(cells, dtype=np.int64)
         sums = np.zeros((probability.shape[1], cells), dtype=np.int64)
         for begin in range(0, len(cell), _ROWS_AT_A_TIME):
@@ -210,9 +202,6 @@ class CellSums:
 
     def __add__(self, other: "CellSums") -> "CellSums":
         """Return the sums over both sets of rows."""
-        if self.low.shape != other.low.shape:
-            shapes = f"{self.low.shape} and {other.low.shape}"
-            raise ValueError(f"sums of shapes {shapes} do not add up")
         if self.workspace != other.workspace:
             raise ValueError("sums over cells of two workspaces do not add up")
         words = self.high + other.high, self.low + other.low
@@ -233,29 +222,19 @@ class CellSums:
 
 @dataclasses.dataclass(frozen=True)
 class CellGrid:
-    """All possible cells: every score bin with every signature slot and class of magnitudes.
+    """All possible cells: every score bin with every signature slot and class of magnitudes."""
 
-    Attributes:
-        leaf: shape (bins,): leaf of each bin, in [0, leaves).
-        score: shape (bins,): least score of the first system in each bin.
-        leaves: number of leaves.
-        signatures: the slots.
-        upper: shape (bins,): greatest score in each bin; None if it is `score`.
-        magnitudes: classes of costs and of weights, by the names of those in which rows differ.
-        parting: hierarchy of the leaves: see `CellTable`.
-        named: slices whose codes follow the predictions in a signature.
-        labels: number of the labels of which a row may have many; 0 for classes.
-    """
-
-    leaf: IntArray
-    score: FloatArray
+    leaf: IntArray  # (bins,): leaf of each bin, in [0, leaves)
+    score: FloatArray  # (bins,): least score of the first system in each bin
     leaves: int
-    signatures: Signatures
-    upper: FloatArray | None = None
+    signatures: Signatures  # the slots
+    upper: FloatArray | None = None  # (bins,): greatest score in each bin; None if it is `score`
+    # classes of costs and of weights, by the names of those in which rows differ
     magnitudes: Mapping[str, MagnitudeClasses] = dataclasses.field(default_factory=dict)
-    parting: IntArray | None = None
+    parting: IntArray | None = None  # hierarchy of the leaves: see `CellTable`
+    # slices whose codes follow the predictions in a signature
     named: Named = dataclasses.field(default_factory=dict)
-    labels: int = 0
+    labels: int = 0  # number of the labels of which a row may have many; 0 for classes
 
     @property
     def cells(self) -> int:
@@ -269,12 +248,7 @@ class CellGrid:
         signature: npt.NDArray[np.integer],
         magnitudes: Mapping[str, FloatArray] | None = None,
     ) -> IntArray:
-        """Return the cell code of each row.
-
-        Returns:
-            Shape (n,): codes in [0, cells), ordered by bin, then signature, then classes of costs
-            and weights.
-        """
+        """Return the cell code of each row, by bin, then signature, then magnitudes: (n,)."""
         codes = bin * self.signatures.slots
         codes += self.signatures.slot(signature)
         for name, each in self.magnitudes.items():
@@ -294,10 +268,9 @@ class CellGrid:
         """Return the table of the cells that hold rows.
 
         `mean`: shape (cells, columns): prior of each class, then the probability of each class for
-        each system; of a single system without its own, the prior alone. Last come magnitudes,
-        each as a share of the greatest of its class. With `labels`, after the prior of each label
-        come for each system the shares of rows that are predicted it, then those
-        expected to have it too.
+        each system; of a single system without its own, the prior alone. Last come magnitudes, as
+        shares of the greatest of their class. With `labels`, after the prior of each label come for
+        each system the shares of rows that are predicted it, then those expected to have it too.
         """
         bin, slot, of_class = self.places(code)
         mean, shares = np.split(mean, [mean.shape[1] - len(self.magnitudes)], axis=1)

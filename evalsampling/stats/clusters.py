@@ -23,15 +23,10 @@ CORRELATION = 0.05
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ClusterSums:
-    """The sketch of the rows of clusters, which add up in any order.
-
-    Attributes:
-        rows: number of rows.
-        sums: shape (2^16,): the signed numbers of rows in each bucket.
-    """
+    """The sketch of the rows of clusters, which add up in any order."""
 
     rows: int
-    sums: IntArray
+    sums: IntArray  # (2^16,): the signed numbers of rows in each bucket
 
     @classmethod
     def of_numbers(cls, number: IntArray) -> "ClusterSums":
@@ -54,15 +49,10 @@ class ClusterSums:
 
 @dataclasses.dataclass(frozen=True)
 class SharedClusters:
-    """How the rows of a pool are spread over clusters.
-
-    Attributes:
-        rows: of the pool.
-        chance: that two rows of the pool, drawn at random, are of one cluster.
-    """
+    """How the rows of a pool are spread over clusters."""
 
     rows: int
-    chance: float
+    chance: float  # that two rows of the pool, drawn at random, are of one cluster
 
     @classmethod
     def from_mapping(cls, mapping: dict[str, Any] | None) -> "SharedClusters | None":
@@ -79,10 +69,7 @@ class SharedClusters:
         return 1 + max(labels - 1, 0) * self.chance
 
     def design_effect(self, labels: float, whole: bool = False) -> float:
-        """Return 1 + (m - 1) `CORRELATION` (Kish, *Survey Sampling*, 1965, section 5.4).
-
-        It is 1 if all rows have labels. `whole`: whether whole clusters are drawn.
-        """
+        """Return 1 + (m - 1) `CORRELATION` (Kish, 1965, section 5.4); 1 if all rows have labels."""
         if labels >= self.rows:
             return 1.0
         together = self.rows_together if whole else self.drawn_together(labels)

@@ -16,33 +16,25 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 
 
 def per_root_cost(size: FloatArray, cost: FloatArray | None) -> FloatArray:
-    """Return a measure of size divided by the root of the costs, shape (n,).
+    """Return a measure of size divided by the root of the costs, if there are any: shape (n,).
 
-    If the size is optimal for a number of rows, the result is optimal for an amount of money: for
-    proposals (theorem 4.2), inclusion probabilities, and allocations to strata (W. G. Cochran,
-    *Sampling Techniques*, 3rd edition, 1977, theorem 5.6). Without costs it is the size itself.
+    If the size is optimal for a number of rows, the result is for an amount of money: proposals
+    (theorem 4.2), inclusion probabilities, and allocations to strata (W. G. Cochran, *Sampling
+    Techniques*, 3rd edition, 1977, theorem 5.6).
     """
     return size if cost is None else size / np.sqrt(cost)
 
 
 @dataclasses.dataclass(frozen=True)
 class Price:
-    """Mean and standard deviation of the cost of a label.
+    """Mean and standard deviation of the cost of a label."""
 
-    Attributes:
-        mean: above 0; infinite if no row can be drawn.
-    """
-
-    mean: float
+    mean: float  # above 0; infinite if no row can be drawn
     deviation: float
 
     @classmethod
     def of_rows(cls, mass: FloatArray, cost: FloatArray | None) -> "Price":
-        """Return the price of the label of a randomly drawn row.
-
-        It is of each cell with a probability in proportion to ``mass``. The ``cost`` is the mean of
-        each cell, 1 if not given.
-        """
+        """Return the price of the label of a row, of each cell in proportion to its mass."""
         if not mass.any():
             return cls(math.inf, 0.0)
         if cost is None:
@@ -54,8 +46,7 @@ class Price:
     def labels_within(self, money: float) -> int:
         """Return the most labels n with n mean + sqrt(n) deviation <= money.
 
-        That is the expected cost and one standard deviation. At least 1 if the mean cost of one
-        label is at most the money.
+        At least 1 if the mean cost of one label is at most the money.
         """
         if not self.mean <= money:
             return 0
@@ -64,20 +55,15 @@ class Price:
 
 
 def draws_within(money: float, probability: FloatArray, rows: IntArray, cost: FloatArray) -> float:
-    """Return n*, the number of draws whose expected cost is an amount of money (theorem 4.2).
-
-    A draw takes a given row of a cell with the ``probability`` q.
-    """
+    """Return n*, the draws whose expected cost is an amount of money (theorem 4.2)."""
     return money / float(np.sum(rows * probability * cost))
 
 
 def predicted_saving(size: FloatArray, rows: IntArray, cost: FloatArray | None = None) -> float:
     """Return the error variance of the best proposal divided by that of even draws, at equal cost.
 
-    (mean sqrt(h c))^2 / (mean h mean c), h the expected squared effect of a label on the measure;
-    without costs (mean sqrt(h))^2 / mean h. The ``size`` is sqrt(h) of the rows of each cell, not 0
-    everywhere. The result is at most 1 without costs, and in (0, 1] with them, by Cauchy and
-    Schwarz.
+    (mean sqrt(h c))^2 / (mean h mean c), h the expected squared effect of a label on the measure,
+    whose root is the ``size``; at most 1 without costs (Cauchy and Schwarz).
     """
     cost = np.ones(len(size)) if cost is None else cost
     total = rows.sum()

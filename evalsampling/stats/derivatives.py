@@ -21,20 +21,13 @@ _AGREEMENT = 1e-4
 
 
 def jacobian(function: Function, at: FloatArray) -> FloatArray:
-    """Return the Jacobian of a function R^d -> R^m, shape (m, d).
+    """Return the Jacobian of a function R^d -> R^m, shape (m, d); rows are NaN where it is.
 
-    By complex steps, exact to rounding, if the function turns complex input into complex
-    output; by central differences, exact to about 1e-8, if it does not (it has an absolute
-    value, or insists on floats). An absolute value within a larger expression leaves the output
-    complex and the derivative wrong; so a complex step counts only where the central difference
-    confirms it. Takes up to 33 d + 1 calls.
-
-    Returns:
-        Rows are NaN where the function is.
-
-    References:
-        W. Squire and G. Trapp, *Using complex variables to estimate derivatives of real
-        functions*, SIAM Review 40, 1998.
+    By complex steps, exact to rounding, if the function turns complex input into complex output; by
+    central differences, exact to about 1e-8, if it has an absolute value or insists on floats. An
+    absolute value within a larger expression leaves the output complex and the derivative wrong; so
+    a complex step counts only where the central difference confirms it (W. Squire and G. Trapp,
+    *Using complex variables to estimate derivatives of real functions*, SIAM Review 40, 1998).
     """
     at = np.asarray(at, dtype=np.float64)
     with np.errstate(all="ignore"):
@@ -71,7 +64,6 @@ def _central(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the derivatives for one component and bounds on their rounding errors, each (m,).
 
-    The slope of the smallest step is right up to its rounding error, for which a bound is known.
     Each larger step is better as long as it agrees with all smaller ones up to their bounds; the
     first that does not has left the neighbourhood in which the function is straight.
     """

@@ -23,25 +23,20 @@ class Disagreement:
     the range is wide are taken at that distance, from -1 to 2. Variances are in units of the
     squared range, at most 1. The label is expected to be of the equal mixture of the systems'
     predictive distributions (eq. 5.11).
-
-    Attributes:
-        pairs: the two systems of each pair, by number.
-        mixture: the systems whose predictive distributions are mixed, at least one.
     """
 
-    pairs: tuple[tuple[int, int], ...]
-    mixture: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]  # the two systems of each pair, by number
+    mixture: tuple[int, ...]  # the systems whose predictive distributions are mixed, at least one
 
     def distance(self, position: FloatArray) -> FloatArray:
         """Return |f_i - f_j| of each pair, shape (n, pairs), given positions (n, systems)."""
         return np.abs(self._columns(position, 0) - self._columns(position, 1))
 
     def root(self, position: FloatArray, variance: FloatArray) -> FloatArray:
-        """Return sqrt(E d^2) of each pair, d the difference of the squared errors.
+        """Return sqrt(E d^2) of each pair, (n, pairs), d the difference of the squared errors.
 
         With F = f_i - f_j it is |F| sqrt(mean_k (f_i + f_j - 2 f_k)^2 + 4 t_k^2), k over the
-        mixture: of two systems |F| sqrt(F^2 + 2 (t_1^2 + t_2^2)) (eq. 5.13 to 5.15). Positions and
-        variances have the shape (n, systems), the result (n, pairs).
+        mixture: of two systems |F| sqrt(F^2 + 2 (t_1^2 + t_2^2)) (eq. 5.13 to 5.15).
         """
         total = self._columns(position, 0) + self._columns(position, 1)
         inner = sum(
@@ -80,18 +75,12 @@ class CellDisagreement:
 
     A proposal in proportion to one of them gives a cell the chance that the published one gives
     all of its rows together.
-
-    Attributes:
-        pairs: the two systems of each pair.
-        root: shape (cells, pairs): mean of sqrt(E d^2), in units of the squared range.
-        distance: shape (cells, pairs): mean of |f_i - f_j|, in units of the range.
-        square: shape (cells, pairs): mean of (f_i - f_j)^2, in units of the squared range.
     """
 
-    pairs: tuple[tuple[int, int], ...]
-    root: FloatArray
-    distance: FloatArray
-    square: FloatArray
+    pairs: tuple[tuple[int, int], ...]  # the two systems of each pair
+    root: FloatArray  # (cells, pairs): mean of sqrt(E d^2), in units of the squared range
+    distance: FloatArray  # (cells, pairs): mean of |f_i - f_j|, in units of the range
+    square: FloatArray  # (cells, pairs): mean of (f_i - f_j)^2, in units of the squared range
 
     def place(self, first: int, other: int) -> int | None:
         """Return the place of a pair of systems, in either order; None if it is not here."""

@@ -41,11 +41,7 @@ class Proposal:
         )
 
     def per_cost(self, table: CellTable, history: History) -> "Proposal":
-        """Return q / sqrt(cost), normalised: optimal per cost if q is optimal per draw.
-
-        [AE] C. Sawade, *Active Evaluation of Predictive Models*, 2012, theorem 4.2. Unchanged if
-        all labels cost the same.
-        """
+        """Return q / sqrt(cost), normalised: optimal per cost if q is per draw."""
         if table.cost is None:
             return self
         cost = history.outputs.cost
@@ -77,13 +73,10 @@ def draw_rows(
     """Return the history with one more round, of rows drawn with replacement from a proposal.
 
     A draw that falls on a cell takes each of its rows that are no atoms with equal chance: one that
-    was drawn before, or else a new one. New rows are exchangeable, so the next one of the cell's
-    permanent order is taken.
+    was drawn before, or the next of the cell's permanent order. The probabilities of all rows sum
+    to 1 up to rounding.
 
-    `proposal`: with sum(cell_probability * (count - atoms of the cell)) + sum(atom_probability)
-    equal to 1 up to rounding.
-    `ask_again`: whether every draw asks a question, as a stochastic oracle needs; the proposal then
-    has no atoms.
+    `ask_again`: whether every draw asks a question, as a stochastic oracle needs; without atoms.
     """
     atoms_of_cell = np.bincount(history.cell[proposal.atom], minlength=len(table))
     places = _places(proposal, table.count - atoms_of_cell, rng)
@@ -96,10 +89,7 @@ def draw_rows(
 def _places(
     proposal: Proposal, free: IntArray, rng: np.random.Generator
 ) -> Iterator[tuple[int, int]]:
-    """Yield draws without end, each as a pick and a place among the ``free`` rows of its cell.
-
-    A pick is the index of a cell or, after these, of an atom, whose place has no meaning.
-    """
+    """Yield draws without end: a cell, or after these an atom, and a row of the cell."""
     mass = np.concatenate([free * proposal.cell_probability, proposal.atom_probability])
     cumulated = np.cumsum(mass)
     while True:
@@ -167,10 +157,7 @@ class _Draws:
 
 
 def _questions_by_cell(history: History, cells: int, atoms: IntArray) -> Callable[[int], list[int]]:
-    """Return a function from a cell to its questions that are not about atoms.
-
-    It returns the same list each time, to which the caller appends.
-    """
+    """Return a function from a cell to its questions but atoms, to which callers append."""
     is_atom = np.zeros(len(history), dtype=bool)
     is_atom[atoms] = True
     questions = np.flatnonzero(~is_atom)

@@ -33,20 +33,13 @@ class Envelope:
 
     Methods take the ranks ``at`` which they look, shape (n,), and a ``factor`` by which the
     precisions of points may be off.
-
-    Attributes:
-        rank: shape (k,), from 1, ascending: y.
-        precision: shape (k,): p(y), or an estimate of it.
-        exact: shape (k,), bool: which points are known exactly.
-        m: the m of weak monotonicity, at least 1.
-        rows: N, length of the list.
     """
 
-    rank: IntArray
-    precision: FloatArray
-    exact: BoolArray
-    m: int
-    rows: int
+    rank: IntArray  # (k,), from 1, ascending: y
+    precision: FloatArray  # (k,): p(y), or an estimate of it
+    exact: BoolArray  # (k,), bool: which points are known exactly
+    m: int  # the m of weak monotonicity, at least 1
+    rows: int  # N, length of the list
 
     def upper(self, at: IntArray, factor: float = 1.0) -> FloatArray:
         """Return the greatest possible precision, shape (n,)."""
@@ -69,10 +62,7 @@ class Envelope:
         return np.maximum(0.0, np.max(least / v, axis=1) / factor)
 
     def bounds(self, at: IntArray, factor: float) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the greatest possible precision, each of shape (n,).
-
-        Where bounds from estimates cross, they are swapped.
-        """
+        """Return the least and the greatest possible precision, swapped where they cross."""
         upper, lower = self.upper(at), self.lower(at)
         greatest = np.minimum(1.0, factor * np.maximum(upper, lower))
         return np.minimum(upper, lower) / factor, greatest
@@ -80,8 +70,8 @@ class Envelope:
     def middle(self, at: IntArray) -> FloatArray:
         """Return the geometric mean of both bounds, shape (n,): within sqrt(height) of either.
 
-        Where bounds from estimates cross, it is the interpolation between points, cut to lie
-        between the bounds: at a point its own estimate.
+        Where bounds from estimates cross, the interpolation between points, cut to lie between
+        them.
         """
         upper, lower = self.upper(at), self.lower(at)
         crossed = np.clip(self._interpolated(at), upper, np.maximum(upper, lower))
@@ -93,8 +83,7 @@ class Envelope:
         """Return the precision interpolated between points, and its bounds, each of shape (n,).
 
         They hold without weak monotonicity: up to a rank there are at least the positives up to the
-        point before it, and at most these and all rows since; likewise for the point after it. No
-        rank is beyond the last point.
+        point before it, and at most these and all rows since. No rank is beyond the last point.
         """
         off = np.where(self.exact, 1.0, factor)
         rank = np.append(0, self.rank)
@@ -119,10 +108,7 @@ class Envelope:
         return int(self.rank[most]), float(self.precision[most]), float(later[most])
 
     def height(self, at: IntArray) -> FloatArray:
-        """Return the upper bound divided by the lower one, shape (n,); infinite where that is 0.
-
-        At least 1, also where bounds from estimates cross.
-        """
+        """Return the upper bound divided by the lower one, at least 1; infinite where that is 0."""
         upper, lower = self.upper(at), self.lower(at)
         ratio = np.full(len(at), np.inf)
         np.divide(upper, lower, out=ratio, where=lower > 0)

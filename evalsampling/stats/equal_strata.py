@@ -9,8 +9,7 @@ def equal_strata(key: FloatArray, rows: IntArray, strata: int) -> IntArray:
     """Return the stratum of each cell, shape (cells,), numbered from 0 without gaps.
 
     Cells in the order of the key are divided where the rows so far pass a multiple of M / strata; a
-    cell goes where its middle is. So strata differ from equal ones by a cell at most, and are fewer
-    where cells are large. Cells have ``rows``, M in all; cells of equal keys keep their order.
+    cell goes where its middle is. Cells of equal keys keep their order.
     """
     order = np.argsort(key, kind="stable")
     middle = np.cumsum(rows[order]) - rows[order] / 2
@@ -23,9 +22,7 @@ def equal_strata(key: FloatArray, rows: IntArray, strata: int) -> IntArray:
 def with_labels(labels: IntArray) -> IntArray:
     """Return groups of adjacent strata with labels in each group, shape (strata,), from 0.
 
-    Strata of a group share their labels, as if they had been drawn alike; so only strata without
-    labels are joined to others. Walking up the strata, a group ends with the first that has labels;
-    strata left at the end join the last group.
+    Walking up the strata, a group ends with the first that has labels; those left join the last.
     """
     has_labels = labels > 0
     group: IntArray = np.cumsum(has_labels) - has_labels

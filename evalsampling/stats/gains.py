@@ -31,8 +31,7 @@ def discounts(depth: int) -> FloatArray:
 def dcg(grade: IntArray) -> FloatArray:
     """Return the discounted cumulative gain sum_i (2^y_i - 1) / log2(i + 1) (eq. 6.1).
 
-    Args:
-        grade: shape (n, depth): grade of the item at each rank, from 0; `NO_ITEM` after the last.
+    Grades by rank, from 0, have the shape (n, depth), with `NO_ITEM` after the last.
     """
     gain = np.where(grade == NO_ITEM, 0.0, np.exp2(np.maximum(grade, 0)) - 1)
     return np.asarray(gain @ discounts(grade.shape[1]))
@@ -51,20 +50,14 @@ def err(grade: IntArray, top: int) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class ExpectedLists:
-    """Ranked lists of n queries, with moments of the grades of their items.
+    """Ranked lists of n queries, with moments of the grades of their items."""
 
-    Attributes:
-        place: shape (n, systems, depth): the item that each system has at each rank, by its number
-            within the query; `NO_ITEM` after the last.
-        mean: shape (n, items): E k of each item, k = (2^y - 1) / 2^top.
-        square: shape (n, items): E k^2.
-        top: the greatest possible grade.
-    """
-
+    # (n, systems, depth): the item that each system has at each rank, by its number within the
+    # query; `NO_ITEM` after the last
     place: IntArray
-    mean: FloatArray
-    square: FloatArray
-    top: int
+    mean: FloatArray  # (n, items): E k of each item, k = (2^y - 1) / 2^top
+    square: FloatArray  # (n, items): E k^2
+    top: int  # the greatest possible grade
 
     @classmethod
     def from_probabilities(cls, place: IntArray, probability: FloatArray) -> "ExpectedLists":

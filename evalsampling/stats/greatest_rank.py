@@ -17,20 +17,13 @@ from evalsampling.stats.strata import LOGIT_RANK, LeafTable, logit_rank_levels
 class GreatestRank:
     """Leaves by the greatest rank that any of several scores gives a row.
 
-    Each score has leaves of equal width in the log-odds of its rank (`strata.logit_rank_edges`),
-    numbered alike. The leaf of a row is the highest that any score puts it into, so the order of
-    the scores does not matter.
-
-    Attributes:
-        columns: names of the scores.
-        edges: of each score, strictly increasing.
-        leaf: of each score the leaf of every interval between its edges, shape (edges + 1,), in
-            [0, leaves).
-        leaves: number of leaves.
+    Each score has leaves of equal width in the log-odds of its rank, numbered alike. The leaf of a
+    row is the highest that any score puts it into, so their order does not matter.
     """
 
-    columns: tuple[str, ...]
-    edges: tuple[FloatArray, ...]
+    columns: tuple[str, ...]  # names of the scores
+    edges: tuple[FloatArray, ...]  # of each score, strictly increasing
+    # of each score the leaf of every interval between its edges, shape (edges + 1,), in [0, leaves)
     leaf: tuple[IntArray, ...]
     leaves: int
 

@@ -8,6 +8,7 @@ References:
 """
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Protocol
 
@@ -21,20 +22,13 @@ _MOST_STEPS = 60
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """The number and the length of chains, and their steps.
-
-    Attributes:
-        chains: run side by side.
-        burn_in: first trajectories of each chain, which are discarded.
-        kept: trajectories of each chain after that, whose ends are the draws.
-        leaps: leapfrog steps of a trajectory.
-        step: mean step size; that of each trajectory differs from it by at most three tenths.
-    """
+    """The number and the length of chains, and their steps."""
 
     chains: int = 32
-    burn_in: int = 4
-    kept: int = 8
-    leaps: int = 8
+    burn_in: int = 4  # first trajectories of each chain, which are discarded
+    kept: int = 8  # trajectories of each chain after that, whose ends are the draws
+    leaps: int = 8  # leapfrog steps of a trajectory
+    # mean step size; that of each trajectory differs from it by at most three tenths
     step: float = 0.25
 
 
@@ -64,15 +58,12 @@ def hamiltonian(
 ) -> FloatArray:
     """Return draws of x with a given density, shape (kept x chains, dimensions).
 
-    Best where x is scaled so that the density is near to a standard normal one. The first draw of
-    every chain comes first. A trajectory that ends where the density is not finite is rejected. The
-    density is of points, shape (n, dimensions); each chain has a start of its own.
+    Best where the density is near to a standard normal one. The first draw of every chain comes
+    first. A trajectory that ends where the density is not finite is rejected.
     """
     state = start.copy()
     initial = density(state)
     height, gradient = initial.logarithm.copy(), initial.gradient.copy()
-    if not np.all(np.isfinite(height)):
-        raise ValueError("the log-density must be finite where chains start")
     kept = np.empty((schedule.kept, *state.shape))
     for trajectory in range(schedule.burn_in + schedule.kept):
         momentum = rng.standard_normal(state.shape)
@@ -115,10 +106,9 @@ def _leapfrog(
 def nested_r_hat(values: FloatArray) -> float:
     """Return how far chains from different starts disagree: 1 if not at all, inf if none moves.
 
-    sqrt(1 + B / W): B the variance of the means of groups of chains, each group from a start of its
-    own, W the mean within groups of the variance of the means of chains and of the variance within
-    chains. Chains that are too short to settle one by one still show whether their starts matter.
-    Values have the shape (groups, chains, draws), at least two of each.
+    sqrt(1 + B / W): B the variance of the means of groups of chains, each from a start of its own,
+    W the mean within groups of the variance of the means of chains and of the variance within
+    chains. Values have the shape (groups, chains, draws), at least two of each.
     """
     chains = values.mean(axis=2)
     between = np.var(chains.mean(axis=1), ddof=1)
@@ -171,3 +161,19 @@ def climb(
         if not len(going):
             break
     return z, height, information
+
+
+_LARGEST = 1 << 24
+"""Bytes of the block by which the C library learns what is worth keeping: 16 MB."""
+
+
+@functools.cache
+def keep_freed_memory() -> None:
+    """Let the process keep up to 32 MB of freed memory for its next arrays.
+
+    The C library of Linux returns it to the system as soon as a few megabytes are free, and each
+    round of draws would ask for the same pages again, which takes a tenth of its processor time.
+    It keeps twice the largest block that was ever freed, up to a limit (mallopt(3),
+    M_MMAP_THRESHOLD), so one is made and freed here, untouched. Elsewhere this has no effect.
+    """
+    np.empty(_LARGEST, dtype=np.uint8)

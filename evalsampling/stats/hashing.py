@@ -38,13 +38,7 @@ _BYTES_AT_A_TIME = 1 << 22
 
 
 def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
-    """Return the keyed hash of integer ids.
-
-    `ids`: shape (n,), any integer type; equal integers hash equally whatever their type.
-
-    Returns:
-        Shape (n,), uint64: XXH64 of the ids as eight little-endian bytes.
-    """
+    """Return keyed XXH64 of integer ids as eight little-endian bytes, of any type: (n,)."""
     hashes = np.empty(len(ids), dtype=np.uint64)
     with np.errstate(over="ignore"):
         start = np.uint64(seed) + _P5 + np.uint64(8)
@@ -61,15 +55,10 @@ def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
 def hash_strings(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.integer], seed: int
 ) -> UInt64Array:
-    """Return the keyed hash of string ids, laid out as in an Arrow string column.
+    """Return XXH64 of the bytes of string ids, keyed, laid out as in an Arrow column: shape (n,).
 
-    Strings of equal length are hashed together. A single one of 10 MB takes about a second.
-
-    `data`: all strings' UTF-8 bytes, one after the other, contiguous.
-    `offsets`: shape (n + 1,), ascending; string i is ``data[offsets[i]:offsets[i + 1]]``.
-
-    Returns:
-        Shape (n,), uint64: XXH64 of each string's bytes.
+    Strings of equal length are hashed together. A single one of 10 MB takes about a second. String
+    i is ``data[offsets[i]:offsets[i + 1]]``.
     """
     starts = offsets[:-1].astype(np.int64)
     lengths = offsets[1:].astype(np.int64) - starts
@@ -134,12 +123,7 @@ def _hash_equal_lengths(
 
 
 def _read(
-    data: npt.NDArray[np.uint8],
-    starts: IntArray,
-    length: int,
-    first: int,
-    last: int,
-    kind: str,
+    data: npt.NDArray[np.uint8], starts: IntArray, length: int, first: int, last: int, kind: str
 ) -> UInt64Array:
     """Return the integers in bytes first to last of each string, shape (integers, strings)."""
     width = np.dtype(kind).itemsize
@@ -184,16 +168,10 @@ def _avalanche(state: UInt64Array) -> None:
 
 
 def bottom_k(hashes: UInt64Array, values: npt.NDArray[np.generic], capacity: int) -> IntArray:
-    """Return the places of the rows of least hash.
+    """Return the places of the rows of least hash, in that order: (at most capacity,).
 
-    `values`: shape (n, columns): rows of equal hash are taken in the order of their values, that of
-    the first column first.
-
-    Returns:
-        Their places, shape (at most capacity,), in the order of their hashes, then values.
+    Rows of equal hash are in the order of their values, shape (n, columns).
     """
-    if capacity < 1:
-        raise ValueError(f"capacity must be at least 1, got {capacity}")
     places = np.arange(len(hashes))
     if len(hashes) > capacity:
         places = np.flatnonzero(hashes <= np.partition(hashes, capacity - 1)[capacity - 1])

@@ -23,33 +23,22 @@ class ScoreHistogram:
     no more than ``limit`` (and for which bin numbers are exact in float64). It depends on the
     two extreme scores alone and only grows as they move apart, so merging halves resolutions
     exactly and any sharding of a pool gives the same histogram.
-
-    Attributes:
-        limit: most bins between the extreme scores, at least 2, one on either side of zero;
-            more than half of it are used.
-        minimum: least score seen, +inf for none.
-        maximum: greatest score seen, -inf for none.
-        exponent: e, the binary logarithm of the bins' width.
-        first: number i of the first bin.
-        counts: shape (bins,), int64: rows a bin.
     """
 
+    # most bins between the extreme scores, at least 2, one on either side of zero; more than half
+    # of it are used
     limit: int
-    minimum: float = math.inf
-    maximum: float = -math.inf
-    exponent: int = _FINEST
-    first: int = 0
+    minimum: float = math.inf  # least score seen, +inf for none
+    maximum: float = -math.inf  # greatest score seen, -inf for none
+    exponent: int = _FINEST  # e, the binary logarithm of the bins' width
+    first: int = 0  # number i of the first bin
+    # (bins,), int64: rows a bin
     counts: IntArray = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-
-    def __post_init__(self) -> None:
-        """Check the limit."""
-        if self.limit < 2:
-            raise ValueError(f"ScoreHistogram.limit must be at least 2, got {self.limit}")
 
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreHistogram":
         """Return the histogram of scores."""
-        if not len(scores) or limit < 2:
+        if not len(scores):
             return cls(limit)
         # Zeros without a sign: which zero comes first depends on how the pool was cut.
         made = _spanning(float(scores.min()) + 0.0, float(scores.max()) + 0.0, limit)
@@ -72,8 +61,6 @@ class ScoreHistogram:
 
     def __add__(self, other: "ScoreHistogram") -> "ScoreHistogram":
         """Return the histogram of both pools together."""
-        if self.limit != other.limit:
-            raise ValueError(f"histograms of {self.limit} and {other.limit} bins do not add up")
         if not other.rows:
             return self
         if not self.rows:
@@ -82,8 +69,6 @@ class ScoreHistogram:
 
     def coarsened(self, limit: int) -> "ScoreHistogram":
         """Return the histogram of the same scores with a limit no greater than its own."""
-        if limit > self.limit:
-            raise ValueError(f"a histogram of {self.limit} bins cannot be made one of {limit}")
         return _merged(limit, self) if self.rows else ScoreHistogram(limit)
 
     def widened(self, exponent: int) -> "ScoreHistogram":
@@ -137,9 +122,7 @@ def _spanning(minimum: float, maximum: float, limit: int) -> ScoreHistogram:
 def dyadic_bins(scores: npt.NDArray[np.floating], exponent: int) -> IntArray:
     """Return the bin of width 2^exponent of each score: floor(score / 2^exponent), exactly.
 
-    Args:
-        scores: shape (n,), with quotients below 2^53; float32 as their float64 values.
-        exponent: e, in [-1000, 1024], where `dyadic_exponent` stays.
+    Quotients are below 2^53, float32 scores their float64 values, exponents in [-1000, 1024].
     """
     # float64 has 2^-e, so the product rounds like the quotient, and only if it underflows.
     quotients = np.multiply(scores, math.ldexp(1.0, -exponent), dtype=np.float64)
@@ -151,10 +134,7 @@ def dyadic_bins(scores: npt.NDArray[np.floating], exponent: int) -> IntArray:
 
 
 def dyadic_floor(scores: FloatArray, exponent: int) -> FloatArray:
-    """Return the greatest multiple of 2^exponent at or below each score, shape (n,), exactly.
-
-    Scores whose neighbours are further apart than that are multiples of it themselves.
-    """
+    """Return the greatest multiple of 2^exponent at or below each score, shape (n,), exactly."""
     with np.errstate(over="ignore"):
         quotients = np.ldexp(scores, -exponent)
         is_small = np.abs(quotients) < 2.0**52
@@ -164,10 +144,7 @@ def dyadic_floor(scores: FloatArray, exponent: int) -> FloatArray:
 
 
 def dyadic_exponent(minimum: float, maximum: float, limit: int) -> int:
-    """Return the smallest exponent with at most ``limit`` bins over [minimum, maximum].
-
-    Quotients score / 2^exponent stay below 2^52, so that bin numbers are exact.
-    """
+    """Return the smallest exponent with at most ``limit`` bins, of exact numbers, in a range."""
     magnitude = math.frexp(max(abs(minimum), abs(maximum)))[1]
     exponent = max(_FINEST, magnitude - 52)
     spread = maximum - minimum

@@ -28,32 +28,23 @@ class Votes:
 
     The mean loss over the answers to a question counts as one draw of a stochastic oracle: they
     are about the same row, so they are not independent of each other.
-
-    Attributes:
-        row: shape (v,): which of the n questions; ascending.
-        label: shape (v,): class code.
-        share: shape (v,): share of the question's answers that are this class, in (0, 1].
-        rows: n.
-        answers: shape (n,): number of answers to each question; None if there is one to each.
     """
 
-    row: IntArray
-    label: IntArray
-    share: FloatArray
-    rows: int
+    row: IntArray  # (v,): which of the n questions; ascending
+    label: IntArray  # (v,): class code
+    share: FloatArray  # (v,): share of the question's answers that are this class, in (0, 1]
+    rows: int  # n
+    # (n,): number of answers to each question; None if there is one to each
     answers: IntArray | None = None
 
     @classmethod
     def of_labels(
-        cls,
-        label: IntArray,
-        shares: FloatArray | None = None,
-        answers: IntArray | None = None,
+        cls, label: IntArray, shares: FloatArray | None = None, answers: IntArray | None = None
     ) -> "Votes":
         """Return the answers to questions.
 
-        `shares`: shape (n, classes): share of each class among the answers; a row of zeros where
-        all answers are the label; None if that is so everywhere.
+        `shares`: shape (n, classes): of each class among the answers; zeros where all are the
+        label.
         """
         n = len(label)
         if shares is None:
@@ -108,10 +99,7 @@ class Round:
     together: float | None = None
 
     def chances(self, cell: IntArray) -> FloatArray:
-        """Return the chance of the row of each question, shape (questions,), given their cells.
-
-        Of rows that the round did not draw it is that of their cell.
-        """
+        """Return the chance of the row of each question, given their cells: (questions,)."""
         assert self.cell_probability is not None
         chance = self.cell_probability[cell]
         chance[self.question] = self.probability
@@ -139,17 +127,12 @@ class Round:
 
 @dataclasses.dataclass(frozen=True)
 class Taken:
-    """Labels that arrived together.
+    """Labels that arrived together."""
 
-    Attributes:
-        rounds: number of rounds so far when they arrived.
-        codes: the new class code of each question; `NO_LABEL` where a label was removed.
-        replace: whether one of them replaced an earlier label.
-    """
-
-    rounds: int
+    rounds: int  # number of rounds so far when they arrived
+    # the new class code of each question; `NO_LABEL` where a label was removed
     codes: Mapping[int, int]
-    replace: bool
+    replace: bool  # whether one of them replaced an earlier label
 
     def renumbered(self, place: IntArray) -> "Taken":
         """Return the arrival with other numbers of questions; see `Round.renumbered`."""
@@ -204,10 +187,7 @@ class History:
 
     @functools.cached_property
     def memory(self) -> dict[str, tuple[Any, ...]]:
-        """What was worked out from this very history and is asked for again; no part of it.
-
-        By what it is: what it was worked out from beside the history, then the result.
-        """
+        """What was worked out from this very history: from what beside it, then the result."""
         return {}
 
     @functools.cached_property
@@ -228,10 +208,7 @@ class History:
 
     @property
     def as_if_drawn(self) -> "History":
-        """The history with rows that people picked as if chance had: to learn from, not to claim.
-
-        Itself if there are none.
-        """
+        """The history with rows people picked as if chance had: to learn from, not to claim."""
         if not any(past.origin == PEOPLE for past in self.rounds):
             return self
         rounds = tuple(dataclasses.replace(past, origin=SAMPLER) for past in self.rounds)
@@ -261,8 +238,7 @@ class History:
     def seen(self, cells: int, classes: int, question: IntArray | None = None) -> FloatArray:
         """Return the number of answers of each class in each cell, shape (cells, classes).
 
-        A labelled question counts once, divided among the classes of its answers. Only the labelled
-        ``question``s count if they are given.
+        A labelled question, of those given if any are, counts once, divided among its answers.
         """
         question = self.labelled if question is None else question
         votes, seen = self.votes(question), np.zeros((cells, classes))
@@ -298,10 +274,7 @@ class History:
         return ordered
 
     def permuted(self, order: IntArray) -> "History":
-        """Return the same history, its questions in another order.
-
-        The order is the present number of each question, round by round.
-        """
+        """Return the same history, its questions in another order of their present numbers."""
         place = np.empty(len(self), dtype=np.int64)
         place[order] = np.arange(len(self))
         return History(
@@ -379,10 +352,7 @@ class History:
         )
 
     def drawn_by_cell(self, cells: int) -> IntArray:
-        """Return the number of rows drawn from each cell, the rank of its next fresh row: (cells,).
-
-        Each row counts once.
-        """
+        """Return the rows drawn from each cell, the rank of its next fresh row: (cells,)."""
         drawn = np.zeros(cells, dtype=np.int64)
         np.maximum.at(drawn, self.cell, self.rank + 1)
         return drawn

@@ -32,8 +32,7 @@ _ROUNDING = 1e-9
 def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
     """Return inclusion probabilities min(1, kappa size) that sum to an expected number of rows.
 
-    If rows of positive size are fewer than expected, all of them are taken. Shape (cells,), 0 where
-    the size is 0.
+    If rows of positive size are fewer, all of them are taken.
     """
     order = np.argsort(-size, kind="stable")
     ordered, count = size[order], rows[order].astype(np.float64)
@@ -50,10 +49,7 @@ def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
 
 
 def rows_within(money: float, size: FloatArray, rows: IntArray, cost: FloatArray) -> float:
-    """Return the expected number of rows of `water_fill` whose expected cost is an amount of money.
-
-    All rows of positive size if the money pays for them. The ``cost`` is the mean of each cell.
-    """
+    """Return the expected rows of `water_fill` whose expected cost is an amount of money."""
     most = float(rows[size > 0].sum())
 
     def excess(expected: float) -> float:
@@ -63,10 +59,7 @@ def rows_within(money: float, size: FloatArray, rows: IntArray, cost: FloatArray
 
 
 def mix_evenly(size: FloatArray, rows: IntArray, even: float) -> FloatArray:
-    """Return a measure of size of which a share is spread evenly over rows, shape (cells,).
-
-    The sizes of all rows sum to 1: a defensive mixture, which gives every row a chance.
-    """
+    """Return a measure of size, 1 in all rows, of which a share is spread evenly over rows."""
     total = float(size @ rows)
     flat = np.full(len(size), 1 / max(int(rows.sum()), 1))
     return flat if total == 0 else (1 - even) * size / total + even * flat
@@ -76,8 +69,7 @@ def compromise(variance: FloatArray, share: FloatArray, weights: FloatArray) -> 
     """Return the measure of size that serves several quantities, shape (cells,).
 
     It minimises the sum of their variances, each times its weight and by the least that a size for
-    it alone leaves, the squared mean of its standard deviations (W. G. Cochran, *Sampling
-    Techniques*, 3rd edition, 1977, section 5A.3). A quantity without variance adds nothing. Of each
+    it alone leaves (W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, section 5A.3). Of each
     cell there are the ``share`` of its rows and what a row adds to the ``variance`` of each of m
     quantities, shape (m, cells).
     """
@@ -87,18 +79,12 @@ def compromise(variance: FloatArray, share: FloatArray, weights: FloatArray) -> 
 
 
 def least_variance(variance: FloatArray, share: FloatArray) -> FloatArray:
-    """Return the variance that the best size for each quantity alone leaves: shape (m,), one draw.
-
-    See `compromise` for the arguments.
-    """
+    """Return the variance of one draw that the best size for each quantity leaves: (m,)."""
     return np.asarray((np.sqrt(variance) @ share) ** 2)
 
 
 def saturates(size: FloatArray, rows: IntArray, expected: float) -> bool:
-    """Tell whether some row is certain: max h >= (N / n) mean h ([Y] eq. 88).
-
-    Rows of each cell have the size h; N are all rows, n those expected.
-    """
+    """Tell whether some row is certain: max h >= (N / n) mean h ([Y] eq. 88), h the size."""
     held = rows > 0
     return bool(size[held].max(initial=0.0) * expected >= size @ rows)
 
@@ -106,9 +92,8 @@ def saturates(size: FloatArray, rows: IntArray, expected: float) -> bool:
 def distinct_rows(probability: FloatArray, rows: IntArray | FloatArray, draws: float) -> float:
     """Return the expected number of distinct rows among draws with replacement.
 
-    N - sum (1 - q)^draws: the size of the Poisson sample that costs as many labels ([Y] eq. 83). A
-    draw takes a given row of a cell with ``probability`` q. Costs in place of rows give the
-    expected cost. Draws need not be whole.
+    N - sum (1 - q)^draws: the size of the Poisson sample that costs as many labels ([Y] eq. 83).
+    Costs in place of rows give the expected cost. Draws need not be whole.
     """
     if draws == 0:
         return 0.0
@@ -131,16 +116,11 @@ def draw_unseen(
     leaf by leaf; they are the next ones of its permanent order. So each has its inclusion
     probability, and the indicators are negatively associated.
 
-    Args:
-        table: the cells.
-        history: rounds so far.
-        chance: shape (cells,), in [0, 1]: inclusion probability of rows never drawn before.
-        rng: source of randomness; only ``random`` is called.
-        posterior: model behind the round, shape (leaves, classes), if there is one.
-        group: shape (cells,): groups of cells whose total is likewise the expected one, rounded up
-            or down (`stats.inclusion.round_sizes`); the leaves if not given.
-        answers: most questions about a row of a stochastic oracle. A cell then counts as that many
-            copies of it, one after the other, and statements about rows are about copies.
+    `chance`: shape (cells,), in [0, 1]: inclusion probability of rows never drawn before.
+    `group`: shape (cells,): groups of cells whose total is likewise the expected one, rounded; the
+    leaves if not given.
+    `answers`: most questions about a row of a stochastic oracle. A cell then counts as that many
+    copies of it, one after the other, and statements about rows are about copies.
     """
     asked = np.bincount(history.cell, minlength=len(table))
     rank = history.drawn_by_cell(len(table)) if answers == 1 else asked
@@ -164,13 +144,8 @@ def draw_simply(
 
     Rows were never drawn before, and are in a random order.
 
-    Args:
-        table: the cells.
-        history: rounds so far.
-        inside: shape (cells,): which cells are the one stratum; the others are the other.
-        sizes: number of rows to draw of each, at most those never drawn before.
-        rng: source of randomness.
-        posterior: model behind the round, shape (leaves, classes), if there is one.
+    `inside`: shape (cells,): which cells are the one stratum; the others are the other.
+    `sizes`: number of rows to draw of each, at most those never drawn before.
     """
     rank = history.drawn_by_cell(len(table))
     left = table.count - rank
@@ -212,8 +187,8 @@ def draw_next(
 
     `chance`: shape (cells,), in [0, 1]: inclusion probability of rows never drawn before.
     `sizes`: shape (cells,): rows to draw of each cell, at most those never drawn before.
-    `rank`: shape (cells,): rank of the next row, starting again at the first after the last; by
-    default that of the first row never drawn before.
+    `rank`: shape (cells,): of the next row, that of the first never drawn if not given; the first
+    row comes again after the last.
     """
     rank = history.drawn_by_cell(len(table)) if rank is None else rank
     cells = np.repeat(np.arange(len(table)), sizes)

@@ -29,21 +29,11 @@ class FeatureSample:
 
     Rows of equal hash are taken in the order of their features, so that any sharding of a pool
     gives the same sample.
-
-    Attributes:
-        capacity: most rows kept, at least 1.
-        hashes: shape (rows,), uint64, ascending.
-        features: shape (rows, features), float64, finite; zeros have no sign.
     """
 
-    capacity: int
-    hashes: UInt64Array
-    features: FloatArray
-
-    def __post_init__(self) -> None:
-        """Check the capacity."""
-        if self.capacity < 1:
-            raise ValueError(f"FeatureSample.capacity must be at least 1, got {self.capacity}")
+    capacity: int  # most rows kept, at least 1
+    hashes: UInt64Array  # (rows,), uint64, ascending
+    features: FloatArray  # (rows, features), float64, finite; zeros have no sign
 
     @classmethod
     def from_rows(
@@ -55,18 +45,9 @@ class FeatureSample:
 
     def __add__(self, other: "FeatureSample") -> "FeatureSample":
         """Return the sample of both pools together."""
-        if (self.capacity, self._width) != (other.capacity, other._width):
-            raise ValueError(
-                f"samples of {self.capacity} x {self._width} and of {other.capacity} x "
-                f"{other._width} values do not add up"
-            )
         hashes = np.concatenate([self.hashes, other.hashes])
         features = np.concatenate([self.features, other.features])
         return FeatureSample.from_rows(hashes, features, self.capacity)
-
-    @property
-    def _width(self) -> int:
-        return self.features.shape[1]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,43 +56,23 @@ class KdTree:
 
     Nodes are listed level by level, so that the children of the split nodes are, in pairs, the
     nodes 1, 2, 3, ... Leaves are numbered from left to right.
-
-    Attributes:
-        feature: shape (nodes,), int64: the feature that splits each node, -1 for a leaf.
-        threshold: shape (nodes,), float64: rows below it go left, all others right; 0 in leaves.
     """
 
-    feature: IntArray
-    threshold: FloatArray
-
-    def __post_init__(self) -> None:
-        """Check that the arrays are a tree."""
-        splits = np.flatnonzero(self.feature != _LEAF)
-        if not (
-            self.feature.shape == self.threshold.shape == (2 * len(splits) + 1,)
-            and np.all(splits <= 2 * np.arange(len(splits)))
-            and np.all(self.feature >= _LEAF)
-        ):
-            raise ValueError("feature and threshold do not list the nodes of a tree by level")
+    feature: IntArray  # (nodes,), int64: the feature that splits each node, -1 for a leaf
+    threshold: FloatArray  # (nodes,), float64: rows below it go left, all others right; 0 in leaves
 
     @classmethod
     def fit(cls, features: npt.NDArray[np.floating], leaves: int) -> "KdTree":
-        """Return a tree fitted to a sample.
+        """Return a tree fitted to a sample of rows in any order.
 
         The node with most rows (the oldest of equals) is split until there are enough leaves or
-        every one is a single point. The feature is the one whose values are most spread out
-        among those of the whole sample: values are replaced by their mid-ranks, and the greatest
-        standard deviation wins (the first of equals). Ranks have no unit and know no outliers,
-        so the strata are the same for any increasing transformation of a feature; ties shrink
-        them, so a feature that hardly varies is not split for its own sake. The threshold lies
-        between the two distinct values nearest to the median (the lower of two as near).
-
-        `features`: shape (n, features), finite, at least one feature, in any order of rows; below
-        10^6 rows ranks are compared exactly.
-
-        References:
-            J. L. Bentley, *Multidimensional binary search trees used for associative searching*,
-            CACM 18, 1975.
+        every one is a single point. The feature is the one whose values are most spread out among
+        those of the whole sample: values are replaced by their mid-ranks, and the greatest standard
+        deviation wins (the first of equals). Ranks have no unit and know no outliers, and ties
+        shrink them, so a feature that hardly varies is not split for its own sake. The threshold
+        lies between the two distinct values nearest to the median (the lower of two as near). Below
+        10^6 rows ranks are compared exactly (J. L. Bentley, *Multidimensional binary search trees
+        used for associative searching*, CACM 18, 1975).
         """
         values = features.astype(np.float64)
         ranks = np.stack([_doubled_midranks(column) for column in values.T], axis=1)
@@ -202,23 +163,14 @@ class KdTree:
 
 @dataclasses.dataclass(frozen=True)
 class _Layout:
-    """A tree in which rows that have arrived in a leaf stay there.
+    """A tree in which rows that have arrived in a leaf stay there."""
 
-    Attributes:
-        feature: shape (nodes,): the feature compared, any one in a leaf.
-        threshold: shape (nodes,): infinite in a leaf.
-        left: shape (nodes,): the left child, a leaf's own number.
-        leaf: shape (nodes,): number of the first leaf at or below each node.
-        level: shape (nodes,): number of splits above each node.
-        depth: greatest number of splits above a leaf.
-    """
-
-    feature: IntArray
-    threshold: FloatArray
-    left: IntArray
-    leaf: IntArray
-    level: IntArray
-    depth: int
+    feature: IntArray  # (nodes,): the feature compared, any one in a leaf
+    threshold: FloatArray  # (nodes,): infinite in a leaf
+    left: IntArray  # (nodes,): the left child, a leaf's own number
+    leaf: IntArray  # (nodes,): number of the first leaf at or below each node
+    level: IntArray  # (nodes,): number of splits above each node
+    depth: int  # greatest number of splits above a leaf
 
 
 def _doubled_midranks(column: FloatArray) -> IntArray:

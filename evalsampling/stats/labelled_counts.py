@@ -26,18 +26,14 @@ _PLACES = 3
 
 @dataclasses.dataclass(frozen=True)
 class LabelledCounts:
-    """How many rows of each kind rounds have drawn: a mergeable state.
+    """How many rows of each kind rounds have drawn: a mergeable state."""
 
-    Attributes:
-        facts: shape (kinds, columns), distinct rows: the round that drew it first, from 0; the
-            code of its cell; its label, `NO_LABEL` without one; `Outputs.columns`; codes of slices;
-            `History.drawn_in`, or the number of its question where the order of draws counts. Of
-            pools without a row yet it has no columns.
-        count: shape (kinds,), int64: rows of each kind.
-    """
-
+    # (kinds, columns), distinct rows: the round that drew it first, from 0; the code of its cell;
+    # its label, `NO_LABEL` without one; `Outputs.columns`; codes of slices; `History.drawn_in`, or
+    # the number of its question where the order of draws counts. Of pools without a row yet it has
+    # no columns
     facts: FloatArray
-    count: IntArray
+    count: IntArray  # (kinds,), int64: rows of each kind
 
     @classmethod
     def none(cls) -> "LabelledCounts":
@@ -54,11 +50,7 @@ class LabelledCounts:
         slice: IntArray,
         drawn_in: FloatArray,
     ) -> "LabelledCounts":
-        """Return the counts of n rows.
-
-        `drawn_in`: shape (n, columns): see `History.drawn_in`; or shape (n, 1): the number of the
-        question about each, where the order of draws counts.
-        """
+        """Return the counts of n rows, with `History.drawn_in` or questions, (n, 1)."""
         columns = [round, code, label, *outputs.columns, *slice.T, *drawn_in.T]
         facts = np.stack(columns, axis=1).astype(np.float64)
         return cls._merged(facts, np.ones(len(facts), dtype=np.int64))
@@ -113,10 +105,7 @@ class LabelledCounts:
         return drawn.with_labels(label)
 
     def history(self, table: CellTable, rounds: Sequence[RoundChances], empty: History) -> History:
-        """Return the history of the rows, ordered as `History.ordered` orders it.
-
-        Ranks of rows number those of a cell, in any order: nothing tells them apart.
-        """
+        """Return the history of the rows, as `History.ordered` has it, with any ranks."""
         if not len(self.count):
             rows = np.zeros((0, _PLACES + len(empty.outputs.columns) + empty.slice.shape[1]))
         else:

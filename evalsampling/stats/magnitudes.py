@@ -21,16 +21,12 @@ MOST_CLASSES = 16
 
 @dataclasses.dataclass(frozen=True)
 class MagnitudeClasses:
-    """Log-spaced classes of a magnitude.
+    """Log-spaced classes of a magnitude."""
 
-    Attributes:
-        edges: shape (classes + 1,), above 0, increasing: the first is the least value of the pool,
-            the last the greatest. They are equal if all values are.
-        power: of the magnitude, that the best chance of a row goes with: see `POWERS`.
-    """
-
+    # (classes + 1,), above 0, increasing: the first is the least value of the pool, the last the
+    # greatest. They are equal if all values are
     edges: FloatArray
-    power: float = 1.0
+    power: float = 1.0  # of the magnitude, that the best chance of a row goes with: see `POWERS`
 
     @classmethod
     def spanning(
@@ -62,9 +58,8 @@ class MagnitudeClasses:
     def loss(self) -> float:
         """Share of the labels, or the money, that is lost to classes: x coth x - 1.
 
-        x = |power| ln(r) / 2, for values that are log-uniform in a class whose greatest is r times
-        its least, if its rows have the same chance instead of one in proportion to
-        value^power.
+        x = |power| ln(r) / 2, for values log-uniform in a class whose greatest is r times its
+        least, if its rows have the same chance instead of one in proportion to value^power.
         """
         x = abs(self.power) * math.log(self.edges[-1] / self.edges[0]) / self.classes / 2
         return x / math.tanh(x) - 1 if x > 0 else 0.0

@@ -28,34 +28,17 @@ from evalsampling.stats.arrays import FloatArray
 
 
 def instrumental(
-    weight: FloatArray,
-    rate: FloatArray,
-    predicted: FloatArray,
-    f: float,
-    a: float,
-    epsilon: float,
+    weight: FloatArray, rate: FloatArray, predicted: FloatArray, f: float, a: float, epsilon: float
 ) -> FloatArray:
-    """Return the probability of drawing from each stratum, then uniformly within it.
+    """Return the probability q of drawing from each stratum, then uniformly within it: (strata,).
 
-    v_k = (M_k/M) [(1 - a) (1 - lam_k) F sqrt(pi_k)
-                   + lam_k sqrt(a^2 F^2 (1 - pi_k) + (1 - F)^2 pi_k)],
-    q_k = epsilon M_k/M + (1 - epsilon) v_k / sum v                  ([OASIS]). Where nothing is
-    left to learn, all v zero, q is the weight.
+    v_k = (M_k/M) [(1 - a) (1 - lam_k) F sqrt(pi_k) + lam_k sqrt(a^2 F^2 (1 - pi_k) + (1 - F)^2
+    pi_k)], q_k = epsilon M_k/M + (1 - epsilon) v_k / sum v ([OASIS]); the weight if all v are zero.
 
-    Args:
-        weight: M_k/M, shape (strata,), sums to 1.
-        rate: pi_k, shape (strata,), in [0, 1]: share of positive labels.
-        predicted: lam_k, shape (strata,), in [0, 1]: share of predicted positives.
-        f: F, the estimate so far, in [0, 1] up to rounding.
-        a: weight of precision in the F-measure, in [0, 1].
-        epsilon: share of uniform sampling, in [0, 1]; at 0 strata that seem to add nothing are
-            never drawn.
-
-    Returns:
-        q, shape (strata,), sums to 1.
+    Of strata there are the ``weight`` M_k/M, the ``rate`` pi_k of positive labels and lam_k of
+    ``predicted`` ones; F is the estimate so far, a the weight of precision, both in [0, 1]. With an
+    epsilon of 0 strata that seem to add nothing are never drawn.
     """
-    if not (0 <= a <= 1 and 0 <= epsilon <= 1 and 0 <= f < np.inf):
-        raise ValueError(f"no instrumental distribution with {f=}, {a=}, {epsilon=}")
     negative = (1 - a) * f * np.sqrt(rate)
     positive = np.sqrt((a * f) ** 2 * (1 - rate) + (1 - f) ** 2 * rate)
     value = weight * ((1 - predicted) * negative + predicted * positive)
@@ -65,10 +48,9 @@ def instrumental(
 
 
 def plug_in_f(weight: FloatArray, rate: FloatArray, predicted: FloatArray, a: float) -> float:
-    """Return F_a if labels and predictions were independent within strata.
+    """Return F_a if labels and predictions were independent within strata; 1/2 if that is 0/0.
 
-    F = sum_k M_k lam_k pi_k / sum_k M_k (a lam_k + (1 - a) pi_k); 1/2, as in the authors'
-    package, if that is 0/0.
+    F = sum_k M_k lam_k pi_k / sum_k M_k (a lam_k + (1 - a) pi_k).
     """
     positives = np.sum(weight * (a * predicted + (1 - a) * rate))
     return float(np.sum(weight * predicted * rate) / positives) if positives > 0 else 0.5

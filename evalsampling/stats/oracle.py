@@ -13,8 +13,7 @@ import dataclasses
 import numpy as np
 
 from evalsampling.stats.arrays import FloatArray
-from evalsampling.stats.tree import LeafTree
-from evalsampling.stats.tree_mode import TreeMode
+from evalsampling.stats.tree import LeafTree, TreeMode
 
 MAX_ITERATIONS = 500
 TOLERANCE = 1e-4
@@ -28,23 +27,16 @@ class TreePrior:
 
     alpha_y = alpha + weight sum_k s(y|k) of the labels, and
     beta_yc = beta depth(c)^2 + weight sum_{k under c} s(y|k) of the branch to node c.
-
-    Attributes:
-        alpha: one number, or one for each class; [MR] has 1. For a deterministic oracle at least 1:
-            the mode has the effective counts alpha_y - 1.
-        beta: above 0; [MR] has 1. The greater, the more alike the leaves below a node.
-        weight: above 0: rows that a prior probability of 1 counts as; [MR] has 1.
     """
 
+    # one number, or one for each class; [MR] has 1. For a deterministic oracle at least 1: the mode
+    # has the effective counts alpha_y - 1
     alpha: float | tuple[float, ...] = 1.0
-    beta: float = 1.0
-    weight: float = 1.0
+    beta: float = 1.0  # above 0; [MR] has 1. The greater, the more alike the leaves below a node
+    weight: float = 1.0  # above 0: rows that a prior probability of 1 counts as; [MR] has 1
 
     def effective_counts(self, tree: LeafTree, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return A = alpha_y - 1, shape (classes,), and B, shape (classes, nodes).
-
-        The counts that the authors' experiments ran: see `fit_dirichlet_tree`.
-        """
+        """Return A = alpha_y - 1, (classes,), and B, (classes, nodes): see `fit_dirichlet_tree`."""
         root = np.asarray(self.alpha) - 1 + self.weight * prior.sum(axis=0)
         return root, self.beta * tree.depth**2 + self.weight * tree.sums(prior.T)
 
@@ -55,19 +47,14 @@ PUBLISHED = TreePrior()
 
 @dataclasses.dataclass(frozen=True)
 class OracleFit:
-    """The mode that expectation-maximization found, and its parameters.
+    """The mode that expectation-maximization found, and its parameters."""
 
-    Attributes:
-        posterior: pi(y|k), shape (leaves, classes): label probabilities of an unlabelled row.
-        iterations: number of iterations; `MAX_ITERATIONS` if it did not converge.
-        theta: label probabilities of a row of the pool, shape (classes,), behind the posterior.
-        branches: b of each class, shape (classes, nodes), behind the posterior.
-    """
-
+    # pi(y|k), shape (leaves, classes): label probabilities of an unlabelled row
     posterior: FloatArray
-    iterations: int
+    iterations: int  # number of iterations; `MAX_ITERATIONS` if it did not converge
+    # label probabilities of a row of the pool, shape (classes,), behind the posterior
     theta: FloatArray
-    branches: FloatArray
+    branches: FloatArray  # b of each class, shape (classes, nodes), behind the posterior
 
 
 def fit_dirichlet_tree(
@@ -83,37 +70,32 @@ def fit_dirichlet_tree(
 ) -> OracleFit:
     """Return a mode of the posterior of the Dirichlet tree, for a deterministic oracle.
 
-    A label y has the global probability theta_y, its row falls into leaf k with probability
-    psi_yk, the product of the branch probabilities b on the path to k. Dirichlet priors have
-    the effective pseudo-counts A_y = sum_k s(y|k) on theta and, on the branch to node c,
-    B_yc = depth(c)^2 + sum_{k under c} s(y|k). One iteration of expectation-maximization, all of
-    it on (classes, leaves):
+    A label y has the global probability theta_y, its row falls into leaf k with probability psi_yk,
+    the product of the branch probabilities b on the path to k. Dirichlet priors have the effective
+    pseudo-counts A_y = sum_k s(y|k) on theta and, on the branch to node c, B_yc = depth(c)^2 +
+    sum_{k under c} s(y|k). One iteration of expectation-maximization, all of it on (classes,
+    leaves):
 
         E: n_yk = o_yk + u_k pi_k(y),   pi_k(y) prop. to theta_y psi_yk    ([MR] eq. 12)
         M: theta_y prop. to A_y + sum_k n_yk,
            b_yc prop. to B_yc + sum_{k under c} n_yk among siblings        ([MR] eq. 11)
 
-    Eq. 11 subtracts from B the number of leaves under c, which the authors' experiments first
-    add; the effective counts above are what they ran. No iteration lowers the log posterior,
-    sum_y A_y log theta_y + sum_yc B_yc log b_yc + sum_ky o_ky log(theta_y psi_yk)
-    + sum_k u_k log sum_y theta_y psi_yk up to a constant.
+    Eq. 11 subtracts from B the number of leaves under c, which the authors' experiments first add;
+    the effective counts above are what they ran. No iteration lowers the log posterior.
 
-    These iterations move by the share of rows that have a label: on a large pool, where it is tiny,
-    they would stop where they started. So two of them are extrapolated (SQUAREM),
-    and on a large pool each is followed by a step that treats the unlabelled rows exactly
-    (`stats.tree_mode`). All steps climb the same posterior.
+    These iterations move by the share of rows that have a label: on a large pool they would stop
+    where they started. So two of them are extrapolated (SQUAREM: R. Varadhan and C. Roland, *Simple
+    and globally convergent methods for accelerating the convergence of any EM algorithm*,
+    Scandinavian Journal of Statistics 35, 2008), and on a large pool each is followed by a step
+    that treats the unlabelled rows exactly (`stats.tree`).
 
-    `prior`: s(y|k), shape (leaves, classes): mean prior probabilities. A class whose prior is 0
-    everywhere stays at 0 until it is seen; callers who doubt that floor it.
-    `labelled`: o, shape (leaves, classes): distinct labelled rows.
-    `unlabelled`: u, shape (leaves,): rows without a label.
+    `prior`: s(y|k), shape (leaves, classes). A class whose prior is 0 everywhere stays at 0 until
+    it is seen.
+    `labelled`: o, shape (leaves, classes): distinct labelled rows. `unlabelled`: u, shape
+    (leaves,).
     `tolerance`: stop once each class's expected number of rows changes by at most this share of
     itself; absolute changes are summed over leaves.
     `accelerate`: False for expectation-maximization alone.
-
-    References:
-        R. Varadhan and C. Roland, *Simple and globally convergent methods for accelerating the
-        convergence of any EM algorithm*, Scandinavian Journal of Statistics 35, 2008.
     """
     posterior = (prior if start is None else start).T
     mode = TreeMode(tree, *concentration.effective_counts(tree, prior), labelled.T, unlabelled)
@@ -144,23 +126,16 @@ def predict_stochastic(
 ) -> FloatArray:
     """Return the probability of each label in each leaf under the tree, for a stochastic oracle.
 
-    The model of `fit_dirichlet_tree`, but a label is one draw of p(y|x) and nothing is hidden:
-    the posterior is Dirichlet again, and its predictive probabilities are
+    The model of `fit_dirichlet_tree`, but a label is one draw of p(y|x) and nothing is hidden: the
+    posterior is Dirichlet again, and its predictive probabilities, shape (leaves, classes), are
 
         p(y|k) prop. to a_y prod_{c on the path to k} b_yc / sum_{siblings of c} b  ([MR] eq. 14),
         a_y = alpha_y + sum_j w_j 1[y_j = y],
-        b_yc = beta_yc + sum_j w_j 1[y_j = y, k_j under c],       ([MR] eq. 15, bias-corrected)
-        alpha_y = 1 + sum_k s(y|k), beta_yc = depth(c)^2 + sum_{k under c} s(y|k)
+        b_yc = beta_yc + sum_j w_j 1[y_j = y, k_j under c]        ([MR] eq. 15, bias-corrected).
 
-    ([MR] section 5.2). With growing counts it tends to the true share of y in leaf k whatever the
-    proposals were; every class keeps a positive probability.
-
-    `weighted_counts`: shape (leaves, classes): the sum of w over all draws so far, those of a row
-    drawn again included, from leaf k with label y. w = p/q = 1/(M q) is 1 on average, so that the
-    counts add up to about the number of draws.
-
-    Returns:
-        p(y|k), shape (leaves, classes), in (0, 1).
+    With growing counts it tends to the true share of y in leaf k whatever the proposals were. The
+    ``weighted_counts``, shape (leaves, classes), are the sum of w = p/q over all draws so far,
+    those of a row drawn again included: about the number of draws.
     """
     root_counts, node_counts = concentration.effective_counts(tree, prior)
     counts = weighted_counts.T
@@ -177,8 +152,7 @@ def beta_by_stratum(
 ) -> FloatArray:
     """Return the mean of an independent Beta posterior of each stratum's rate ([OASIS]).
 
-    (s m_k + positives_k) / (s + positives_k + negatives_k). Positives and negatives are labels, or
-    their weights. The strength s is one number, or one of each stratum.
+    (s m_k + positives_k) / (s + positives_k + negatives_k), of labels or their weights.
     """
     return (strength * prior_mean + positives) / (strength + positives + negatives)
 

@@ -21,15 +21,10 @@ _BACKWARD = np.uint64(1)
 
 @dataclasses.dataclass(frozen=True)
 class OrderCounts:
-    """Keys of pairs, of all rows or of a sample of pairs: a mergeable state.
-
-    Attributes:
-        rows: number of all rows.
-        key: shape (n,), uint64, ascending: keys of the rows that were kept: see `order_keys`.
-    """
+    """Keys of pairs, of all rows or of a sample of pairs: a mergeable state."""
 
     rows: int
-    key: UInt64Array
+    key: UInt64Array  # (n,), uint64, ascending: keys of the rows that were kept: see `order_keys`
 
     @classmethod
     def of_keys(cls, rows: int, key: UInt64Array) -> "OrderCounts":

@@ -101,12 +101,7 @@ class Outputs:
         return Outputs(*rows, grades, magnitudes, slices, tags, cluster)
 
     def within(self, where: Where) -> BoolArray:
-        """Return which rows are in a slice, shape (n,): none of no rows.
-
-        Args:
-            where: for each column a sequence of values. A row is in the slice if it has one of the
-                values of each column.
-        """
+        """Return which rows are in a slice, (n,): those with a value of each column."""
         if self.slices is not None:
             return self.slices.within(where)
         if len(self):

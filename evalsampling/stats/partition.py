@@ -23,14 +23,10 @@ Coded = tuple[list[str], npt.NDArray[np.integer]]
 
 @dataclasses.dataclass(frozen=True)
 class Paths:
-    """The paths of a pool, of which there may be more than wanted: a mergeable state.
+    """The paths of a pool, of which there may be more than wanted: a mergeable state."""
 
-    Attributes:
-        most: leaves that are possible, at least 1.
-        first: the first paths in their order, ascending, at most one more than ``most``.
-    """
-
-    most: int
+    most: int  # leaves that are possible, at least 1
+    # the first paths in their order, ascending, at most one more than ``most``
     first: tuple[Path, ...] = ()
 
     @classmethod
@@ -41,8 +37,6 @@ class Paths:
 
     def __add__(self, other: "Paths") -> "Paths":
         """Return the paths of both parts of the pool."""
-        if self.most != other.most:
-            raise ValueError(f"paths of {self.most} and of {other.most} leaves do not add up")
         both = sorted({*self.first, *other.first}, key=_order)
         return Paths(self.most, tuple(both[: self.most + 1]))
 

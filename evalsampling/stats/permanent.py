@@ -13,10 +13,7 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, UInt64Arr
 
 
 def permanent_numbers(hashes: UInt64Array) -> FloatArray:
-    """Return the permanent random number of each row, shape (n,), in [0, 1).
-
-    The first 53 bits of its hash over 2^53: exact in float64, so any program gets the same.
-    """
+    """Return the permanent random number of each row in [0, 1): the first 53 bits of its hash."""
     return (hashes >> np.uint64(11)).astype(np.float64) / float(1 << 53)
 
 
@@ -28,8 +25,7 @@ def keys_by_cluster(keys: UInt64Array, cluster: IntArray) -> UInt64Array:
     """Return keys whose first 40 bits are the cluster's and whose others are the row's: (n,).
 
     Two clusters with the same bits count as one: of a million, one pair in every second pool.
-
-    `keys`: shape (n,): hashes of rows. `cluster`: shape (n,): numbers of clusters, of 53 bits.
+    Numbers of clusters have 53 bits.
     """
     own = np.uint64(64 - _CLUSTER_BITS)
     of_cluster = cluster.astype(np.uint64) >> np.uint64(53 - _CLUSTER_BITS)
@@ -37,10 +33,7 @@ def keys_by_cluster(keys: UInt64Array, cluster: IntArray) -> UInt64Array:
 
 
 def share_beyond(number: FloatArray, bound: FloatArray) -> FloatArray:
-    """Return where numbers lie between bounds and 1, as shares: 0 at a bound, or if it is 1.
-
-    A number below its bound counts as the bound.
-    """
+    """Return where numbers lie between bounds and 1, as shares: 0 below a bound, or if it is 1."""
     left = 1 - bound
     beyond = np.maximum(number - bound, 0.0)
     return np.divide(beyond, left, out=np.zeros(len(left)), where=left > 0)
@@ -48,15 +41,10 @@ def share_beyond(number: FloatArray, bound: FloatArray) -> FloatArray:
 
 @dataclasses.dataclass(frozen=True)
 class RowNumbers:
-    """Random numbers of rows that a round may draw.
+    """Random numbers of rows that a round may draw."""
 
-    Attributes:
-        cell: shape (n,): cell of each row.
-        share: shape (n,), in [0, 1): a row is in the round iff this is below its chance.
-    """
-
-    cell: IntArray
-    share: FloatArray
+    cell: IntArray  # (n,): cell of each row
+    share: FloatArray  # (n,), in [0, 1): a row is in the round iff this is below its chance
 
     @classmethod
     def none(cls) -> "RowNumbers":
@@ -66,17 +54,11 @@ class RowNumbers:
 
 @dataclasses.dataclass(frozen=True)
 class PermanentNumbers:
-    """Permanent random numbers of the first rows of each cell in its permanent order.
+    """Permanent random numbers of the first rows of each cell in its permanent order."""
 
-    Attributes:
-        cell: shape (n,), ascending: index into the cell table.
-        number: shape (n,), in [0, 1), ascending within a cell.
-        count: shape (cells,): all rows of each cell of the pool.
-    """
-
-    cell: IntArray
-    number: FloatArray
-    count: IntArray
+    cell: IntArray  # (n,), ascending: index into the cell table
+    number: FloatArray  # (n,), in [0, 1), ascending within a cell
+    count: IntArray  # (cells,): all rows of each cell of the pool
 
     @classmethod
     def of_hashes(cls, cell: IntArray, hashes: UInt64Array, count: IntArray) -> "PermanentNumbers":
@@ -86,18 +68,11 @@ class PermanentNumbers:
     def next_clusters(
         self, drawn: IntArray, wanted: int, rng: np.random.Generator
     ) -> tuple[IntArray, IntArray]:
-        """Return the rows of the next clusters, of `keys_by_cluster`, until they are enough.
+        """Return cell and rank of the rows of the next clusters, until they are as many as wanted.
 
-        The last cluster is taken whole. If later rows of a cell may be of these clusters and are
-        not known, one more row of the cell is returned: reading it shows that the reserve is short.
-
-        Args:
-            drawn: shape (cells,): number of rows drawn from each cell, which are its first ones.
-            wanted: least number of rows, if there are as many.
-            rng: shuffles the rows of a cluster.
-
-        Returns:
-            The cell and the rank of each row, cluster after cluster.
+        The last cluster is taken whole, its rows in random order. Of each cell some rows were
+        ``drawn``, its first ones. If later rows of a cell may be of these clusters and are not
+        known, one more row of the cell is returned: reading it shows that the reserve is short.
         """
         first = np.searchsorted(self.cell, np.arange(len(self.count)))
         held = np.diff(np.append(first, len(self.cell)))
@@ -111,10 +86,7 @@ class PermanentNumbers:
         last = np.where(held > 0, cluster[np.maximum(first + held, 1) - 1], -1)
         goes_on = np.flatnonzero(held < self.count)
         short = goes_on[last[goes_on] <= cluster[taken].max(initial=-1)]
-        return (
-            np.append(self.cell[taken], short),
-            np.append(rank[taken], held[short]),
-        )
+        return np.append(self.cell[taken], short), np.append(rank[taken], held[short])
 
     def after(self, drawn: IntArray) -> FloatArray:
         """Return the least number above those of the first rows of each cell, shape (cells,)."""
@@ -127,10 +99,8 @@ class PermanentNumbers:
     def fresh(self, drawn: IntArray, before: FloatArray) -> "FreshNumbers":
         """Return the numbers of rows that were never drawn, rescaled to [0, 1).
 
-        Args:
-            drawn: shape (cells,): number of rows drawn from each cell, which are its first ones.
-            before: shape (cells,): inclusion probability so far, which numbers of drawn rows are
-                below.
+        Of each cell the first rows were ``drawn``, with numbers below the inclusion probability
+        before.
         """
         first = np.searchsorted(self.cell, np.arange(len(self.count)))
         rank = np.arange(len(self.cell)) - first[self.cell]
@@ -148,16 +118,15 @@ class FreshNumbers(RowNumbers):
     Attributes:
         cell: shape (n,), ascending.
         share: shape (n,), in [0, 1).
-        goes_on: shape (cells,), bool: whether the cell has later rows, whose numbers are unknown.
     """
 
-    goes_on: BoolArray
+    goes_on: BoolArray  # (cells,): whether the cell has later rows, whose numbers are unknown
 
     def sizes(self, kept: BoolArray, chance: FloatArray) -> IntArray:
         """Return how many rows a round draws of each cell, shape (cells,).
 
-        If a round draws all rows of a cell with known numbers, and the cell has more, one more row
-        is counted: reading it shows that the reserve is too short.
+        If it draws all rows of a cell with known numbers, and the cell has more, one more row is
+        counted: reading it shows that the reserve is too short.
         """
         cells = len(self.goes_on)
         sizes = np.bincount(self.cell[kept], minlength=cells)

@@ -21,21 +21,13 @@ from evalsampling.stats.permanent import FreshNumbers, RowNumbers, share_beyond
 
 @dataclasses.dataclass(frozen=True)
 class PoissonRound:
-    """One round of a Poisson sample.
+    """One round of a Poisson sample."""
 
-    Attributes:
-        begin: number of questions before the round.
-        question: shape (n,): the questions it drew, asked then or earlier.
-        fresh: shape (cells,): rows of each cell that no earlier round had drawn.
-        chance: shape (cells,): b of each of these rows.
-        wanted: number of new rows asked for.
-    """
-
-    begin: int
-    question: IntArray
-    fresh: IntArray
-    chance: FloatArray
-    wanted: float
+    begin: int  # number of questions before the round
+    question: IntArray  # (n,): the questions it drew, asked then or earlier
+    fresh: IntArray  # (cells,): rows of each cell that no earlier round had drawn
+    chance: FloatArray  # (cells,): b of each of these rows
+    wanted: float  # number of new rows asked for
 
     @property
     def expected(self) -> float:
@@ -45,21 +37,13 @@ class PoissonRound:
 
 @dataclasses.dataclass(frozen=True)
 class PoissonSize:
-    """The expected and the realised size of a Poisson sample.
+    """The expected and the realised size of a Poisson sample."""
 
-    Attributes:
-        expected: number of rows expected, sum b.
-        deviation: standard deviation of that number ([Y] section 3.1).
-        realised: rows drawn.
-        certain: rows that were certain to be drawn.
-        saturated: whether a row is certain, or becomes so with one more row wanted ([Y] eq. 88).
-    """
-
-    expected: float
-    deviation: float
+    expected: float  # number of rows expected, sum b
+    deviation: float  # standard deviation of that number ([Y] section 3.1)
     realised: int
-    certain: int
-    saturated: bool
+    certain: int  # rows that were certain to be drawn
+    saturated: bool  # whether a row is certain, or becomes so with one more row wanted ([Y] eq. 88)
 
     @property
     def words(self) -> str:
@@ -96,27 +80,19 @@ def inclusion_so_far(table: CellTable, history: History) -> FloatArray:
 def conditional(until: FloatArray, before: FloatArray) -> FloatArray:
     """Return the chance that takes a row's inclusion probability from ``before`` to ``until``.
 
-    That of before <= u < until given u >= before, u being the row's permanent random number, so
-    that all rounds together are one Poisson sample.
+    That of u < until given u >= before, so that all rounds together are one Poisson sample.
     """
     return np.minimum(share_beyond(until, before), 1.0)
 
 
 @dataclasses.dataclass(frozen=True)
 class Threshold:
-    """A Poisson round: rows with a permanent random number from ``before`` to min(1, kappa size).
+    """A Poisson round: rows whose permanent number is from ``before`` to min(1, kappa size)."""
 
-    Attributes:
-        size: shape (cells,), at least 0: measure of size of each row of a cell.
-        before: shape (cells,): inclusion probability before the round.
-        until: shape (cells,): inclusion probability after the round, at least `before`.
-        kappa: the value that a cap lowered it to; infinite without.
-    """
-
-    size: FloatArray
-    before: FloatArray
-    until: FloatArray
-    kappa: float = np.inf
+    size: FloatArray  # (cells,), at least 0: measure of size of each row of a cell
+    before: FloatArray  # (cells,): inclusion probability before the round
+    until: FloatArray  # (cells,): inclusion probability after the round, at least `before`
+    kappa: float = np.inf  # the value that a cap lowered it to; infinite without
 
     @property
     def chance(self) -> FloatArray:
@@ -137,12 +113,7 @@ class Threshold:
         number of rows of each cell. If they exceed the cap, kappa is lowered to where the first row
         beyond the cap would enter: rows enter in the order of their permanent random number over
         their size, and totals weighted with the lowered probabilities are unbiased (Duffield, Lund
-        and Thorup, section 4).
-
-        `rng`: source of randomness where numbers are not known; ``binomial`` is called, and
-        ``random`` for a cap.
-        `again`: numbers of rows drawn before that the round may ask about again, which count
-        towards the cap; see `takes`.
+        and Thorup, section 4). Rows to ask about ``again`` count towards the cap.
         """
         again = RowNumbers.none() if again is None else again
         repeated = int(self.takes(again).sum())

@@ -22,17 +22,11 @@ LARGEST_FACTOR = 1e6
 
 @dataclasses.dataclass(frozen=True)
 class QueryBound:
-    """The guarantee that all K answers are beta-approximations, except with chance delta.
+    """The guarantee that all K answers are beta-approximations, except with chance delta."""
 
-    Attributes:
-        beta: factor of approximation, above 1 / (1 - eta).
-        eta: chance that an answer of an annotator is wrong, in [0, 1/2).
-        delta: chance that one of the K answers is not a beta-approximation, in (0, 1).
-    """
-
-    beta: float
-    eta: float
-    delta: float
+    beta: float  # factor of approximation, above 1 / (1 - eta)
+    eta: float  # chance that an answer of an annotator is wrong, in [0, 1/2)
+    delta: float  # chance that one of the K answers is not a beta-approximation, in (0, 1)
 
     def published(self, p_min: float, queries: int) -> int:
         """Return s of [SX] equation 5, the number of answers that a query takes."""
@@ -42,9 +36,8 @@ class QueryBound:
     def draws(self, p_min: float, queries: int) -> int:
         """Return the answers that a query takes: those of `published`, or more if they are too few.
 
-        The paper's bound is for errors upwards; p~ < p / beta is a smaller error, which
-        Hoeffding's inequality does not exclude with that number. Chernoff's bound does if p_min is
-        small, about .3 for beta of 1.05; otherwise Chernoff's number is returned.
+        The paper's bound is for errors upwards; a p~ < p / beta is not excluded with that number.
+        Chernoff's bound does if p_min is small; otherwise Chernoff's number is returned.
         """
         needed = self._log(queries) / self._rate(self.beta, p_min)
         return max(self.published(p_min, queries), math.ceil(needed))
@@ -72,8 +65,7 @@ class QueryBound:
     def _rate(self, beta: float, p_min: float) -> float:
         """Return the exponent, for each answer, of the chance of an error beyond beta.
 
-        An answer is positive with chance q = (1 - 2 eta) p + eta, which is at least (1 - eta) p,
-        and at most (1 + eta) p where p is at least 1/3.
+        An answer is positive with chance q = (1 - 2 eta) p + eta, at least (1 - eta) p.
         """
         q = (1 - 2 * self.eta) * p_min + self.eta
         above = min(q * beta / (1 + self.eta), 1.0 + q)
@@ -82,10 +74,7 @@ class QueryBound:
 
 
 def relative_entropy(x: float, q: float) -> float:
-    """Return KL(x || q) of two Bernoulli distributions: the exponent of Chernoff's bound.
-
-    Of a share x of successes with probability q; infinite for x above 1.
-    """
+    """Return KL(x || q), the exponent of Chernoff's bound; infinite for a share x above 1."""
     if x > 1:
         return math.inf
     return float(scipy.special.rel_entr(x, q) + scipy.special.rel_entr(1 - x, 1 - q))
@@ -100,8 +89,7 @@ def head_rank(epsilon: float, m: int, first: int) -> int:
 def votes_of_head(rows: int, eta: float, delta: float) -> int:
     """Return how many answers each row of the head needs so that all majorities are right.
 
-    The least odd n with rows P(Binomial(n, eta) > n / 2) <= delta ([SX] footnote 3). An answer is
-    wrong with a chance of ``eta``, below 1/2, a majority of ``delta``.
+    The least odd n with rows P(Binomial(n, eta) > n / 2) <= delta ([SX] footnote 3).
     """
     votes = 1
     while rows * scipy.special.bdtrc((votes - 1) // 2, votes, eta) > delta:
@@ -112,8 +100,7 @@ def votes_of_head(rows: int, eta: float, delta: float) -> int:
 def anytime_deviation(draws: float, delta: float) -> float:
     """Return by how much a mean may exceed its expectation, at every number of draws at once.
 
-    sqrt((0.6 ln(log_1.1 n + 1) + ln(12 / delta) / 1.8) / n), with chance 1 - delta at least (Zhao
-    and others, corollary 1). So sampling may stop whenever the result is good enough.
+    sqrt((0.6 ln(log_1.1 n + 1) + ln(12 / delta) / 1.8) / n) (Zhao and others, corollary 1).
     """
     steps = math.log(draws) / math.log(1.1) + 1
     return math.sqrt((0.6 * math.log(steps) + math.log(12 / delta) / 1.8) / draws)

@@ -31,21 +31,14 @@ class RankPrior:
     A row with a share u of the pool above it, half of those with its own score among them, is
     positive with odds c ((1 - u) / u)^1.5. The number c makes as many positives expected as are
     predicted.
-
-    Attributes:
-        edges: shape (steps - 1,), strictly increasing: a score at an edge is above it.
-        rates: shape (steps,), increasing: probability between the edges.
     """
 
-    edges: FloatArray
-    rates: FloatArray
+    edges: FloatArray  # (steps - 1,), strictly increasing: a score at an edge is above it
+    rates: FloatArray  # (steps,), increasing: probability between the edges
 
     @classmethod
     def of(cls, bins: ScoreBins, predicted: int) -> "RankPrior":
-        """Return the prior of a pool.
-
-        Of a class that is never predicted `ONE_CLASS` of the rows are taken to be.
-        """
+        """Return the prior of a pool."""
         log_odds = log_odds_by_rank(bins.counts, predicted)
         width = float(np.ptp(log_odds)) / _STEPS
         step = np.zeros(len(log_odds)) if not width else np.floor((log_odds - log_odds[0]) / width)

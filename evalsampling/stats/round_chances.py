@@ -21,29 +21,22 @@ from evalsampling.stats.permanent import share_beyond
 
 @dataclasses.dataclass(frozen=True)
 class RoundChances:
-    """What is known of a round beside its rows.
+    """What is known of a round beside its rows."""
 
-    Attributes:
-        code: shape (cells,), ascending: codes of the cells of the pool it was designed for.
-        chance: shape (cells,), in [0, 1]: chance of a row of each cell that no earlier round had
-            drawn; of rounds with replacement, that of one draw.
-        elsewhere: chance of a row of any other cell, in [0, 1].
-        wanted: number of new rows asked for; None if it is not known.
-        posterior: shape (leaves, classes): model behind the round, if there is one.
-        begin: shape (cells,), in [0, 1]: all rows that earlier rounds drew have numbers below this,
-            where rounds of a fixed size decided which they were; None if their chances did.
-        workspace: identity of the workspace it was designed in; None where nobody asks for it.
-        together: that of `history.Round`, of whole clusters.
-    """
-
-    code: IntArray
+    code: IntArray  # (cells,), ascending: codes of the cells of the pool it was designed for
+    # (cells,), in [0, 1]: chance of a row of each cell that no earlier round had drawn; of rounds
+    # with replacement, that of one draw
     chance: FloatArray
-    elsewhere: float
-    wanted: int | None = None
+    elsewhere: float  # chance of a row of any other cell, in [0, 1]
+    wanted: int | None = None  # number of new rows asked for; None if it is not known
+    # (leaves, classes): model behind the round, if there is one
     posterior: FloatArray | None = None
+    # (cells,), in [0, 1]: all rows that earlier rounds drew have numbers below this, where rounds
+    # of a fixed size decided which they were; None if their chances did
     begin: FloatArray | None = None
+    # identity of the workspace it was designed in; None where nobody asks for it
     workspace: str | None = None
-    together: float | None = None
+    together: float | None = None  # that of `history.Round`, of whole clusters
 
     @classmethod
     def of_pool(
@@ -55,10 +48,7 @@ class RoundChances:
         posterior: FloatArray | None = None,
         begin: FloatArray | None = None,
     ) -> "RoundChances":
-        """Return the chances of a round of a pool; rows of other cells get the mean chance.
-
-        Cells have ascending codes; the others are attributes.
-        """
+        """Return the chances of a round of a pool; rows of other cells get the mean chance."""
         mean = float(count @ chance) / max(int(count.sum()), 1)
         return cls(code, chance, min(mean, 1.0), wanted, posterior, begin)
 
@@ -126,8 +116,7 @@ def taken_by_last(
 ) -> tuple[BoolArray, FloatArray]:
     """Return which rows the last of some rounds takes, and the chance that it had, shape (n,) each.
 
-    A row that an earlier round takes is none of the last one's. Rows have the code of their cell
-    and a permanent random number. Samplers drew without replacement.
+    Rows have the code of their cell and a permanent random number; rounds are without replacement.
     """
     below, chance = np.zeros(len(code)), np.zeros(len(code))
     for past in rounds:

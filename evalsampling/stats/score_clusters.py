@@ -21,12 +21,10 @@ from evalsampling.stats.strata import BINS_PER_LEAF, HierarchicalCut
 
 
 def agglomerative_cuts(place: FloatArray, rows: IntArray, leaves: int) -> IntArray:
-    """Return where clusters part that were joined, coarsest first.
+    """Return where clusters part that were joined, coarsest first: their first bins.
 
-    Every bin begins as a cluster. The two neighbours whose union raises the sum of squares least
-    are joined (the leftmost of equals), until one is left; the joins that were last are the
-    coarsest cuts. Bins have ascending middles and rows. First bins of clusters are returned, at
-    most leaves - 1.
+    The two neighbours whose union raises the sum of squares least are joined (the leftmost of
+    equals), until one is left; the joins that were last are the coarsest cuts.
     """
     bins = len(place)
     count, mean = rows.astype(np.float64).tolist(), place.tolist()
@@ -60,11 +58,10 @@ def agglomerative_cuts(place: FloatArray, rows: IntArray, leaves: int) -> IntArr
 
 
 def divisive_cuts(place: FloatArray, rows: IntArray, leaves: int) -> IntArray:
-    """Return where clusters part that were divided, coarsest first.
+    """Return where clusters part that were divided, coarsest first: their first bins.
 
-    All bins begin as one cluster. The cluster whose division in two lowers the sum of squares most
-    is divided where it does (the leftmost of equals), until there are enough. See
-    `agglomerative_cuts` for what is taken and returned.
+    The cluster whose division in two lowers the sum of squares most is divided where it does (the
+    leftmost of equals), until there are enough.
     """
     place = place - np.average(place, weights=rows)  # Sums of squares lose fewer digits.
     count = np.append(0.0, np.cumsum(rows, dtype=np.float64))

@@ -39,19 +39,13 @@ class ScoreBins:
 class ScoreCounts:
     """Counts of a pool's scores: the least and greatest distinct ones singly, others in bins.
 
-    A score among the `EXTREMES` least or greatest distinct scores of a pool is so in each part that
-    has it, and the other scores of a part are others of the pool too. So parts merge exactly, and
-    any sharding of a pool gives the same counts.
-
-    Attributes:
-        extreme: shape (values,), ascending, distinct: at most 2 x `EXTREMES`.
-        extreme_rows: shape (values,): rows of each.
-        bulk: all other scores; empty unless there are 2 x `EXTREMES` extremes.
+    A score among the `EXTREMES` least or greatest distinct ones of a pool is so in each part that
+    has it. So parts merge exactly, and any sharding of a pool gives the same counts.
     """
 
-    extreme: FloatArray
-    extreme_rows: IntArray
-    bulk: ScoreHistogram
+    extreme: FloatArray  # (values,), ascending, distinct: at most 2 x `EXTREMES`
+    extreme_rows: IntArray  # (values,): rows of each
+    bulk: ScoreHistogram  # all other scores; empty unless there are 2 x `EXTREMES` extremes
 
     @classmethod
     def zero(cls, limit: int) -> "ScoreCounts":
@@ -101,9 +95,8 @@ class ScoreCounts:
     def bins(self, limit: int | None = None) -> ScoreBins:
         """Return dyadic bins of one width, at most ``limit`` of them over the range of scores.
 
-        Where extreme scores stretch that range to more than eight times that of the others, the
-        width follows from the others. If there are few distinct scores and some would share a bin,
-        each is a bin of its own.
+        Where extremes stretch that range to more than eight times that of the others, the width
+        follows from the others. If some of few distinct scores would share a bin, each has its own.
         """
         limit = self.limit if limit is None else limit
         if not self.rows:
@@ -135,10 +128,8 @@ class ScoreCounts:
 def _bounds(scores: npt.NDArray[np.floating]) -> tuple[np.floating, np.floating]:
     """Return two of the scores, shape (n,), n at least 1, with no extreme strictly between them.
 
-    The `EXTREMES` least scores of a sample are scores of the whole, so that at least as many
-    extremes are no greater; likewise the greatest. Only the scores outside the bounds have to be
-    sorted: few, or many equal ones. A sample with too few distinct scores has bounds that nothing
-    lies between.
+    The `EXTREMES` least scores of a sample are scores of the whole, so at least as many extremes
+    are no greater; likewise the greatest. Only scores outside the bounds have to be sorted.
     """
     # As many rows are sampled as are then expected outside; odd steps hit even and odd places.
     step = math.isqrt(len(scores) // (2 * EXTREMES)) | 1

@@ -38,31 +38,20 @@ _STEP = float(expit(1.0)) - 0.5
 
 @dataclasses.dataclass(frozen=True)
 class ScoreSums:
-    """Ends of the scores of a pool, and the positives that they expect: a mergeable state.
+    """Ends of the scores of a pool, and the positives that they expect: a mergeable state."""
 
-    Attributes:
-        least: least score but for infinite ones, +inf for none.
-        greatest: greatest of these, -inf for none.
-        rows: number of scores counted.
-        beyond: those outside [0, 1], but for infinite ones.
-        units: sum of round(2^32 expit(score)), exact in any order; between 0 and 1 expit is taken
-            to be a line, so that probabilities cost next to nothing.
-        predicted: rows that the system predicts positive.
-    """
-
-    least: float = math.inf
-    greatest: float = -math.inf
-    rows: int = 0
-    beyond: int = 0
+    least: float = math.inf  # least score but for infinite ones, +inf for none
+    greatest: float = -math.inf  # greatest of these, -inf for none
+    rows: int = 0  # number of scores counted
+    beyond: int = 0  # those outside [0, 1], but for infinite ones
+    # sum of round(2^32 expit(score)), exact in any order; between 0 and 1 expit is taken to be a
+    # line, so that probabilities cost next to nothing
     units: int = 0
-    predicted: int = 0
+    predicted: int = 0  # rows that the system predicts positive
 
     @classmethod
     def of(cls, scores: npt.NDArray[np.floating] | None, positive: BoolArray | None) -> "ScoreSums":
-        """Return the sums of rows.
-
-        No score is NaN. They are None if they need not be known, ``positive`` for the ends alone.
-        """
+        """Return the sums of rows; of None, or without ``positive``, less of them."""
         if scores is None or not len(scores):
             return cls()
         finite = scores
@@ -121,11 +110,7 @@ class ScoreSums:
         return LOG_ODDS if self.fits and both_signs and not near else ORDER
 
     def words(self, column: str, kind: str, stated: bool) -> str:
-        """Return in a sentence what was made of scores, and why.
-
-        Returns:
-            Nothing where it is plain: probabilities that lie in [0, 1].
-        """
+        """Return in a sentence what was made of scores, and why; nothing where it is plain."""
         if kind == PROBABILITY and not (stated or self.beyond):
             return ""
         is_one = {
@@ -192,10 +177,7 @@ def contradicts(expected: float, predicted: float) -> bool:
 def chance_of_order(score: FloatArray, count: IntArray, share: FloatArray) -> float:
     """Return the chance that a positive scores above a negative, ties half; 1/2 without either.
 
-    Args:
-        score: shape (cells,): of the rows of each cell.
-        count: shape (cells,): its rows.
-        share: shape (cells,): share of positives among them, in [0, 1].
+    Of cells there are score, rows and share of positives, shape (cells,).
     """
     _, place = np.unique(score, return_inverse=True)
     positives, negatives = (np.bincount(place, count * part) for part in (share, 1 - share))

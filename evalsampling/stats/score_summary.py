@@ -17,35 +17,23 @@ _MOSTLY = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class ScoreSummary:
-    """The prior probabilities of the positive class in the cells of a pool, summed up.
-
-    Attributes:
-        rows: number of rows of the pool.
-        cells: number of cells.
-        values: distinct probabilities of cells; rows may have more.
-        least: least probability, in [0, 1].
-        greatest: greatest probability.
-        expected: expected number of positive rows if the probabilities are right.
-        predicted: rows that the first system predicts positive.
-        tied: share of the rows that have the most frequent probability.
-        kind: what the score is that they come from: `stats.score_kinds`; None if none is.
-        read_as: what was made of the score of each system, in sentences.
-        strata: rows of each stratum if there are no scores and these are what is predicted; then
-            probabilities are only what is expected of verdicts. Else empty.
-        remarks: what else is to be said of them, in sentences without a full stop.
-    """
+    """The prior probabilities of the positive class in the cells of a pool, summed up."""
 
     rows: int
     cells: int
-    values: int
+    values: int  # distinct probabilities of cells; rows may have more
     least: float
     greatest: float
-    expected: float
-    predicted: float
-    tied: float
+    expected: float  # expected number of positive rows if the probabilities are right
+    predicted: float  # rows that the first system predicts positive
+    tied: float  # share of the rows that have the most frequent probability
+    # what the score is that they come from: `stats.score_kinds`; None if none is
     kind: str | None = None
-    read_as: tuple[str, ...] = ()
+    read_as: tuple[str, ...] = ()  # what was made of the score of each system, in sentences
+    # rows of each stratum if there are no scores and these are what is predicted; then
+    # probabilities are only what is expected of verdicts. Else empty
     strata: tuple[int, ...] = ()
+    # what else is to be said of them, in sentences without a full stop
     remarks: tuple[str, ...] = ()
 
     @classmethod

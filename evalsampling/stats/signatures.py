@@ -31,22 +31,14 @@ class SignatureCounts:
     If a pool has no more signatures than ``limit``, all of its rows are counted; if it has more,
     only those of a simple random sample, the ``limit`` rows of least hash. Which of the two
     depends on the signatures alone, so any sharding of a pool gives the same state.
-
-    Attributes:
-        limit: most signatures counted exactly and most rows sampled, at least 1.
-        sampled: whether there were more signatures, so that rows of the sample are counted.
-        code: shape (n,), ascending: the signatures (see `signature_codes`); empty if sampled.
-        count: shape (n,), int64: rows of each.
-        sample_hash: shape (rows,), uint64, ascending: hashes of the sample's rows.
-        sample_code: shape (rows,): their signatures.
     """
 
-    limit: int
-    sampled: bool
-    code: IntArray
-    count: IntArray
-    sample_hash: UInt64Array
-    sample_code: IntArray
+    limit: int  # most signatures counted exactly and most rows sampled, at least 1
+    sampled: bool  # whether there were more signatures, so that rows of the sample are counted
+    code: IntArray  # (n,), ascending: the signatures (see `signature_codes`); empty if sampled
+    count: IntArray  # (n,), int64: rows of each
+    sample_hash: UInt64Array  # (rows,), uint64, ascending: hashes of the sample's rows
+    sample_code: IntArray  # (rows,): their signatures
 
     @classmethod
     def from_codes(
@@ -73,8 +65,6 @@ class SignatureCounts:
 
     def __add__(self, other: "SignatureCounts") -> "SignatureCounts":
         """Return the counts over both sets of rows."""
-        if self.limit != other.limit:
-            raise ValueError(f"counts of {self.limit} and {other.limit} codes do not add up")
         codes = np.concatenate([self.code, other.code])
         order = np.argsort(codes, kind="stable")  # in linear time, both parts being sorted
         first = np.flatnonzero(np.diff(codes[order], prepend=-1))
@@ -105,13 +95,10 @@ def _counted(codes: IntArray) -> tuple[IntArray, IntArray]:
 def signature_codes(
     shape: tuple[int, ...], prediction: npt.NDArray[np.integer], order: Sequence[int] = ()
 ) -> npt.NDArray[np.integer]:
-    """Return the number of each row's signature.
+    """Return the number of each row's signature, below the product of ``shape``: (n,).
 
     `shape`: classes of each system; their product is below 2^62.
     `order`: permutation of the columns, of equal classes; as they are by default.
-
-    Returns:
-        Shape (n,): codes in [0, product of shape); of a single system as they are given.
     """
     if len(shape) == 1:
         return prediction[:, 0]
@@ -121,21 +108,14 @@ def signature_codes(
 
 @dataclasses.dataclass(frozen=True)
 class Signatures:
-    """The slots of signatures in cells: one for each signature kept, one for all others.
+    """The slots of signatures in cells: one for each signature kept, one for all others."""
 
-    Attributes:
-        shape: classes of each system, then codes of each column of slices.
-        kept: shape (kept,), ascending: codes with a slot of their own.
-        pooled: shape (members,): the most common codes of those that share the last slot.
-        pooled_share: shape (members,): shares of rows of these codes, summing to 1.
-        order: in which systems and slices make a code, so that it does not depend on the order in
-            which systems are named; empty for theirs.
-    """
-
-    shape: tuple[int, ...]
-    kept: IntArray
-    pooled: IntArray
-    pooled_share: FloatArray
+    shape: tuple[int, ...]  # classes of each system, then codes of each column of slices
+    kept: IntArray  # (kept,), ascending: codes with a slot of their own
+    pooled: IntArray  # (members,): the most common codes of those that share the last slot
+    pooled_share: FloatArray  # (members,): shares of rows of these codes, summing to 1
+    # in which systems and slices make a code, so that it does not depend on the order in which
+    # systems are named; empty for theirs
     order: tuple[int, ...] = ()
 
     @classmethod
@@ -155,9 +135,9 @@ class Signatures:
     ) -> "Signatures":
         """Return at most ``slots`` slots: the rarest signatures of a pool share the last.
 
-        Of equally common signatures, lower codes are kept. If the counts are of a sample, the last
-        slot is always shared, by the rarest signatures of the sample and all others of the pool.
-        Rare is what is a small share of its slice, else a rare slice would have no slot of its own.
+        Of equally common ones lower codes are kept. If a sample was counted, the last slot is
+        always shared. Rare is what is a small share of its slice, else a rare slice would have no
+        slot.
         """
         code, count = counts.counted()
         if len(code) <= slots and not counts.sampled:
@@ -175,12 +155,7 @@ class Signatures:
         return len(self.kept) + bool(len(self.pooled))
 
     def slot(self, prediction: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
-        """Return the slot of each row, shape (n,).
-
-        Args:
-            prediction: shape (n, columns): class codes, then codes of slices. A signature never
-                counted before goes to the slot shared by the rare ones.
-        """
+        """Return the slot of each row, given codes of classes, then slices: shape (n,)."""
         slots = self._find(signature_codes(self.shape, prediction, self.order))
         complete = len(self.pooled) or len(self.kept) == math.prod(self.shape)
         if not complete and np.any(slots == len(self.kept)):

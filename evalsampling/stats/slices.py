@@ -11,16 +11,12 @@ from evalsampling.stats.arrays import BoolArray, IntArray
 
 @dataclasses.dataclass(frozen=True)
 class SliceCounts:
-    """Numbers of rows of each value and cell, for each slice column: a mergeable state.
+    """Numbers of rows of each value and cell, for each slice column: a mergeable state."""
 
-    Attributes:
-        cells: number of possible cells.
-        columns: for each column, the rows of each value in every cell, shape (cells,).
-        workspace: identity of the workspace by whose strata rows were cut; None for none.
-    """
-
-    cells: int
+    cells: int  # number of possible cells
+    # for each column, the rows of each value in every cell, shape (cells,)
     columns: tuple[Mapping[str, IntArray], ...]
+    # identity of the workspace by whose strata rows were cut; None for none
     workspace: str | None = None
 
     @classmethod
@@ -30,10 +26,7 @@ class SliceCounts:
         cell: IntArray,
         columns: tuple[tuple[list[str], npt.NDArray[np.integer]], ...],
     ) -> "SliceCounts":
-        """Return the counts of rows.
-
-        Of each column there are its values, and the index of the value of each row.
-        """
+        """Return the counts of rows, given values of each column and the place of each row's."""
         counted = []
         for values, code in columns:
             flat = np.bincount(code.astype(np.int64) * cells + cell, minlength=len(values) * cells)
@@ -42,8 +35,6 @@ class SliceCounts:
 
     def __add__(self, other: "SliceCounts") -> "SliceCounts":
         """Return the counts over both sets of rows."""
-        if (self.cells, len(self.columns)) != (other.cells, len(other.columns)):
-            raise ValueError("counts of other cells or columns do not add up")
         if self.workspace != other.workspace:
             raise ValueError("counts over cells of two workspaces do not add up")
         zeros = np.zeros(self.cells, dtype=np.int64)
@@ -78,15 +69,10 @@ class UnknownSliceError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class SliceCodes:
-    """The codes of n rows.
+    """The codes of n rows."""
 
-    Attributes:
-        named: what the codes mean.
-        code: shape (n, columns).
-    """
-
-    named: Named
-    code: IntArray
+    named: Named  # what the codes mean
+    code: IntArray  # (n, columns)
 
     def take(self, index: npt.ArrayLike) -> "SliceCodes":
         """Return the codes of some of the rows, by index or mask."""

@@ -42,13 +42,10 @@ def csf_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArr
     """Return edges at equal steps of the cumulated square root of the frequency.
 
     Walking up the bins, an edge is put at a bin's lower end once the cumulated sqrt(count) has
-    reached the next multiple of total / leaves, at most one edge a bin (the rule of the authors
-    of [MR]). A dense bin therefore delays edges and the bins above it get one each. Only a bin
-    that holds rows can carry an edge, so that no leaf is empty.
-
-    References:
-        T. Dalenius and J. L. Hodges, *Minimum variance stratification*, JASA 54, 1959;
-        [MR] Marchant and Rubinstein, *Needle in a Haystack*, KDD 2021, section 5.2.
+    reached the next multiple of total / leaves, at most one edge a bin (the rule of the authors of
+    [MR] Marchant and Rubinstein, *Needle in a Haystack*, KDD 2021, section 5.2; T. Dalenius and J.
+    L. Hodges, *Minimum variance stratification*, JASA 54, 1959). Only a bin that holds rows can
+    carry an edge, so that no leaf is empty.
     """
     roots = np.sqrt(counts.astype(np.float64))
     cumulated = np.cumsum(roots)
@@ -65,16 +62,12 @@ def csf_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArr
 def equal_count_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> FloatArray:
     """Return edges of leaves of about equal counts.
 
-    A bin that holds more rows than a leaf should takes a whole leaf, and the other leaves share
-    the other rows: counts are capped at the level t with sum(min(count, t)) = leaves x t. Edge j
-    is the lower end of a bin with rows where the capped counts below come nearest to j t, the
-    lower of two as near. As no capped count exceeds t, no two edges coincide: there are as many
-    leaves as wanted, or as bins with rows if these are fewer.
-
-    An edge is off by at most half the rows of the bin it should have cut. A histogram's bins are
-    equally wide, so scores crowded into a small part of the range share few of them, and their
-    leaves are as uneven as those bins (its method wants finer ones than the others). No leaf is
-    empty. Rows times leaves stay below 2^63.
+    A bin that holds more rows than a leaf should takes a whole leaf, and the other leaves share the
+    other rows: counts are capped at the level t with sum(min(count, t)) = leaves x t. Edge j is the
+    lower end of a bin with rows where the capped counts below come nearest to j t, the lower of two
+    as near. So there are as many leaves as wanted, or as bins with rows if these are fewer; an edge
+    is off by at most half the rows of the bin it should have cut. Rows times leaves stay below
+    2^63.
     """
     ends, rows = lower_ends[counts > 0], counts[counts > 0]
     if len(rows) <= leaves:
@@ -112,8 +105,7 @@ def logit_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> F
 
     With N rows, L leaves and steps of 2 log(2 N) / L, edge j lies at the first bin that has a share
     of the rows below it with log-odds of at least j steps above -log(2 N). So rows at either end
-    have leaves of their own, those in the middle share few, and only the order of the scores
-    matters, as far as bins tell it.
+    have leaves of their own, and only the order of the scores matters, as far as bins tell it.
     """
     return logit_rank_levels(lower_ends, counts, leaves)[0]
 
@@ -123,8 +115,7 @@ def logit_rank_levels(
 ) -> tuple[FloatArray, IntArray]:
     """Return the edges of `logit_rank_edges`, and the number of the leaf above each edge.
 
-    Numbers are of all leaves that are wanted, in [1, leaves), shape (edges,): where scores skip
-    some of the leaves, so do the numbers.
+    Where scores skip some of the leaves, so do the numbers, in [1, leaves).
     """
     ends, rows = lower_ends[counts > 0], counts[counts > 0]
     below = np.cumsum(rows[:-1])
@@ -149,16 +140,9 @@ def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray
 def geometric_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
     """Return edges a r^j of positive scores, with a the minimum and a r^leaves the maximum.
 
-    The rule gives leaves of about equal coefficients of variation where scores are skewed and
-    spread evenly within each leaf. Leaves within the range may be empty.
-
-    Raises:
-        ValueError: if the minimum is not positive; the rule is not defined then, and moving the
-            scores would make the edges depend on how far.
-
-    References:
-        P. Gunning and J. M. Horgan, *A new algorithm for the construction of stratum boundaries
-        in skewed populations*, Survey Methodology 30, 2004.
+    Leaves have about equal coefficients of variation where scores are skewed and spread evenly
+    within each leaf (P. Gunning and J. M. Horgan, *A new algorithm for the construction of stratum
+    boundaries in skewed populations*, Survey Methodology 30, 2004). They may be empty.
     """
     if minimum <= 0:
         raise ValueError(f"geometric edges need positive scores, the least is {minimum}")
@@ -229,17 +213,10 @@ LOG_RANK = _of_counts(_fine_bins, log_rank_edges)
 
 
 def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray:
-    """Return the edges of the leaves that a method cuts.
+    """Return the edges of the leaves that a method cuts, as many as the scores allow.
 
-    `counts`: scores of the pool, with at least as many bins as the method wants; more make no
-    difference.
-
-    Returns:
-        Interior edges, shape (at most leaves - 1,), strictly increasing; fewer if the scores
-        do not allow as many leaves.
+    Counts have at least as many bins as the method wants; more make no difference.
     """
-    if not counts.rows:
-        raise ValueError("no scores to cut leaves from")
     edges = np.asarray(method.cut(counts.bins(method.bins(leaves)), leaves), dtype=np.float64)
     if edges.ndim != 1 or len(edges) >= leaves or not np.isfinite(edges).all():
         raise ValueError(f"edges must be at most {leaves - 1} finite numbers, got {edges}")
@@ -249,10 +226,7 @@ def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray
 
 
 def cut_parting(method: CutMethod, counts: ScoreCounts, leaves: int, edges: FloatArray) -> IntArray:
-    """Return the level at which each two neighbouring leaves of `cut_edges` part.
-
-    The levels have the shape (leaves - 1,): see `stats.tree.LeafTree.parted`.
-    """
+    """Return the level at which each two leaves of `cut_edges` part: see `LeafTree.parted`."""
     if not hasattr(method, "order"):
         raise ValueError("it makes no hierarchy of leaves: it has no order of its edges")
     order = np.asarray(method.order(counts.bins(method.bins(leaves)), leaves), dtype=np.float64)
@@ -282,13 +256,9 @@ class _EqualWidthBins:
 
 @dataclasses.dataclass(frozen=True)
 class _FloatOrderBins:
-    """Bins by the leading bits of float64: of equal widths within each power of two.
+    """Bins by the leading bits of float64: of equal widths within each power of two."""
 
-    Attributes:
-        shift: trailing bits left out, at least 1, so that differences of bins are in int64.
-    """
-
-    shift: int
+    shift: int  # trailing bits left out, at least 1, so that differences of bins are in int64
 
     @classmethod
     def over(cls, edges: FloatArray) -> "_FloatOrderBins":
@@ -335,11 +305,7 @@ class LeafTable:
         self._any_searched = bool(inside.any())
 
     def find(self, scores: npt.NDArray[np.floating]) -> IntArray:
-        """Return the leaf of each score, shape (n,): the number of edges at or below it.
-
-        Args:
-            scores: shape (n,), finite; float32 scores are placed at their float64 values.
-        """
+        """Return the leaf of each finite score, shape (n,): the number of edges at or below it."""
         if not len(self._edges):
             return np.zeros(len(scores), dtype=np.int64)
         leaves = np.empty(len(scores), dtype=np.int64)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation, InputError, measures
-from evalsampling.inference.choice import ASSUMES
+from evalsampling.inference.results import ASSUMES
 
 
 @pytest.fixture(scope="module")

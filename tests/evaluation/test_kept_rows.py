@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score
 
 from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.kept_rows import estimate_kept_rows
-from evalsampling.inference.inclusion import estimate_from_inclusion
+from evalsampling.inference.estimates import estimate_from_inclusion
 from evalsampling.measures import FBeta
 from evalsampling.preparation.poisson import INCLUSION, poisson_sample
 from evalsampling.spec import EvaluationSpec

@@ -123,21 +123,6 @@ def test_points_of_a_curve_are_warned_of_too() -> None:
     assert doubted >= 3
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", fast(1, [AdaptiveImportance, Passive, Importance]))
-def test_there_is_no_warning_where_scores_are_right(
-    kind: type[Passive | AdaptiveImportance | Importance],
-) -> None:
-    """30 runs of 150 labels: at most two with a doubt."""
-    pool = make_pool(3000, 12, seed=6, positive=0.2)
-    doubted = 0
-    for seed in range(30):
-        history, _ = pool.run(kind(FBeta()), 3, 50, seed)
-        (found,) = kind(FBeta()).estimate(pool.table, history, [FBeta()], 0.95)
-        doubted += found.claims and not found.reliable
-    assert doubted <= 2
-
-
 @pytest.mark.parametrize("measure", [FBeta(), Recall(), Accuracy()], ids=lambda m: m.name)
 def test_draws_for_precision_do_not_mislead_about_what_they_leave_out(measure: Measure) -> None:
     """30 runs of OASIS driven by precision, most of whose rows are never drawn elsewhere.
@@ -164,3 +149,18 @@ def test_rows_of_a_finished_measure_still_tell_what_to_expect() -> None:
     precision, recall = sampler.estimate(pool.table, history, [Precision(), Recall()], 0.95)
     assert precision.intervals[0].method == "census"
     assert not recall.reliable
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", fast(1, [AdaptiveImportance, Passive, Importance]))
+def test_there_is_no_warning_where_scores_are_right(
+    kind: type[Passive | AdaptiveImportance | Importance],
+) -> None:
+    """30 runs of 150 labels: at most two with a doubt."""
+    pool = make_pool(3000, 12, seed=6, positive=0.2)
+    doubted = 0
+    for seed in range(30):
+        history, _ = pool.run(kind(FBeta()), 3, 50, seed)
+        (found,) = kind(FBeta()).estimate(pool.table, history, [FBeta()], 0.95)
+        doubted += found.claims and not found.reliable
+    assert doubted <= 2

@@ -16,7 +16,6 @@ from evalsampling.inference.calibration_curve import (
 )
 from evalsampling.spec.hidden import RELATIVE_TO, HiddenPrior
 from evalsampling.stats.hamiltonian import Schedule
-from tests import slice_sampling
 
 FloatArray = np.ndarray
 
@@ -255,41 +254,6 @@ def test_two_groups_by_weighting_draws_of_the_prior() -> None:
     draws = curve.fit(labelled, positive).draw(rng, LONG).rates()
     assert np.max(np.abs(draws.mean(axis=0) - mean) / spread) < 0.1
     assert draws.std(axis=0) == pytest.approx(spread, rel=0.1)
-
-
-def plain(curve: CalibrationCurve, labels: GroupLabels, kept: int) -> CurveDraws:
-    """Draws by elliptical slice sampling from the prior, with nothing to speed it up."""
-    rng = np.random.default_rng(6)
-    schedule = slice_sampling.Schedule(chains=60, burn_in=800, kept=kept, thinning=20)
-    start = rng.standard_normal((60, curve.dimensions))
-    draws = slice_sampling.elliptical_slice(
-        lambda z: curve.at(z).given(labels).log_likelihood, start, schedule, rng
-    )
-    return CurveDraws(curve.at(draws))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_draws_are_those_of_a_long_plain_run(seed: int) -> None:
-    """The number of positives, and of those in the lower half, on the log scale.
-
-    Means to .15 standard deviations, standard deviations to .15 of themselves.
-    """
-    curve = example()
-    labelled, positive = some_labels(curve, seed)
-    labels = GroupLabels.from_cells(curve, labelled, positive)
-    count = np.geomspace(10, 10**6, 40)
-    numbers = []
-    for draws in (
-        plain(curve, labels, 100),
-        curve.fit(labelled, positive).draw(np.random.default_rng(8), LONG),
-    ):
-        rates = draws.rates()
-        numbers.append(np.log(np.stack([rates @ count, rates[:, 20:] @ count[20:]])))
-    wanted, found = numbers
-    spread = wanted.std(axis=1)
-    assert np.all(np.abs(found.mean(axis=1) - wanted.mean(axis=1)) < 0.15 * spread)
-    assert found.std(axis=1) == pytest.approx(spread, rel=0.15)
 
 
 @pytest.mark.slow

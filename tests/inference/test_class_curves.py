@@ -24,18 +24,6 @@ from tests.stats.histories import labelled_at_random, labelled_rows
 POOL = make_pool(300, 6, seed=3, positive=0.2)
 
 
-def test_falling_prior_is_found() -> None:
-    """The prior says the opposite of the labels: the rates follow the labels."""
-    pool = make_pool(2000, 8, seed=7, positive=0.1, strength=4)
-    upside_down = dataclasses.replace(pool, probability=pool.probability[:, ::-1])
-    model = LabelModel.fit(upside_down.table, labelled_at_random(upside_down, 300, seed=9), (1,))
-    rates = model.rates[:, :, 1].mean(axis=0)
-    top = pool.table.leaf == 7
-    assert rates[top].mean() > 5 * rates[pool.table.leaf == 0].mean()
-    few = LabelModel.fit(upside_down.table, labelled_at_random(upside_down, 2, seed=9), (1,))
-    assert few.curves[0].curve.group[0] != few.curves[0].curve.group[-1]
-
-
 def test_cells_keep_the_curve_of_a_prior() -> None:
     """It is the same object for other labels, and another one for another prior."""
     fits = [

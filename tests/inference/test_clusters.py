@@ -6,12 +6,11 @@ import itertools
 import numpy as np
 import pytest
 
-from evalsampling.inference.choice import by_weights
-from evalsampling.inference.clusters import cluster_effect, doubts_about_clusters
-from evalsampling.inference.evidence import Evidence
+from evalsampling.inference.estimates import by_weights
+from evalsampling.inference.evidence import Evidence, doubts_about_clusters
 from evalsampling.inference.intervals import Interval, covers
 from evalsampling.inference.results import Estimate, Target
-from evalsampling.inference.sample import WeightedSample
+from evalsampling.inference.sample import WeightedSample, cluster_effect
 
 TARGET = Target("accuracy")
 

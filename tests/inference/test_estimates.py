@@ -1,4 +1,4 @@
-"""Estimates on parts of the pool, and of several numbers at once."""
+"""Estimates on parts of the pool, of several numbers at once, and from weights by hand."""
 
 import dataclasses
 
@@ -29,7 +29,6 @@ from evalsampling.samplers import (
 )
 from evalsampling.stats.history import History
 from tests.samplers.pools import Pool, make_pool, with_second_system
-from tests.slow import slowly
 
 
 def sliced(rows: int, seed: int, positive: float = 0.3, leaves: int = 5) -> Pool:
@@ -96,47 +95,6 @@ def test_part_of_importance_draws_is_that_of_their_weights(measure: Measure) -> 
         residual = terms @ measure.jacobian(risk)[0]
         error = np.std(residual, ddof=1) / np.sqrt(len(rows))
         assert one.standard_error == pytest.approx(error, rel=1e-9)
-
-
-def test_parts_add_up_to_the_whole() -> None:
-    """sum_s (M_s / M) accuracy_s, each over its known rows, is the accuracy of the pool."""
-    sampler = AdaptiveImportance(Accuracy())
-    history, _ = POOL.run(sampler, 3, 60, seed=3)
-    whole, *parts = estimate(sampler, history, Accuracy())
-    shares = np.bincount(POOL.slices[:, 0]) / 600
-    assert not any(one.warnings for one in (whole, *parts) if "outside" in str(one.warnings))
-    total = sum(share * one.value for share, one in zip(shares, parts, strict=True))
-    assert total == pytest.approx(whole.value, rel=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [Passive, *slowly(AdaptiveImportance, Importance, Stratified)])
-def test_estimates_of_parts_are_those_of_the_part(kind: type[Sampler]) -> None:
-    """Mean of 150 repeats of 180 labels: within 4 standard errors and .01 of each part's own F1.
-
-    The ratio's own bias is of relative order 1 over the labelled positives of the part.
-    """
-    values = []
-    for seed in range(150):
-        history, _ = POOL.run(kind(FBeta()), 3, 60, seed)
-        values.append([one.value for one in estimate(kind(FBeta()), history, FBeta())])
-    for i, value in enumerate(range(2), start=1):
-        own = POOL.part(np.flatnonzero(POOL.slices[:, 0] == value)).value(FBeta())
-        found = np.array([row[i] for row in values], dtype=float)
-        error = np.std(found, ddof=1) / np.sqrt(150)
-        assert np.mean(found) == pytest.approx(own, abs=4 * error + 0.01)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [Passive, AdaptiveImportance, Stratified])
-def test_census_of_the_pool_is_one_of_its_parts(kind: type[Sampler]) -> None:
-    sampler = kind(FBeta())
-    history, _ = POOL.run(sampler, 40, 600, seed=0)
-    for measure in (FBeta(), Precision()):
-        for one, value in zip(estimate(sampler, history, measure)[1:], range(3), strict=True):
-            own = POOL.part(np.flatnonzero(POOL.slices[:, 0] == value))
-            assert one.value == pytest.approx(own.value(measure), rel=1e-12)
-            assert one.intervals[0].method == "census"
 
 
 @pytest.mark.parametrize("kind", [Passive, AdaptiveImportance, Importance, Stratified])

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from evalsampling.inference.extremes import extreme_of, levels
-from evalsampling.inference.intervals import wald
+from evalsampling.inference.intervals import symmetric
 from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.measures import Greatest, Least, Recall
 from tests.slow import fast
@@ -17,9 +17,10 @@ EVERYTHING = -100.0, 100.0
 
 def estimates(values: np.ndarray, errors: np.ndarray, level: float) -> list[Estimate]:
     """Estimates with normal intervals, of numbers without bounds to speak of."""
+    z = stats.norm.ppf((1 + level) / 2)
     return [
         Estimate(Target(f"recall(part={name})", EVERYTHING), value, error, level,
-                 (wald(value, error, level, EVERYTHING),))
+                 (symmetric(value, z * error, EVERYTHING, "wald"),))
         for name, value, error in zip("abcd", values.tolist(), errors.tolist(), strict=True)
     ]  # fmt: skip
 

@@ -6,19 +6,41 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from evalsampling.inference.interval_methods import (
+    IntervalMethod,
+    SampledNumber,
+    by_korn_graubard,
+    by_log_student,
+    by_logit,
+    by_student,
+    by_wald,
+    by_wilson,
+)
 from evalsampling.inference.intervals import (
     Interval,
     beta,
     clopper_pearson,
     degrees_of_freedom,
     interval_score,
-    korn_graubard,
-    log_student,
-    logit,
-    student,
-    wald,
-    wilson,
 )
+from evalsampling.inference.results import Target
+
+
+def of(
+    method: IntervalMethod,
+    value: float,
+    error: float,
+    confidence: float = 0.95,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    draws: int = 100,
+    degrees: float = 99.0,
+) -> Interval:
+    """The interval of a number with given degrees of freedom."""
+    number = SampledNumber(Target("a", bounds), value, error, np.zeros(0), draws, confidence)
+    number.__dict__["degrees"] = degrees
+    interval = method(number)
+    assert interval is not None
+    return interval
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
@@ -27,7 +49,9 @@ def test_korn_graubard_of_a_simple_random_sample_is_clopper_pearson(
     hits: int, size: int, confidence: float
 ) -> None:
     share = hits / size
-    found = korn_graubard(share, math.sqrt(share * (1 - share) / size), 10 * size, confidence)
+    found = of(
+        by_korn_graubard, share, math.sqrt(share * (1 - share) / size), confidence, draws=10 * size
+    )
     exact = stats.binomtest(hits, size).proportion_ci(confidence, method="exact")
     assert found.low == pytest.approx(exact.low, rel=1e-9)
     assert found.high == pytest.approx(exact.high, rel=1e-9)
@@ -36,7 +60,7 @@ def test_korn_graubard_of_a_simple_random_sample_is_clopper_pearson(
 
 @pytest.mark.parametrize(("hits", "size"), [(1, 10), (5, 10), (19, 20)])
 def test_korn_graubard_counts_no_more_rows_than_were_drawn(hits: int, size: int) -> None:
-    found = korn_graubard(hits / size, 1e-6, size, 0.95)
+    found = of(by_korn_graubard, hits / size, 1e-6, draws=size)
     exact = stats.binomtest(hits, size).proportion_ci(0.95, method="exact")
     assert found.low == pytest.approx(exact.low, rel=1e-9)
     assert found.high == pytest.approx(exact.high, rel=1e-9)
@@ -46,58 +70,47 @@ def test_korn_graubard_is_the_beta_interval_of_the_effective_size() -> None:
     """Design effect 3 at .4 from 300 draws: n = 100, x = 40; at .37 x = 37."""
     for share in (0.4, 0.37, 0.123):
         error = math.sqrt(3 * share * (1 - share) / 300)
-        found = korn_graubard(share, error, 300, 0.9)
+        found = of(by_korn_graubard, share, error, 0.9, draws=300)
         x = 100 * share
         assert found.low == pytest.approx(stats.beta.ppf(0.05, x, 101 - x), rel=1e-9)
         assert found.high == pytest.approx(stats.beta.ppf(0.95, x + 1, 100 - x), rel=1e-9)
 
 
 @pytest.mark.parametrize("value", [0.0, -0.2, 1.0, 1.2])
-def test_korn_graubard_at_and_beyond_the_ends_claims_nothing(value: float) -> None:
-    """The effective size is zero there."""
-    found = korn_graubard(value, 0.1, 100, 0.95)
-    assert (found.low, found.high) == (0, 1)
+def test_shares_at_and_beyond_the_ends_claim_nothing(value: float) -> None:
+    """The effective size is zero there, and the logit undefined."""
+    of_logit = of(by_logit, value, 0.1)
+    assert of_logit.method == "logit at a bound"
+    for found in (of(by_korn_graubard, value, 0.1), of(by_wilson, value, 0.1), of_logit):
+        assert (found.low, found.high) == pytest.approx((0, 1), abs=1e-12)
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 def test_wald_is_the_normal_interval(confidence: float) -> None:
-    found = wald(0.4, 0.05, confidence, (-10, 10))
+    found = of(by_wald, 0.4, 0.05, confidence, (-10, 10))
     low, high = stats.norm.interval(confidence, 0.4, 0.05)
     assert found.low == pytest.approx(low, rel=1e-12)
     assert found.high == pytest.approx(high, rel=1e-12)
 
 
-def test_wald_is_cut_at_the_bounds() -> None:
-    assert (wald(0.01, 0.1, 0.95, (0, 1)).low, wald(0.99, 0.1, 0.95, (0, 1)).high) == (0, 1)
-    assert wald(-0.99, 0.1, 0.95, (-1, 1)).low == -1
-    narrow = wald(0.3, 0.0, 0.95, (0, 1))
-    assert (narrow.low, narrow.high) == (0.3, 0.3)
-
-
-@pytest.mark.parametrize("value", [-0.5, 1.5])
-def test_wald_of_a_value_beyond_the_bounds_is_an_interval(value: float) -> None:
-    found = wald(value, 0.1, 0.95, (0, 1))
-    assert 0 <= found.low <= found.high <= 1
+def test_intervals_are_cut_at_the_bounds() -> None:
+    assert (of(by_wald, 0.01, 0.1).low, of(by_wald, 0.99, 0.1).high) == (0, 1)
+    assert of(by_wald, -0.99, 0.1, bounds=(-1, 1)).low == -1
+    narrow, wide = of(by_wald, 0.3, 0.0), of(by_student, 0.5, 0.2, degrees=1)
+    assert (narrow.low, narrow.high, wide.low, wide.high) == (0.3, 0.3, 0, 1)
+    for beyond in (-0.5, 1.5):
+        found = of(by_wald, beyond, 0.1)
+        assert 0 <= found.low <= found.high <= 1
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
-@pytest.mark.parametrize("degrees", [1, 3.7, 200])
+@pytest.mark.parametrize("degrees", [1, 3.7, 200, math.inf])
 def test_student_is_the_t_interval(degrees: float, confidence: float) -> None:
-    found = student(0.4, 0.05, confidence, (-100, 100), degrees)
+    found = of(by_student, 0.4, 0.05, confidence, (-100, 100), degrees=degrees)
     low, high = stats.t.interval(confidence, degrees, 0.4, 0.05)
     assert found.low == pytest.approx(low, rel=1e-9)
     assert found.high == pytest.approx(high, rel=1e-9)
     assert found.method == "student"
-
-
-def test_student_with_infinite_degrees_is_wald() -> None:
-    found, normal = student(0.4, 0.05, 0.9, (0, 1), math.inf), wald(0.4, 0.05, 0.9, (0, 1))
-    assert (found.low, found.high) == pytest.approx((normal.low, normal.high))
-
-
-def test_student_is_cut_at_the_bounds() -> None:
-    found = student(0.5, 0.2, 0.95, (0, 1), 1)
-    assert (found.low, found.high) == (0, 1)
 
 
 def test_degrees_of_freedom_of_normal_terms_are_those_of_the_sample() -> None:
@@ -108,27 +121,21 @@ def test_degrees_of_freedom_of_normal_terms_are_those_of_the_sample() -> None:
     assert np.mean(found) == pytest.approx(95, abs=6)
 
 
-def test_degrees_of_freedom_by_hand() -> None:
-    """Squares 1, 1, 2 of 10 terms: 6/16 - 1/10 = .275."""
-    assert degrees_of_freedom(np.array([1.0, 1, 2]), 10) == pytest.approx(2 / 0.275 - 1)
-    padded = np.array([1.0, 1, 2, 0, 0, 0, 0, 0, 0, 0])
-    assert degrees_of_freedom(padded, 10) == pytest.approx(2 / 0.275 - 1)
-    assert degrees_of_freedom(padded * 1e-30, 10) == pytest.approx(2 / 0.275 - 1)
-
-
-def test_degrees_of_freedom_of_one_term_that_dominates_are_one() -> None:
-    squares = np.full(1000, 1e-6)
-    squares[0] = 1.0
-    assert degrees_of_freedom(squares, 1000) == pytest.approx(1, abs=0.01)
-
-
-def test_degrees_of_freedom_of_equal_terms_are_the_most_there_can_be() -> None:
-    assert degrees_of_freedom(np.ones(50), 50) == 49
-
-
-@pytest.mark.parametrize(("squares", "terms"), [([], 1), ([0.0, 0.0], 2), ([2.0], 1)])
-def test_degrees_of_freedom_without_variation_are_one(squares: list[float], terms: int) -> None:
-    assert degrees_of_freedom(np.array(squares), terms) == 1
+@pytest.mark.parametrize(
+    ("squares", "terms", "degrees"),
+    [
+        ([1.0, 1, 2], 10, 2 / 0.275 - 1),  # 6/16 - 1/10 = .275
+        ([1.0, 1, 2, *[0] * 7], 10, 2 / 0.275 - 1),
+        ([1e-30, 1e-30, 2e-30], 10, 2 / 0.275 - 1),
+        ([1.0, *[1e-6] * 999], 1000, 1.0),
+        ([1.0] * 50, 50, 49),
+        ([], 1, 1),
+        ([0.0, 0.0], 2, 1),
+        ([2.0], 1, 1),
+    ],
+)
+def test_degrees_of_freedom_by_hand(squares: list[float], terms: int, degrees: float) -> None:
+    assert degrees_of_freedom(np.array(squares), terms) == pytest.approx(degrees, abs=0.01)
 
 
 def test_degrees_of_freedom_match_the_spread_of_the_variance_estimate() -> None:
@@ -147,7 +154,7 @@ def test_degrees_of_freedom_match_the_spread_of_the_variance_estimate() -> None:
 
 def test_logit_by_hand() -> None:
     """At .8 with error .04: logit ln 4, reach z x .04 / .16 = z / 4."""
-    found = logit(0.8, 0.04, 0.95)
+    found = of(by_logit, 0.8, 0.04)
     for end, sign in [(found.low, -1), (found.high, 1)]:
         odds = 4 * math.exp(sign * 1.959963984540054 / 4)
         assert end == pytest.approx(odds / (1 + odds))
@@ -155,28 +162,16 @@ def test_logit_by_hand() -> None:
 
 
 def test_logit_between_minus_one_and_one_is_fishers_z() -> None:
-    found = logit(0.6, 0.1, 0.9, (-1, 1))
+    found = of(by_logit, 0.6, 0.1, 0.9, (-1, 1))
     reach = stats.norm.ppf(0.95) * 0.1 / (1 - 0.36)
     assert found.low == pytest.approx(math.tanh(math.atanh(0.6) - reach))
     assert found.high == pytest.approx(math.tanh(math.atanh(0.6) + reach))
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, -0.1, 1.1])
-def test_logit_at_and_beyond_the_bounds_claims_nothing(value: float) -> None:
-    found = logit(value, 0.1, 0.95)
-    assert (found.low, found.high, found.method) == (0, 1, "logit at a bound")
-
-
-@pytest.mark.parametrize("bounds", [(0.0, math.inf), (-math.inf, math.inf)])
-def test_logit_without_finite_bounds_claims_nothing(bounds: tuple[float, float]) -> None:
-    found = logit(0.5, 0.1, 0.95, bounds)
-    assert (found.low, found.high) == bounds
-
-
 @pytest.mark.parametrize("value", [1e-300, 1e-9, 0.5, 1 - 1e-16])
-@pytest.mark.parametrize("error", [0.0, 1e-12, 0.3, 1e9, 1e300])
+@pytest.mark.parametrize("error", [1e-12, 0.3, 1e9, 1e300])
 def test_logit_is_always_an_interval_around_the_value(value: float, error: float) -> None:
-    found = logit(value, error, 0.95)
+    found = of(by_logit, value, error)
     assert 0 <= found.low <= value * (1 + 1e-12)
     assert value * (1 - 1e-12) <= found.high <= 1
     if error > 1e6:
@@ -192,22 +187,16 @@ def test_wilson_of_a_simple_random_sample_is_wilsons(
     exact = stats.binomtest(hits, size).proportion_ci(confidence, method="wilson")
     for error in (math.sqrt(share * (1 - share) / size), 1e-9):
         draws = size if error < 1e-6 else 10 * size
-        found = wilson(share, error, draws, confidence)
+        found = of(by_wilson, share, error, confidence, draws=draws)
         assert found.low == pytest.approx(exact.low, rel=1e-9)
         assert found.high == pytest.approx(exact.high, rel=1e-9)
         assert found.method == "wilson"
 
 
-@pytest.mark.parametrize("value", [0.0, -0.2, 1.0, 1.2])
-def test_wilson_at_and_beyond_the_ends_claims_nothing(value: float) -> None:
-    found = wilson(value, 0.1, 100, 0.95)
-    assert (found.low, found.high) == pytest.approx((0, 1), abs=1e-12)
-
-
 def test_wilson_lies_within_korn_graubard() -> None:
     for share in (0.1, 0.4, 0.8):
         error = math.sqrt(2 * share * (1 - share) / 300)
-        score, exact = wilson(share, error, 300, 0.95), korn_graubard(share, error, 300, 0.95)
+        score, exact = (of(by, share, error, draws=300) for by in (by_wilson, by_korn_graubard))
         assert exact.high - exact.low > score.high - score.low
 
 
@@ -239,7 +228,7 @@ def _korn_graubard_of_proportion(hits: int, draws: int, confidence: float) -> tu
     error = math.sqrt(share * (1 - share) / (draws - 1))
     if not error:
         return 0.0, 1.0
-    found = korn_graubard(share, error, draws, confidence)
+    found = of(by_korn_graubard, share, error, confidence, draws=draws)
     return found.low, found.high
 
 
@@ -273,7 +262,7 @@ def test_korn_graubard_covers_a_weighted_proportion() -> None:
     error = residuals.std(axis=1, ddof=1) / math.sqrt(draws)
     covered = 0
     for v, e in zip(value.tolist(), error.tolist(), strict=True):
-        found = korn_graubard(v, e, draws, 0.95)
+        found = of(by_korn_graubard, v, e, draws=draws)
         covered += found.low <= truth <= found.high
     slack = 3.3 * math.sqrt(0.95 * 0.05 / repeats)
     assert 0.95 - slack < covered / repeats < 0.98 + slack
@@ -304,10 +293,12 @@ def test_means_of_squares_have_an_interval_of_the_logarithm() -> None:
         value, centred = terms.mean(), terms - terms.mean()
         error = np.sqrt(centred @ centred / 30 / 29)
         degrees = degrees_of_freedom(centred**2, 30)
-        of_log = log_student(value, error, 0.95, degrees)
-        plain = student(value, error, 0.95, (0.0, math.inf), degrees)
-        covers += [one.low <= 5 <= one.high for one in (of_log, plain)]
-        above += [one.high < 5 for one in (of_log, plain)]
+        both = [
+            of(by, value, error, bounds=(0.0, math.inf), degrees=degrees)
+            for by in (by_log_student, by_student)
+        ]
+        covers += [one.low <= 5 <= one.high for one in both]
+        above += [one.high < 5 for one in both]
     covers, above = covers / 2000, above / 2000
     assert covers[0] > 0.90
     assert covers[0] > covers[1] + 0.02
@@ -317,22 +308,20 @@ def test_means_of_squares_have_an_interval_of_the_logarithm() -> None:
 
 def test_ratio_interval_is_students_of_the_logarithm() -> None:
     """log r +- t s / r, mapped back: the same for the ratio turned over."""
-    found = log_student(1.25, 0.2, 0.95, 7.0)
+    positive = 0.0, math.inf
+    found = of(by_log_student, 1.25, 0.2, bounds=positive, degrees=7.0)
     reach = float(special.stdtrit(7.0, 0.975)) * 0.2 / 1.25
     assert (found.low, found.high) == pytest.approx([1.25 * np.exp(-reach), 1.25 * np.exp(reach)])
-    turned = log_student(0.8, 0.2 / 1.25**2, 0.95, 7.0)
+    turned = of(by_log_student, 0.8, 0.2 / 1.25**2, bounds=positive, degrees=7.0)
     assert (1 / turned.high, 1 / turned.low) == pytest.approx((found.low, found.high))
-    assert log_student(1e-9, 1.0, 0.95, 3.0).high < math.inf
+    assert of(by_log_student, 1e-9, 1.0, bounds=positive, degrees=3.0).high < math.inf
 
 
 @pytest.mark.parametrize(("hits", "trials"), [(0, 7), (3, 7), (7, 7), (1, 1)])
 def test_exact_interval_is_that_of_scipy(hits: int, trials: int) -> None:
+    assert clopper_pearson(0, 0, 0.95) == (0.0, 1.0), "nothing is known without trials"
     expected = stats.binomtest(hits, trials).proportion_ci(0.9, method="exact")
     assert clopper_pearson(hits, trials, 0.9) == pytest.approx((expected.low, expected.high))
-
-
-def test_nothing_is_known_without_trials() -> None:
-    assert clopper_pearson(0, 0, 0.95) == (0.0, 1.0)
 
 
 def test_a_part_of_a_trial_lies_between_whole_ones() -> None:

@@ -427,8 +427,3 @@ def test_labels_that_go_with_weights_are_named() -> None:
 def test_no_labels_contradict_nothing() -> None:
     seen = np.zeros((len(TABLE), 2), dtype=np.int64)
     assert misfit(TABLE, seen, draws_about(RATE, 1), np.random.default_rng(1)) is None
-
-
-def test_model_of_ordinary_labels_is_not_contradicted() -> None:
-    history: History = labelled_at_random(LARGE, 300, seed=4)
-    assert LabelModel.fit(TABLE, history, (1,)).contradiction is None

@@ -7,24 +7,13 @@ import numpy.typing as npt
 import pytest
 from scipy import special, stats
 
-from evalsampling.inference.intervals import student
-from evalsampling.inference.regions import (
-    Bands,
-    f_ellipsoid,
-    simultaneous_bands,
-)
+from evalsampling.inference.regions import Bands, f_ellipsoid, simultaneous_bands
 from tests.slow import fast
 
 FloatArray = npt.NDArray[np.float64]
 
 COVARIANCE = np.array([[4e-4, 1e-4, 0], [1e-4, 1e-4, -2e-5], [0, -2e-5, 9e-6]])
 CENTRE = np.array([0.3, 0.5, 0.9])
-
-
-def test_f_radius_by_hand() -> None:
-    found = f_ellipsoid(CENTRE, COVARIANCE, 20, 0.9)
-    assert found.radius == pytest.approx(19 * 3 / 17 * stats.f.ppf(0.9, 3, 17))
-    assert found.confidence == 0.9
 
 
 def test_f_region_is_the_one_of_the_source_written_for_sigma() -> None:
@@ -39,19 +28,16 @@ def test_f_region_is_the_one_of_the_source_written_for_sigma() -> None:
         assert not region.contains(CENTRE + 1.001 * math.sqrt(bound) * unit)
 
 
-def test_radius_of_many_draws_is_chi_square() -> None:
-    found = f_ellipsoid(CENTRE, COVARIANCE, 10**8, 0.95)
-    assert found.radius == pytest.approx(stats.chi2.ppf(0.95, 3))
-
-
 @pytest.mark.parametrize("draws", [2, 5, 40])
 def test_region_of_one_measure_is_the_interval(draws: int) -> None:
     value, variance = np.array([0.4]), np.array([[0.01]])
-    exact = student(0.4, 0.1, 0.95, (-10, 10), draws - 1)
-    for region, interval in [(f_ellipsoid(value, variance, draws, 0.95), exact)]:
-        assert math.sqrt(region.radius) * 0.1 == pytest.approx(interval.high - 0.4)
-        assert region.contains(np.array([interval.high - 1e-9]))
-        assert not region.contains(np.array([interval.high + 1e-9]))
+    region, high = (
+        f_ellipsoid(value, variance, draws, 0.95),
+        stats.t.ppf(0.975, draws - 1, 0.4, 0.1),
+    )
+    assert math.sqrt(region.radius) * 0.1 == pytest.approx(high - 0.4)
+    assert region.contains(np.array([high - 1e-9]))
+    assert not region.contains(np.array([high + 1e-9]))
 
 
 def _coverage(draws: int, repeats: int, rank: int) -> float:
@@ -116,14 +102,6 @@ def test_too_few_draws_allow_no_claim() -> None:
 def test_a_point_with_nan_is_outside() -> None:
     region = f_ellipsoid(CENTRE, COVARIANCE, 30, 0.95)
     assert not region.contains(np.array([0.3, np.nan, 0.9]))
-
-
-@pytest.mark.parametrize("spoiled", ["value", "covariance"])
-def test_undefined_measures_are_refused(spoiled: str) -> None:
-    value, covariance = CENTRE.copy(), COVARIANCE.copy()
-    (value if spoiled == "value" else covariance)[0] = np.nan
-    with pytest.raises(ValueError, match="finite"):
-        f_ellipsoid(value, covariance, 30, 0.95)
 
 
 def _bands(value: FloatArray, contributions: FloatArray, seed: int = 0) -> Bands:
@@ -198,15 +176,6 @@ def test_value_at_a_bound_has_no_band() -> None:
     found = _bands(np.array([0.0, 0.5, 1.0]), contributions)
     assert found.claimed.tolist() == [False, True, False]
     assert (found.low[[0, 2]].tolist(), found.high[[0, 2]].tolist()) == ([0, 0], [1, 1])
-
-
-def test_bands_of_unbounded_numbers_are_symmetric() -> None:
-    contributions = 2 * np.eye(2)
-    found = simultaneous_bands(
-        np.array([3.0, -5.0]), contributions, 0.9, (-math.inf, math.inf), np.random.default_rng(1)
-    )
-    np.testing.assert_allclose(found.high - 2 * found.critical, [3, -5])
-    np.testing.assert_allclose(found.low + 2 * found.critical, [3, -5])
 
 
 def test_each_component_has_its_own_bounds() -> None:

@@ -41,16 +41,6 @@ def make_draws(
     return question, weight, rng.normal(size=(questions, 3))
 
 
-def test_draws_with_replacement_by_hand() -> None:
-    """Terms w l are (1, 1), (0, 1), (2, 4); deviations from (1, 2): (0, -1), (-1, -1), (1, 2)."""
-    sample = WeightedSample.with_replacement(np.arange(3), np.array([1.0, 0.5, 2.0]), 3)
-    losses = np.array([[1.0, 1.0], [0.0, 2.0], [1.0, 2.0]])
-    assert sample.mean(losses).tolist() == pytest.approx([1, 2], abs=1e-15)
-    expected = [[2 / 6, 3 / 6], [3 / 6, 6 / 6]]
-    np.testing.assert_allclose(sample.covariance(losses), expected, rtol=1e-14)
-    assert sample.draws == 3
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_draws_with_replacement_equal_the_mean_of_the_draws(seed: int) -> None:
     """Rows drawn again included, each with the same weight every time."""
@@ -243,12 +233,6 @@ def test_census_of_all_strata_has_no_variance() -> None:
     assert sample.variance(VALUES).tolist() == [0, 0]
 
 
-def test_effective_size_by_hand() -> None:
-    assert effective_size(np.array([1.0, 2.0, 3.0])) == pytest.approx(36 / 14)
-    assert effective_size(np.array([3.0, 3.0, 0.0])) == pytest.approx(2)
-    assert effective_size(np.array([1.0, 1e-9])) == pytest.approx(1)
-
-
 @pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
 def test_effective_size_does_not_depend_on_the_unit(unit: float) -> None:
     assert effective_size(np.array([1.0, 2.0, 3.0]) * unit) == pytest.approx(36 / 14)
@@ -261,22 +245,19 @@ def test_no_weight_is_no_sample(weight: np.ndarray) -> None:
     assert largest_share(weight) == 0
 
 
+def test_design_effect_of_a_simple_random_sample_is_one() -> None:
+    assert design_effect(math.sqrt(0.3 * 0.7 / 200), 0.3 * 0.7, 200) == pytest.approx(1)
+    assert design_effect(0.1, 0.25, 100) == pytest.approx(4)
+    assert design_effect(0.0, 0.25, 100) == 0
+    assert design_effect(0.1, 0.0, 100) is None
+
+
 def test_effective_size_predicts_the_variance_under_weights_that_know_nothing() -> None:
     """Variance of a weighted mean of 50 unit normals, 40,000 samples: within 3.3 s.e. (2.3 %)."""
     rng = np.random.default_rng(7)
     weight = rng.gamma(1.0, size=50)
     means = rng.standard_normal((40_000, 50)) @ weight / weight.sum()
     assert means.var() * effective_size(weight) == pytest.approx(1, rel=3.3 * math.sqrt(2 / 40_000))
-
-
-def test_design_effect_of_a_simple_random_sample_is_one() -> None:
-    assert design_effect(math.sqrt(0.3 * 0.7 / 200), 0.3 * 0.7, 200) == pytest.approx(1)
-    assert design_effect(0.1, 0.25, 100) == pytest.approx(4)
-    assert design_effect(0.0, 0.25, 100) == 0
-
-
-def test_design_effect_without_unit_variance_is_undefined() -> None:
-    assert design_effect(0.1, 0.0, 100) is None
 
 
 def test_design_effect_of_recall_counts_how_seldom_positives_are_drawn() -> None:
@@ -286,9 +267,3 @@ def test_design_effect_of_recall_counts_how_seldom_positives_are_drawn() -> None
     recall = rng.binomial(positives, 0.8) / positives
     effect = design_effect(float(recall.std()), 0.8 * 0.2 / 0.3, 400)
     assert effect == pytest.approx(1, rel=0.05)
-
-
-def test_largest_share_by_hand() -> None:
-    assert largest_share(np.array([4.0, 1.0, 3.0])) == pytest.approx(1 / 2)
-    assert largest_share(np.array([4.0])) == 1
-    assert largest_share(np.ones(8)) == pytest.approx(1 / 8)

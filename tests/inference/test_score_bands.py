@@ -48,14 +48,6 @@ def test_classes_add_up_to_what_they_are_together() -> None:
         assert (band.model.low, band.model.high) == pytest.approx((1.0, 1.0))
 
 
-def test_scores_grow_from_band_to_band() -> None:
-    bands = bands_of(evaluate())
-    lows = [band.low for band in bands]
-    assert None not in lows
-    assert lows == sorted(lows, key=lambda low: low or 0.0)
-    assert all(band.low <= band.high for band in bands if band.low is not None and band.high)
-
-
 def test_one_band_is_the_rate_of_all_labels_where_rows_are_drawn_alike() -> None:
     """One leaf and one prediction: one cell, so the interval is that of Clopper and Pearson."""
     rng = np.random.default_rng(0)

@@ -10,8 +10,7 @@ from evalsampling.measures import PRCurve
 from evalsampling.samplers import AdaStrat, LogStrat, RankedSampler
 from evalsampling.samplers.wave import Wave
 from evalsampling.stats.envelope import Envelope
-from evalsampling.stats.rank_strata import RankStrata
-from evalsampling.stats.ranked_list import RankedList
+from evalsampling.stats.ranked_list import RankedList, RankStrata
 from tests.ranked_lists import Ranked, finish, labels, random_list
 
 CURVE = PRCurve(thresholds=(0.0,))

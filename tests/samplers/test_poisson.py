@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from evalsampling.inference.domains import ReportedDomains
-from evalsampling.inference.inclusion import estimate_from_inclusion
+from evalsampling.inference.estimates import estimate_from_inclusion
 from evalsampling.inference.intervals import beta
 from evalsampling.inference.ratio_bias import Bias, ratio_bias
 from evalsampling.inference.score_calibration import recalibrated

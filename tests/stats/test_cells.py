@@ -9,7 +9,6 @@ import pytest
 
 from evalsampling.stats.cells import (
     GUESSED,
-    PROBABILITY_ONE,
     CellGrid,
     CellSums,
     CellTable,
@@ -18,7 +17,7 @@ from evalsampling.stats.cells import (
 )
 from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.signatures import SignatureCounts, Signatures, signature_codes
-from tests.contracts import assert_mergeable, sent
+from tests.contracts import assert_mergeable
 
 
 def same(a: CellSums, b: CellSums) -> bool:
@@ -68,13 +67,6 @@ def test_merge_contract(shape: tuple[int, ...], classes: int) -> None:
     zero = no_rows(grid.cells, classes)
     assert_mergeable(states, zero, same)
     assert same(sum(states, start=zero), CellSums.from_rows(grid.cells, cell, probability))
-
-
-def test_sums_without_probabilities_merge_too() -> None:
-    """A pool whose truth is read needs counts alone."""
-    cells = np.array_split(np.random.default_rng(0).integers(0, 6, 100), 3)
-    states = [CellSums.from_rows(6, cell, np.zeros((len(cell), 0))) for cell in cells]
-    assert_mergeable(states, no_rows(6, 0), same)
 
 
 @pytest.mark.parametrize(("shape", "classes"), SHAPES)
@@ -166,46 +158,6 @@ def test_scores_lie_between_those_of_the_bin() -> None:
     assert plain.upper_outputs is plain.outputs
 
 
-def test_codes_number_the_cells_by_bin_then_signature() -> None:
-    rows = np.array([(k, a, b) for k in range(4) for a in range(2) for b in range(3)])
-    grid = make_grid((4, 2, 3))
-    assert grid.codes(rows[:, 0], rows[:, 1:]).tolist() == [*range(24)]
-    assert grid.cells == 24
-
-
-def test_table_is_ordered_by_code_whatever_the_order_of_rows() -> None:
-    cell = np.array([5, 0, 3, 5, 0, 5])
-    sums = CellSums.from_rows(6, cell, np.full((6, 2), 0.5))
-    table = make_grid((3, 2)).table(*sums.means(), 2)
-    assert table.code.tolist() == [0, 3, 5]
-    assert table.leaf.tolist() == [0, 1, 2]
-    assert table.outputs.prediction.tolist() == [[0], [1], [1]]
-    assert table.count.tolist() == [2, 1, 3]
-
-
-def test_sums_are_exact_beyond_the_precision_of_floats() -> None:
-    """More than 2^21 rows of the probability just below one: an odd sum above 2^53."""
-    rows = 2**21 + 4099
-    below_one = PROBABILITY_ONE - 1
-    probability = np.full((rows, 1), below_one / PROBABILITY_ONE)
-    sums = CellSums.from_rows(2, np.zeros(rows, dtype=np.int64), probability)
-    exact = rows * below_one
-    assert exact > 2**53
-    assert exact % 2 == 1
-    assert sums.count.tolist() == [rows, 0]
-    assert sums.probability.tolist() == [[exact], [0]]
-    doubled = sums
-    for _ in range(11):
-        doubled = doubled + doubled
-    assert doubled.probability[0, 0] == exact * 2**11 > 2**63
-    restored = sent(doubled)
-    assert restored.probability[0, 0] == exact * 2**11
-    code, count, mean = restored.means()
-    assert code.tolist() == [0]
-    assert count.tolist() == [rows * 2**11]
-    assert mean.tolist() == [[below_one / PROBABILITY_ONE]]
-
-
 @pytest.mark.parametrize("columns", [2, 6])
 def test_sums_of_no_rows_make_an_empty_table(columns: int) -> None:
     shape = (3, 2) if columns == 2 else (3, 2, 2)
@@ -213,13 +165,6 @@ def test_sums_of_no_rows_make_an_empty_table(columns: int) -> None:
     table = grid.table(*no_rows(grid.cells, columns).means(), 2)
     assert len(table) == table.rows == len(table.outputs) == 0
     assert table.leaf_count.tolist() == [0, 0, 0]
-
-
-def test_cells_of_different_shapes_do_not_add_up() -> None:
-    with pytest.raises(ValueError, match="do not add up"):
-        no_rows(6, 2) + no_rows(6, 4)
-    with pytest.raises(ValueError, match="do not add up"):
-        no_rows(6, 2) + no_rows(8, 2)
 
 
 def make_pooled(bins: int = 3, slots: int = 3) -> tuple[CellTable, np.ndarray, np.ndarray]:
@@ -274,18 +219,6 @@ def test_means_by_cell_are_those_of_the_kinds() -> None:
     )
     values = rng.normal(size=(9, 2))
     np.testing.assert_array_equal(plain.mean_by_cell(values), values)
-
-
-def test_pooled_cells_have_probabilities_of_the_rows_of_the_cell() -> None:
-    """All kinds of a cell share them: what a kind alone has is not known."""
-    table, code, _ = make_pooled()
-    assert table.count.tolist() == np.bincount(code).tolist()
-    for c in range(9):
-        kinds = np.flatnonzero(table.kind_cell == c)
-        first = table.outputs.probability[kinds[0]]
-        np.testing.assert_array_equal(
-            table.outputs.probability[kinds], np.repeat(first[None], len(kinds), axis=0)
-        )
 
 
 @pytest.mark.parametrize("layout", ["rows", "columns", "reversed", "complement"])
@@ -366,8 +299,7 @@ def test_cells_of_one_verdict_are_one_stratum() -> None:
     """As where slices or classes of costs divide it; a prior that is there is kept."""
     table = _table(1, [50, 50])
     twice = dataclasses.replace(
-        table,
-        outputs=dataclasses.replace(table.outputs, prediction=np.ones((2, 1), np.int64)),
+        table, outputs=dataclasses.replace(table.outputs, prediction=np.ones((2, 1), np.int64))
     )
     alike = by_verdict(twice, None)
     assert alike.leaf.tolist() == [0, 0]

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from evalsampling.stats.costs import (
-    Price,
-    draws_within,
-    per_root_cost,
-    predicted_saving,
-)
+from evalsampling.stats.costs import Price, draws_within, per_root_cost, predicted_saving
 
 
 def test_vector_2_of_the_thesis() -> None:

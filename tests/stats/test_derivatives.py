@@ -14,11 +14,7 @@ def smooth(x: np.ndarray) -> np.ndarray:
 
 def slopes(x: np.ndarray) -> np.ndarray:
     return np.array(
-        [
-            [1 / x[1], -x[0] / x[1] ** 2, 0],
-            [x[2], np.exp(x[1]), x[0]],
-            [-3, 0, 2 * x[2]],
-        ]
+        [[1 / x[1], -x[0] / x[1] ** 2, 0], [x[2], np.exp(x[1]), x[0]], [-3, 0, 2 * x[2]]]
     )
 
 
@@ -58,11 +54,6 @@ def test_an_absolute_value_within_a_sum_is_noticed() -> None:
     """Its output is complex, and the complex derivative by x_0 and x_1 is 0."""
     found = jacobian(lambda x: np.array([np.abs(x[0] - x[1]) + x[2]]), np.array([0.2, 0.5, 0.1]))
     np.testing.assert_allclose(found, [[-1, 1, 1]], atol=1e-9)
-
-
-def test_maximum() -> None:
-    found = jacobian(lambda x: np.maximum(x[:1], x[1:]), np.array([0.4, 0.4001]))
-    np.testing.assert_allclose(found, [[0, 1]], atol=1e-9)
 
 
 def test_rows_are_nan_where_the_function_is() -> None:

@@ -132,43 +132,43 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", fast(1, CASES))
-def test_sequences_have_the_chances_of_independent_draws(case: str) -> None:
-    q, count, cell, label, atom, atom_q, (steps, places), draws = CASES[case]
-    history, proposal = make_history(cell, label), make_proposal(q, atom, atom_q)
-    grid = [((i + 0.5) / steps, (j + 0.5) / places) for i in range(steps) for j in range(places)]
-    found: collections.Counter = collections.Counter()
+def assert_chances(
+    proposal: Proposal,
+    count: list[int],
+    history: History,
+    steps: tuple[int, int],
+    draws: int,
+    expected: dict[tuple, float],
+    ask_again: bool = False,
+) -> None:
+    """Go through all that can happen, one uniform in the middle of every interval."""
+    grid = [
+        ((i + 0.5) / steps[0], (j + 0.5) / steps[1])
+        for i in range(steps[0])
+        for j in range(steps[1])
+    ]
+    stop, found = StopRule(NEVER, draws), collections.Counter()
     for uniforms in itertools.product(grid, repeat=draws):
-        after = draw_rows(
-            proposal, make_table(count), history, StopRule(NEVER, draws), Uniforms(uniforms)
-        )
-        row = after.rounds[-1].question
-        outcome = zip(after.cell[row].tolist(), after.rank[row].tolist(), strict=True)
-        found[tuple(outcome)] += 1
-    expected = expected_outcomes(proposal, count, history, draws)
-    expected = {outcome: chance for outcome, chance in expected.items() if chance > 0}
-    total = Fraction(1, found.total())
-    assert found.keys() == expected.keys()
-    for outcome, times in found.items():
-        assert float(times * total) == pytest.approx(expected[outcome], rel=1e-12)
-
-
-@pytest.mark.slow
-def test_sequences_from_a_generator_have_the_chances_of_independent_draws() -> None:
-    """Chi-square of 4,000 seeds over all sequences of two draws; fails by chance 1 in 10,000."""
-    q, count, cell, label, atom, atom_q, _, draws = CASES["atoms and a seen row without label"]
-    history, proposal = make_history(cell, label), make_proposal(q, atom, atom_q)
-    expected = expected_outcomes(proposal, count, history, draws)
-    found: collections.Counter = collections.Counter()
-    for seed in range(4000):
-        rng = np.random.Generator(np.random.PCG64(seed))
-        after = draw_rows(proposal, make_table(count), history, StopRule(NEVER, draws), rng)
+        table, numbers = make_table(count), Uniforms(uniforms)
+        after = draw_rows(proposal, table, history, stop, numbers, ask_again=ask_again)  # type: ignore[arg-type]
         row = after.rounds[-1].question
         found[tuple(zip(after.cell[row].tolist(), after.rank[row].tolist(), strict=True))] += 1
-    assert set(found) <= set(expected)
-    observed = [found[outcome] for outcome in expected]
-    chances = np.array([*expected.values()])
-    assert stats.chisquare(observed, 4000 * chances / chances.sum()).pvalue > 1e-4
+        if ask_again:
+            assert row.tolist() == [*range(len(history), len(history) + draws)]
+            assert after.rounds[-1].new.all()
+    expected = {outcome: chance for outcome, chance in expected.items() if chance > 0}
+    assert found.keys() == expected.keys()
+    for outcome, times in found.items():
+        chance = float(times * Fraction(1, found.total()))
+        assert chance == pytest.approx(expected[outcome], rel=1e-12)
+
+
+@pytest.mark.parametrize("case", fast(1, CASES))
+def test_sequences_have_the_chances_of_independent_draws(case: str) -> None:
+    q, count, cell, label, atom, atom_q, steps, draws = CASES[case]
+    history, proposal = make_history(cell, label), make_proposal(q, atom, atom_q)
+    expected = expected_outcomes(proposal, count, history, draws)
+    assert_chances(proposal, count, history, steps, draws, expected)
 
 
 def draw_many(
@@ -216,26 +216,6 @@ def test_distinct_rows_are_as_many_as_independent_draws_meet() -> None:
     variance = rows * (rows - 1) * two + rows * one - (rows * one) ** 2
     error = np.sqrt(variance / repeats)
     assert abs(np.mean(met) - rows * (1 - one)) < 4 * error
-
-
-def test_rounds_that_ignore_labels_meet_rows_of_all_rounds_again() -> None:
-    """Three rounds of equal chances are one longer round: d counts the rows of all of them.
-
-    The number of distinct rows over 200 seeds stays within 4 standard errors of that of one round.
-    """
-    rows, repeats = 60, 200
-    proposal = make_proposal([1 / rows, 1 / rows], [], [])
-    met = []
-    for seed in range(repeats):
-        history = History.start()
-        for number in range(3):
-            history = draw_many(proposal, [20, 40], history, StopRule(NEVER, 30), 3 * seed + number)
-            history = history.with_labels(np.zeros(len(history), np.int64))
-        assert len(history.question) == 90
-        met.append(len(history))
-    one, two = (1 - 1 / rows) ** 90, (1 - 2 / rows) ** 90
-    variance = rows * (rows - 1) * two + rows * one - (rows * one) ** 2
-    assert abs(np.mean(met) - rows * (1 - one)) < 4 * np.sqrt(variance / repeats)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -314,15 +294,6 @@ def test_rows_without_a_chance_are_never_drawn() -> None:
         assert after.rounds[-1].probability.tolist() == [0.5]
 
 
-def test_the_same_seed_draws_the_same_rows() -> None:
-    proposal = make_proposal([1 / 400, 1 / 800], [], [])
-    stop = StopRule(50, NEVER)
-    a, b, c = (draw_many(proposal, [200, 400], History.start(), stop, seed) for seed in (1, 1, 2))
-    assert a.question.tolist() == b.question.tolist()
-    assert a.cell.tolist() == b.cell.tolist()
-    assert a.cell.tolist() != c.cell.tolist()
-
-
 # A stochastic oracle: every draw asks, and a row asked about before has its rank again. Here a
 # history is a list of (cell, rank).
 ASKED_BEFORE = {
@@ -353,37 +324,13 @@ def rows_met(places: list[tuple[int, int]]) -> History:
 
 
 @pytest.mark.parametrize(
-    "case",
-    [pytest.param("nothing asked", marks=pytest.mark.slow), *list(ASKED_BEFORE)[1:]],
+    "case", [pytest.param("nothing asked", marks=pytest.mark.slow), *list(ASKED_BEFORE)[1:]]
 )
-def test_questions_to_a_stochastic_oracle_have_the_chances_of_independent_draws(
-    case: str,
-) -> None:
-    q, count, places, (steps, positions), draws = ASKED_BEFORE[case]
+def test_questions_to_a_stochastic_oracle_have_the_chances_of_independent_draws(case: str) -> None:
+    q, count, places, steps, draws = ASKED_BEFORE[case]
     history, proposal = asked(places), make_proposal(q, [], [])
-    grid = [
-        ((i + 0.5) / steps, (j + 0.5) / positions) for i in range(steps) for j in range(positions)
-    ]
-    found: collections.Counter = collections.Counter()
-    for uniforms in itertools.product(grid, repeat=draws):
-        after = draw_rows(
-            proposal,
-            make_table(count),
-            history,
-            StopRule(NEVER, draws),
-            Uniforms(uniforms),
-            ask_again=True,
-        )
-        new = after.rounds[-1].question
-        assert new.tolist() == [*range(len(history), len(history) + draws)]
-        assert after.rounds[-1].new.all()
-        outcome = zip(after.cell[new].tolist(), after.rank[new].tolist(), strict=True)
-        found[tuple(outcome)] += 1
     expected = expected_outcomes(proposal, count, rows_met(places), draws)
-    expected = {outcome: chance for outcome, chance in expected.items() if chance > 0}
-    assert found.keys() == expected.keys()
-    for outcome, times in found.items():
-        assert times / found.total() == pytest.approx(expected[outcome], rel=1e-12)
+    assert_chances(proposal, count, history, steps, draws, expected, ask_again=True)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -411,15 +358,6 @@ def test_rows_of_a_stochastic_oracle_are_drawn_by_their_chance(seed: int) -> Non
         rows += np.bincount(ranks).tolist()
     chance = np.repeat(proposal.cell_probability, count)
     assert stats.chisquare(rows, len(history) * chance).pvalue > 1e-4
-
-
-def test_round_of_a_stochastic_oracle_ends_with_its_questions() -> None:
-    proposal, table = make_proposal([1.0], [], []), make_table([1])
-    for stop, draws in ((StopRule(7, NEVER), 7), (StopRule(NEVER, 300), 300)):
-        rng = np.random.default_rng(0)
-        after = draw_rows(proposal, table, History.start(), stop, rng, ask_again=True)
-        assert len(after) == draws
-        assert not after.rank.any()
 
 
 def test_new_rows_are_described_by_the_first_kind_of_their_cell_until_told() -> None:

@@ -69,8 +69,7 @@ def two_items(*lists: list[int]) -> ExpectedLists:
 
 
 @pytest.mark.parametrize(
-    ("kind", "mean", "second"),
-    [("dcg", 2.1785578521, 6.6404950924), ("err", 0.49125, 0.33)],
+    ("kind", "mean", "second"), [("dcg", 2.1785578521, 6.6404950924), ("err", 0.49125, 0.33)]
 )
 def test_moments_of_one_list_are_the_published_ones(kind: str, mean: float, second: float) -> None:
     found = moments(two_items([0, 1]), kind)
@@ -79,8 +78,7 @@ def test_moments_of_one_list_are_the_published_ones(kind: str, mean: float, seco
 
 
 @pytest.mark.parametrize(
-    ("kind", "mean", "second"),
-    [("dcg", 0.4428842957, 0.5230573317), ("err", 0.15, 0.06)],
+    ("kind", "mean", "second"), [("dcg", 0.4428842957, 0.5230573317), ("err", 0.15, 0.06)]
 )
 def test_moments_of_a_difference_are_the_published_ones(
     kind: str, mean: float, second: float

@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy import special
 
 from evalsampling.stats.greatest_rank import GreatestRank
 from evalsampling.stats.score_counts import ScoreCounts
@@ -47,13 +46,6 @@ def test_one_score_alone_makes_its_own_leaves() -> None:
     counts = ScoreCounts.from_scores(one, LOGIT_RANK.bins(LEAVES))
     alone = LeafTable(cut_edges(LOGIT_RANK, counts, LEAVES)).find(one)
     assert np.array_equal(cut([one]).find([one]), alone)
-
-
-def test_any_increasing_change_of_a_score_leaves_leaves_as_they_are() -> None:
-    """But for bins, of which the changed scores have others."""
-    of = scores()
-    changed = [special.expit(of[0]), np.sqrt(of[1]), 100 * of[2] - 7]
-    assert np.mean(cut(of).find(of) != cut(changed).find(changed)) < 0.02
 
 
 def test_a_lowest_score_that_most_rows_share_ranks_none_of_them() -> None:

@@ -1,6 +1,9 @@
 """Hamiltonian Monte Carlo against distributions in closed form."""
 
 import dataclasses
+import platform
+import subprocess
+import sys
 
 import numpy as np
 import numpy.typing as npt
@@ -80,28 +83,6 @@ def test_trajectory_that_ends_nowhere_is_refused() -> None:
     assert draws.mean() == pytest.approx(np.sqrt(2 / np.pi), abs=0.03)
 
 
-def test_density_that_is_no_number_at_a_start_is_refused() -> None:
-    with pytest.raises(ValueError, match="log-density"):
-        hamiltonian(
-            lambda x: Known(np.full(len(x), np.nan), x),
-            np.zeros((2, 1)),
-            LONG,
-            np.random.default_rng(6),
-        )
-
-
-def test_chains_of_one_distribution_agree() -> None:
-    values = np.random.default_rng(1).standard_normal((4, 16, 8))
-    assert nested_r_hat(values) == pytest.approx(1.0, abs=0.02)
-
-
-def test_groups_apart_disagree_by_their_distance() -> None:
-    """Means 2 apart and a variance of 1 within: sqrt(1 + B), B the variance of the four means."""
-    shift = np.array([0.0, 0.0, 2.0, 2.0])[:, None, None]
-    values = shift + np.random.default_rng(2).standard_normal((4, 500, 100))
-    assert nested_r_hat(values) == pytest.approx(np.sqrt(1 + np.var(shift, ddof=1)), rel=0.02)
-
-
 def test_chains_that_do_not_move() -> None:
     assert nested_r_hat(np.ones((2, 3, 4))) == 1.0
     assert nested_r_hat(np.arange(2.0)[:, None, None] * np.ones((2, 3, 4))) == np.inf
@@ -173,3 +154,30 @@ def test_each_start_leads_to_its_own_mode() -> None:
     z, height, _ = climb(TwoPeaks, np.array([[-0.4], [0.3], [6.5]]))
     assert z[:, 0] == pytest.approx([-1, 1, 1], abs=0.01)
     assert height == pytest.approx(0, abs=1e-3)
+
+
+_SCRIPT = """
+import resource
+import numpy as np
+from evalsampling.stats.hamiltonian import keep_freed_memory
+
+def new_pages():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(20):
+        arrays = [np.ones(1 << 17) for _ in range(8)]
+        del arrays
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+keep_freed_memory()
+new_pages()
+print(new_pages())
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the C library is not glibc")
+def test_pages_of_freed_arrays_are_used_again() -> None:
+    """Twenty times 8 MB, which are 40,000 pages of 4 kB, need next to none."""
+    ran = subprocess.run(
+        [sys.executable, "-c", _SCRIPT], check=True, capture_output=True, text=True
+    )
+    assert int(ran.stdout) < 400

@@ -215,14 +215,6 @@ def test_parts_are_negatively_associated(size: list[float], group: list[int]) ->
         assert abs(chance @ np.prod(z**more, axis=1)) > 0
 
 
-def test_systematic_rounding_is_not_negatively_associated() -> None:
-    """Why it is not used: with one start, parts 1 and 3 of four halves are always together."""
-    together = 0.5
-    assert together > 0.5 * 0.5
-    chance, rounded = outcomes([0.5] * 4, [0, 0, 0, 0])
-    assert chance @ (rounded[:, 0] * rounded[:, 2]) <= 0.25
-
-
 def test_many_parts_add_up_to_their_sum() -> None:
     rng = np.random.default_rng(3)
     rows = rng.integers(1, 1000, 20_000)

@@ -5,11 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsampling.stats.permanent import (
-    PermanentNumbers,
-    keys_by_cluster,
-    permanent_numbers,
-)
+from evalsampling.stats.permanent import PermanentNumbers, keys_by_cluster, permanent_numbers
 from evalsampling.stats.poisson import Threshold, conditional
 
 COUNT = np.array([3, 5, 2])

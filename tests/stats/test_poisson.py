@@ -4,12 +4,7 @@ import numpy as np
 import pytest
 
 from evalsampling.stats.inclusion import draw_next, water_fill
-from evalsampling.stats.poisson import (
-    Threshold,
-    conditional,
-    inclusion_so_far,
-    poisson_rounds,
-)
+from evalsampling.stats.poisson import Threshold, conditional, inclusion_so_far, poisson_rounds
 from tests.samplers.pools import make_pool
 
 POOL = make_pool(300, 4, seed=3, positive=0.4)

@@ -7,8 +7,7 @@ import pytest
 
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen
-from evalsampling.stats.rank_strata import RankStrata
-from evalsampling.stats.ranked_list import RankedList
+from evalsampling.stats.ranked_list import RankedList, RankStrata
 from tests.ranked_lists import Ranked
 
 LIST = Ranked(np.array([10, 10, 20, 40, 80]), np.array([9, 8, 12, 20, 16]))

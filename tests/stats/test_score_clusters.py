@@ -14,10 +14,6 @@ from evalsampling.stats.score_clusters import (
 )
 from evalsampling.stats.score_counts import ScoreCounts
 from evalsampling.stats.strata import cut_edges, cut_parting
-from evalsampling.stats.tree import parting_of_cuts
-
-PLACE = np.array([0.0, 1.0, 1.5, 4.0, 4.5, 9.0])
-ROWS = np.array([1, 2, 1, 3, 1, 2])
 
 
 def squares(place: np.ndarray, rows: np.ndarray) -> float:
@@ -56,13 +52,6 @@ def divided_slowly(place: np.ndarray, rows: np.ndarray) -> list[int]:
     return cuts
 
 
-def test_six_bins_by_hand() -> None:
-    """1 and 1.5 rise by 2/3 x 1/4, 4 and 4.5 by 3/4 x 1/4, then 0 with those; 9 is last."""
-    assert agglomerative_cuts(PLACE, ROWS, 6).tolist() == [5, 3, 1, 4, 2]
-    assert agglomerative_cuts(PLACE, ROWS, 3).tolist() == [5, 3]
-    assert parting_of_cuts(np.array([1, 0])).tolist() == [2, 1]
-
-
 @pytest.mark.parametrize("seed", range(30))
 def test_cuts_are_those_of_rows_one_by_one(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -78,16 +67,6 @@ def test_cuts_are_those_of_rows_one_by_one(seed: int) -> None:
         assert (
             divisive_cuts(place, rows, leaves).tolist() == divided_slowly(place, rows)[: leaves - 1]
         )
-
-
-def test_clusters_are_those_of_scipy_where_groups_are_far_apart() -> None:
-    rng = np.random.default_rng(1)
-    place = np.sort(np.concatenate([rng.normal(centre, 0.1, 9) for centre in (0, 10, 30, 35)]))
-    link = scipy.cluster.hierarchy.linkage(place[:, None], "ward")
-    for leaves in (2, 3, 4):
-        theirs = scipy.cluster.hierarchy.fcluster(link, leaves, "maxclust")
-        cuts = np.sort(agglomerative_cuts(place, np.ones(36, dtype=np.int64), leaves))
-        assert np.flatnonzero(np.diff(theirs)).tolist() == (cuts - 1).tolist()
 
 
 @pytest.mark.parametrize("method", [AGGLOMERATIVE, DIVISIVE])
@@ -133,3 +112,13 @@ def test_an_order_of_other_edges_is_refused() -> None:
 
     with pytest.raises(ValueError, match="it makes no hierarchy of leaves"):
         cut_parting(Without(), counts, 4, edges)
+
+
+def test_clusters_are_those_of_scipy_where_groups_are_far_apart() -> None:
+    rng = np.random.default_rng(1)
+    place = np.sort(np.concatenate([rng.normal(centre, 0.1, 9) for centre in (0, 10, 30, 35)]))
+    link = scipy.cluster.hierarchy.linkage(place[:, None], "ward")
+    for leaves in (2, 3, 4):
+        theirs = scipy.cluster.hierarchy.fcluster(link, leaves, "maxclust")
+        cuts = np.sort(agglomerative_cuts(place, np.ones(36, dtype=np.int64), leaves))
+        assert np.flatnonzero(np.diff(theirs)).tolist() == (cuts - 1).tolist()

@@ -102,11 +102,6 @@ def test_state_depends_on_the_rows_alone(
     assert [*zip(code.tolist(), times.tolist(), strict=True)] == sorted(of.items())
 
 
-def test_counts_of_other_limits_do_not_add_up() -> None:
-    with pytest.raises(ValueError, match="counts of 4 and 5 codes do not add up"):
-        no_rows(4) + no_rows(5)
-
-
 def test_state_of_many_signatures_is_bounded() -> None:
     """More than 65,536 distinct ones, by default: 65,536 rows of 16 bytes remain."""
     codes = np.arange(200_000)
@@ -118,32 +113,6 @@ def test_state_of_many_signatures_is_bounded() -> None:
     exact = SignatureCounts.from_codes(codes[:65_536], hash_integers(codes[:65_536], 7))
     assert not exact.sampled
     assert exact.count.tolist() == [1] * 65_536
-
-
-@pytest.mark.parametrize("shape", [SMALL, LARGE], ids=["by table", "by search"])
-@pytest.mark.parametrize("slots", [1, 2, 5, 9, 10**6])
-def test_signatures_of_a_sample_always_have_a_shared_slot(
-    shape: tuple[int, ...], slots: int
-) -> None:
-    """The most common of the sample are kept; whatever else there is goes to the last slot."""
-    prediction = make_predictions(shape, 3000)
-    counts = count(shape, prediction, limit=10)
-    assert counts.sampled
-    rows = np.argsort(hash_integers(np.arange(3000), 7))[:10]
-    counted = collections.Counter(map(tuple, prediction[rows].tolist()))
-    assert len(counted) > 2
-    ranked = sorted(counted, key=lambda s: (-counted[s], s))
-    signatures = Signatures.most_common(shape, counts, slots)
-    assert signatures.slots == min(slots, len(ranked))
-    kept = sorted(ranked[: signatures.slots - 1])
-    members, share = signatures.predictions(signatures.slots - 1)
-    pooled = ranked[signatures.slots - 1 :]
-    assert [tuple(row) for row in members.tolist()] == pooled
-    assert share.tolist() == [counted[s] / sum(counted[p] for p in pooled) for s in pooled]
-    expected = [kept.index(s) if s in kept else len(kept) for s in map(tuple, prediction.tolist())]
-    assert signatures.slot(prediction).tolist() == expected
-    every = np.array([tuple(c - 1 for c in shape), (0, 0, 0)])
-    assert np.all(signatures.slot(every) < signatures.slots)
 
 
 def test_sample_of_one_signature_is_one_shared_slot() -> None:
@@ -164,52 +133,41 @@ def test_unseen_signature_of_exact_counts_is_an_error() -> None:
         signatures.slot(np.array([[4]]))
 
 
-def test_codes_number_all_signatures() -> None:
-    rows = np.array([*itertools.product(*map(range, SMALL))])
-    assert signature_codes(SMALL, rows).tolist() == [*range(math.prod(SMALL))]
-    assert signature_codes((5,), np.array([[4], [0], [2]])).tolist() == [4, 0, 2]
-    top = tuple(2**10 for _ in range(6))
-    assert signature_codes(top, np.array([[2**10 - 1] * 6])).tolist() == [2**60 - 1]
-
-
+@pytest.mark.parametrize("limit", [MOST_COUNTED, 10], ids=["counted", "sampled"])
 @pytest.mark.parametrize("shape", [SMALL, LARGE], ids=["by table", "by search"])
 @pytest.mark.parametrize("slots", [1, 2, 5, 9, 10**6])
-def test_rarest_signatures_share_the_last_slot(shape: tuple[int, ...], slots: int) -> None:
+def test_rarest_signatures_share_the_last_slot(
+    shape: tuple[int, ...], slots: int, limit: int
+) -> None:
+    """Of a sample there always is such a slot, for whatever else there is."""
     prediction = make_predictions(shape, 3000)
-    tuples = [*map(tuple, prediction.tolist())]
-    counted = collections.Counter(tuples)
+    counts, sampled = count(shape, prediction, limit), limit == 10
+    rows = np.argsort(hash_integers(np.arange(3000), 7))[:10] if sampled else np.arange(3000)
+    counted = collections.Counter(map(tuple, prediction[rows].tolist()))
+    assert (counts.sampled, len(counted) > 2) == (sampled, True)
     # Ties fall to the lower code, so that no order of rows or shards decides.
     ranked = sorted(counted, key=lambda s: (-counted[s], s))
-    counts = count(shape, prediction)
     signatures = Signatures.most_common(shape, counts, slots)
-    enough = len(ranked) <= slots
-    kept = sorted(ranked if enough else ranked[: slots - 1])
-    assert signatures.slots == (len(ranked) if enough else slots)
-    found = signatures.slot(prediction)
-    expected = [kept.index(s) if s in kept else len(kept) for s in tuples]
-    assert found.tolist() == expected
-    assert set(found.tolist()) == set(range(signatures.slots))
-
+    enough = len(ranked) <= slots and not sampled
+    kept = sorted(ranked if enough else ranked[: min(slots, len(ranked)) - 1])
+    assert signatures.slots == min(slots, len(ranked))
+    found = signatures.slot(prediction).tolist()
+    assert found == [
+        kept.index(s) if s in kept else len(kept) for s in map(tuple, prediction.tolist())
+    ]
+    assert set(found) == set(range(signatures.slots))
     for slot in range(len(kept)):
         members, share = signatures.predictions(slot)
         assert [tuple(row) for row in members.tolist()] == [kept[slot]]
         assert share.tolist() == [1]
     if not enough:
         members, share = signatures.predictions(len(kept))
-        pooled = ranked[slots - 1 :][:64]
+        pooled = ranked[len(kept) :][:64]
         assert [tuple(row) for row in members.tolist()] == pooled
         total = sum(counted[s] for s in pooled)
         np.testing.assert_allclose(share, [counted[s] / total for s in pooled], rtol=1e-12)
-        assert share.sum() == pytest.approx(1, abs=1e-12)
-
-
-@pytest.mark.parametrize("shape", [SMALL, LARGE], ids=["by table", "by search"])
-def test_signature_never_counted_is_pooled(shape: tuple[int, ...]) -> None:
-    prediction = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 1, 2]])
-    counts = count(shape, prediction)
-    signatures = Signatures.most_common(shape, counts, 3)
-    unseen = np.array([[2, 1, 3], [0, 0, 1], [0, 0, 0], [0, 1, 0]])
-    assert signatures.slot(unseen).tolist() == [2, 2, 0, 1]
+        every = np.array([tuple(c - 1 for c in shape), (0, 0, 0)])
+        assert np.all(signatures.slot(every) < signatures.slots)
 
 
 def test_every_signature_has_a_slot() -> None:
@@ -243,3 +201,20 @@ def test_a_rare_slice_keeps_slots_for_its_commonest_signatures() -> None:
     assert by_slice.kept.tolist() == [0, 1]
     assert by_slice.slot(np.array([[0, 1], [1, 0], [1, 1]])).tolist() == [1, 2, 2]
     assert Signatures.most_common((2, 2), counts, 3).kept.tolist() == [0, 2]
+
+
+def test_codes_number_all_signatures() -> None:
+    rows = np.array([*itertools.product(*map(range, SMALL))])
+    assert signature_codes(SMALL, rows).tolist() == [*range(math.prod(SMALL))]
+    assert signature_codes((5,), np.array([[4], [0], [2]])).tolist() == [4, 0, 2]
+    top = tuple(2**10 for _ in range(6))
+    assert signature_codes(top, np.array([[2**10 - 1] * 6])).tolist() == [2**60 - 1]
+
+
+@pytest.mark.parametrize("shape", [SMALL, LARGE], ids=["by table", "by search"])
+def test_signature_never_counted_is_pooled(shape: tuple[int, ...]) -> None:
+    prediction = np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 1, 2]])
+    counts = count(shape, prediction)
+    signatures = Signatures.most_common(shape, counts, 3)
+    unseen = np.array([[2, 1, 3], [0, 0, 1], [0, 0, 0], [0, 1, 0]])
+    assert signatures.slot(unseen).tolist() == [2, 2, 0, 1]

@@ -65,12 +65,6 @@ def test_pool_without_slice_columns() -> None:
     assert same(sent(counts), counts)
 
 
-def test_other_cells_or_columns_do_not_add_up() -> None:
-    for other in (SliceCounts(CELLS + 1, ({}, {})), SliceCounts(CELLS, ({},))):
-        with pytest.raises(ValueError, match="do not add up"):
-            SliceCounts(CELLS, ({}, {})) + other
-
-
 NAMED = {"country": ("DE", "FR"), "device": ("phone",)}
 CODES = SliceCodes(NAMED, np.array([[0, 0], [1, 0], [2, 1], [1, 1]]))
 

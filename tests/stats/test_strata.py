@@ -76,23 +76,6 @@ def test_csf_follows_the_rule_on_random_counts(seed: int) -> None:
     assert np.all(np.diff([0, *below, counts.sum()]) > 0)
 
 
-def test_dense_bin_delays_edges_and_the_top_gets_them() -> None:
-    """Roots 1, 98, 1, ...: the bin of 98 passes 96 of 100 steps; each later bin carries one."""
-    counts = np.array([1, 98**2, 1, 1, 1])
-    edges = strata.csf_edges(np.arange(5.0), counts, 102)
-    assert edges.tolist() == [1, 2, 3, 4]
-    assert strata.csf_edges(np.arange(5.0), counts, 2).tolist() == [1]
-
-
-@pytest.mark.parametrize(("bins", "leaves"), [(64, 8), (100, 4), (12, 12)])
-def test_equal_counts_give_equal_leaves(bins: int, leaves: int) -> None:
-    """Closed form: edge j at the bin that fills j of the K steps, number j B / K - 1."""
-    edges = strata.csf_edges(np.arange(float(bins)), np.full(bins, 9), leaves)
-    expected = np.arange(1, leaves) * bins / leaves - 1
-    # Bin 0 carries the multiple zero, so with one bin a leaf the first edge moves up by one.
-    assert edges.tolist() == (np.arange(1, leaves) if bins == leaves else expected).tolist()
-
-
 def leaf_rows(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.bincount(strata.LeafTable(edges).find(scores), minlength=len(edges) + 1)
 
@@ -135,41 +118,6 @@ def test_equal_count_follows_the_rule(counts: list[int], leaves: int) -> None:
     assert rows.sum() == sum(counts)
 
 
-@pytest.mark.parametrize(("rows", "leaves"), [(60, 6), (61, 6), (7, 7), (1000, 256), (5, 9)])
-def test_equal_count_of_single_rows_differs_by_at_most_one(rows: int, leaves: int) -> None:
-    edges = strata.equal_count_edges(np.arange(float(rows)), np.ones(rows, dtype=int), leaves)
-    assert np.ptp(np.diff([0, *edges, rows])) <= 1
-    assert len(edges) == min(leaves, rows) - 1
-
-
-@hypothesis.settings(max_examples=100, deadline=None, derandomize=True)
-@hypothesis.given(
-    counts=st.lists(st.integers(1, 9), min_size=4, max_size=9), leaves=st.integers(2, 4)
-)
-def test_equal_count_is_near_the_best_of_all_cuts(counts: list[int], leaves: int) -> None:
-    """Of all ways to cut, none has a largest leaf smaller by more than the largest bin."""
-    bins = np.arange(float(len(counts)))
-    edges = strata.equal_count_edges(bins, np.array(counts), leaves).astype(int)
-    best = min(
-        int(np.add.reduceat(counts, [0, *cut]).max())
-        for cut in itertools.combinations(range(1, len(counts)), leaves - 1)
-    )
-    assert np.add.reduceat(counts, [0, *edges]).max() <= best + max(counts)
-
-
-@pytest.mark.parametrize("place", [0, 4, 8])
-def test_heavy_bin_is_a_leaf_and_the_others_share_the_rest(place: int) -> None:
-    counts = np.full(9, 10)
-    counts[place] = 10**6
-    edges = strata.equal_count_edges(np.arange(9.0), counts, 5)
-    rows = np.add.reduceat(counts, [0, *edges.astype(int)])
-    assert sorted(rows) == [20, 20, 20, 20, 10**6]
-
-
-def test_equal_count_of_a_tie_takes_the_lower_end() -> None:
-    assert strata.equal_count_edges(np.arange(3.0), np.array([1, 1, 1]), 2).tolist() == [1]
-
-
 def test_equal_count_of_more_rows_than_float64_counts() -> None:
     """Counts are compared as integers: one row in 2^54 decides."""
     half = 1 << 53
@@ -187,19 +135,6 @@ def test_ranks_of_edges_grow_by_one_ratio() -> None:
     ranks = rows - edges[::-1]
     wanted = np.ceil(40 * (rows / 40) ** (np.arange(leaves - 1) / (leaves - 1)) - 1e-6)
     assert ranks.tolist() == wanted.tolist()
-
-
-@pytest.mark.parametrize("leaves", [1, 2, 7, 300])
-def test_no_leaf_of_ranks_is_empty_and_there_are_no_more_than_wanted(leaves: int) -> None:
-    counts = np.random.default_rng(2).integers(0, 4, size=200)
-    ends = np.linspace(-3, 3, 200)
-    edges = strata.log_rank_edges(ends, counts, leaves)
-    assert len(edges) < leaves
-    assert np.all(np.diff(edges) > 0)
-    leaf = np.searchsorted(edges, ends, side="right")
-    assert np.all(np.bincount(leaf, counts, minlength=len(edges) + 1) > 0)
-    if leaves >= counts.sum():
-        assert len(edges) == np.count_nonzero(counts) - 1
 
 
 def test_a_bin_of_many_rows_ends_many_leaves() -> None:
@@ -320,81 +255,8 @@ def test_limits_of_the_histograms() -> None:
     assert {METHODS[method].bins(9) for method in ("equal_width", "geometric")} == {2}
 
 
-@pytest.mark.parametrize("leaves", [4, 64])
-def test_equal_count_cuts_normal_scores_evenly(leaves: int) -> None:
-    scores = np.random.default_rng(3).normal(size=100_000)
-    histogram = ScoreCounts.from_scores(scores, METHODS["equal_count"].bins(leaves))
-    rows = leaf_rows(strata.cut_edges(METHODS["equal_count"], histogram, leaves), scores)
-    largest_bin = histogram.bins().counts.max()
-    assert np.abs(rows - len(scores) / leaves).max() <= largest_bin
-
-
-def test_pool_of_one_value_is_one_leaf() -> None:
-    histogram = ScoreHistogram.from_scores(np.full(10, 0.3), 8 * 256)
-    assert strata.csf_edges(histogram.lower_ends, histogram.counts, 256).size == 0
-
-
-def test_leaf_is_the_number_of_edges_at_or_below_the_score() -> None:
-    edges = np.array([-1.0, 0.0, 0.1, 2.0])
-    scores = np.array([-9, -1, np.nextafter(-1, -2), -0.0, 0.0, 0.1, np.nextafter(0.1, 0), 2, 99])
-    expected = [sum(edge <= score for edge in edges.tolist()) for score in scores.tolist()]
-    assert expected == [0, 1, 0, 2, 2, 3, 2, 4, 4]
-    assert strata.LeafTable(edges).find(scores).tolist() == expected
-
-
-def test_float32_scores_are_compared_at_their_float64_values() -> None:
-    """0.1 rounds up in float32 and 0.7 down: the edges do not round with them."""
-    edges = np.array([0.1, 0.7])
-    scores = np.array([0.1, 0.7], dtype=np.float32)
-    assert float(scores[0]) > 0.1
-    assert float(scores[1]) < 0.7
-    assert strata.LeafTable(edges).find(scores).tolist() == [1, 1]
-    assert strata.LeafTable(edges).find(scores.astype(np.float64)).tolist() == [1, 1]
-
-
-def test_one_leaf_without_edges() -> None:
-    assert strata.LeafTable(np.zeros(0)).find(np.array([-5.0, 5.0])).tolist() == [0, 0]
-
-
 def searched(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.searchsorted(edges, scores.astype(np.float64), side="right")
-
-
-@pytest.mark.parametrize("scale", [1e-300, 1e-5, 1.0, 1e6, 1e300])
-@pytest.mark.parametrize("seed", range(5))
-def test_table_finds_what_a_search_finds(scale: float, seed: int) -> None:
-    """Any edges: scores on, just above and just below them, far outside, zero, subnormal."""
-    rng = np.random.default_rng(seed)
-    edges = np.unique(rng.normal(size=rng.integers(1, 300)) * scale)
-    scores = np.concatenate(
-        [
-            rng.normal(size=2000) * 2 * scale,
-            edges,
-            np.nextafter(edges, np.inf),
-            np.nextafter(edges, -np.inf),
-            [0.0, -0.0, 1e307, -1e307, 1e-320, -1e-320],
-        ]
-    )
-    np.testing.assert_array_equal(strata.LeafTable(edges).find(scores), searched(edges, scores))
-    with np.errstate(over="ignore"):
-        narrow = scores.astype(np.float32)
-    narrow = narrow[np.isfinite(narrow)]
-    np.testing.assert_array_equal(strata.LeafTable(edges).find(narrow), searched(edges, narrow))
-
-
-@pytest.mark.parametrize("edges", [[0.0], [-1e-320], [1e-300, 1e300], [-1.0, 0.0, 1.0]])
-def test_table_of_extreme_edges(edges: list[float]) -> None:
-    scores = np.array([-1e300, -1.0, -1e-300, -1e-320, 0.0, 1e-320, 1e-300, 0.5, 1.0, 1e299, 1e301])
-    bounds = np.array(edges)
-    np.testing.assert_array_equal(strata.LeafTable(bounds).find(scores), searched(bounds, scores))
-
-
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-def test_table_of_edges_cut_from_a_histogram(kind: type[np.floating]) -> None:
-    scores = np.random.default_rng(1).normal(size=20000).astype(kind)
-    histogram = ScoreHistogram.from_scores(scores, strata.BINS_PER_LEAF * 256)
-    edges = strata.csf_edges(histogram.lower_ends, histogram.counts, 256)
-    np.testing.assert_array_equal(strata.LeafTable(edges).find(scores), searched(edges, scores))
 
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -507,3 +369,16 @@ def test_many_scores_are_found_as_few_are() -> None:
     edges = np.array([-1.0, 0.3, 1.7])
     found = strata.LeafTable(edges).find(scores[::-2])
     np.testing.assert_array_equal(found, searched(edges, scores[::-2]))
+
+
+@pytest.mark.parametrize("leaves", [1, 2, 7, 300])
+def test_no_leaf_of_ranks_is_empty_and_there_are_no_more_than_wanted(leaves: int) -> None:
+    counts = np.random.default_rng(2).integers(0, 4, size=200)
+    ends = np.linspace(-3, 3, 200)
+    edges = strata.log_rank_edges(ends, counts, leaves)
+    assert len(edges) < leaves
+    assert np.all(np.diff(edges) > 0)
+    leaf = np.searchsorted(edges, ends, side="right")
+    assert np.all(np.bincount(leaf, counts, minlength=len(edges) + 1) > 0)
+    if leaves >= counts.sum():
+        assert len(edges) == np.count_nonzero(counts) - 1

@@ -142,8 +142,3 @@ def test_a_tree_that_splits_off_a_leaf_at_a_time_has_few_levels() -> None:
     assert np.sum(tree.depth == MOST_LEVELS) == 1000
     sizes = tree.sums(np.ones(1000))[tree.depth == MOST_LEVELS - 1]
     assert sizes.tolist() == [1] * (MOST_LEVELS - 1) + [1000 - MOST_LEVELS + 1]
-
-
-def test_leaves_that_share_a_node_are_no_tree() -> None:
-    with pytest.raises(ValueError, match="leaves share a node"):
-        LeafTree([np.array([0, 0, 1])])
