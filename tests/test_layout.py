@@ -30,7 +30,6 @@ ELSEWHERE = {
     "errors.py": "pipelines/test_prepare_bad_pools.py",
     "inference/estimand.py": "inference/test_estimates.py",
     "inference/inputs.py": "inference/test_estimates.py",
-    "inference/results.py": "inference/test_choice.py",
     "labels/controls.py": "commands/test_controls.py",
     "labels/delivered_ids.py": "commands/test_pairs.py",
     "labels/label_studio.py": "labels/test_sinks.py",

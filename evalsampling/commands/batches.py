@@ -73,28 +73,28 @@ def write_round(
     """Write the last round of a history; what has its answers already is not for annotators."""
     pool, history = snapshot.pool, drawn.history
     new = np.arange(len(snapshot.history), len(history))
-    spec, number = pool.spec, len(snapshot.rounds) + 1
-    check = sink_of(spec).checks_tasks
+    plan, number = pool.spec.labelling, len(snapshot.rounds) + 1
+    check = sink_of(plan).checks_tasks
     code = drawn.table.code[history.cell]
     rows = pool.read_rows(code[new], history.rank[new])
     _check_ids(snapshot, rows, code, history)
     names = [
-        task_name(spec, pool.task_key, number, id, question, check)
+        task_name(plan, pool.task_key, number, id, question, check)
         for id, question in zip(rows[ID].to_pylist(), (new + 1).tolist(), strict=True)
     ]
-    batch = make_batch(names, rows, spec, mask_key(pool.task_key, number))
+    batch = make_batch(names, rows, plan, mask_key(pool.task_key, number))
     draws = _draws_to_store(snapshot, rows, code, history)
     asks = len(new) > 0 and not has_answers
-    gold = Gold.read(spec) if asks else None
+    gold = Gold.read(plan) if asks else None
     if gold is not None:
         gold.check_same([files.design.get("gold") for files in snapshot.standing])
     controls = _control_tasks(snapshot, number, batch, check, gold) if asks else None
     design = _design(request, snapshot, history, len(new)) | {"check": check}
-    design["exported"] = task_file(spec) if asks else None
+    design["exported"] = task_file(plan) if asks else None
     design |= {} if gold is None else {"gold": gold.fingerprint}
     manifest = request.context.manifest(
         f"sample-{number:04d}",
-        spec,
+        pool.spec,
         pool.marker["pool"],
         started=request.started,
         options={"size": request.size, "next": request.next},
@@ -103,7 +103,7 @@ def write_round(
     with pool.workspace.new_batch(round_folder(number), design, manifest) as files:
         if asks:
             path = files.path(design["exported"])
-            write_tasks(blind(batch, controls), path, spec, pool.batch_name(number))
+            write_tasks(blind(batch, controls), path, plan, pool.batch_name(number))
         tables = {"draws": draws, "batch": batch}
         if controls is not None:
             tables["controls"] = controls
@@ -180,11 +180,11 @@ def _control_tasks(
     snapshot: Snapshot, number: int, batch: pa.Table, check: bool, gold: Gold | None
 ) -> pa.Table | None:
     """Return the control tasks of a round as they are stored, None if there are to be none."""
-    spec, key, parts = snapshot.pool.spec, snapshot.pool.task_key, {}
+    plan, key, parts = snapshot.pool.spec.labelling, snapshot.pool.task_key, {}
     if gold is not None:
-        parts[GOLD] = gold_rows(gold, spec, key, number, batch.schema)
-    if spec.labels.repeats and len(snapshot.tasks):
-        again = repeated(len(snapshot.tasks), spec.labels.repeats, key, number)
+        parts[GOLD] = gold_rows(gold, plan, key, number, batch.schema)
+    if plan.labels.repeats and len(snapshot.tasks):
+        again = repeated(len(snapshot.tasks), plan.labels.repeats, key, number)
         rows = _rows_of(snapshot, again)
         parts[REPEAT] = rows.append_column(LABEL, pa.nulls(len(rows), pa.string()))
     tasks = []
@@ -192,7 +192,7 @@ def _control_tasks(
         ids = rows[ID].to_pylist()
         names = [opaque_name(key, kind, number, id, check=check) for id in ids]
         masks = mask_key(key, number)
-        tasks.append(make_batch(names, rows, spec, masks, kind, (LABEL, QUESTION)))
+        tasks.append(make_batch(names, rows, plan, masks, kind, (LABEL, QUESTION)))
     return pa.concat_tables(tasks) if tasks else None
 
 
@@ -240,10 +240,11 @@ def _write_disputed(
 ) -> Adjudication:
     pool, number = snapshot.pool, len(snapshot.adjudications) + 1
     rows = _rows_of(snapshot, disputed)
-    key, check = pool.task_key, sink_of(pool.spec).checks_tasks
+    plan, key = pool.spec.labelling, pool.task_key
+    check = sink_of(plan).checks_tasks
     names = [opaque_name(key, ADJUDICATION, number, each, check=check) for each in disputed]
-    tasks = make_batch(names, rows, pool.spec, mask_key(key, -number), ADJUDICATION, (QUESTION,))
-    design = {"number": number, "exported": task_file(pool.spec, disputed=True)}
+    tasks = make_batch(names, rows, plan, mask_key(key, -number), ADJUDICATION, (QUESTION,))
+    design = {"number": number, "exported": task_file(plan, disputed=True)}
     manifest = context.manifest(
         f"adjudicate-{number:04d}",
         pool.spec,
@@ -255,9 +256,7 @@ def _write_disputed(
     folder = adjudication_folder(number)
     with pool.workspace.new_batch(folder, design, manifest) as files:
         path = files.path(str(design["exported"]))
-        one_answer = dataclasses.replace(
-            pool.spec, labels=dataclasses.replace(pool.spec.labels, votes=1)
-        )
+        one_answer = dataclasses.replace(plan, labels=dataclasses.replace(plan.labels, votes=1))
         write_tasks(blind(tasks), path, one_answer, pool.batch_name(-number))
         write_parquet(tasks, files.path(LINKED), "snappy")
     exported = pool.workspace.store.url(files.place(str(design["exported"])))

@@ -101,7 +101,7 @@ def check(options: SpecOptions) -> CheckResult:
         lambda: [read_features(batch, spec.reading) for batch in batches if spec.pool.features],
         lambda: [batch.payload(name, np.arange(len(batch))) for name, batch in payload],
         lambda: check_unique_ids(batches, spec.pool.id, spec.seed),
-        lambda: Gold.read(spec),
+        lambda: Gold.read(spec.labelling),
         lambda: _check_workspace(spec),
     )
     for look in looks:

@@ -91,10 +91,10 @@ def estimate(
     given = {*options.labels, *options.replace}
     check_outputs(pool, outputs, options.overwrite, "--report-to", given)
     # Before others are locked out: a file may be slow to come.
-    listing = look_in(options.labels, options.replace, pool.spec)
+    listing = look_in(options.labels, options.replace, pool.spec.labelling)
     if listing.without and options.close:
         raise InputError(f"{listing.without[0]}: nothing is closed")
-    files = [LabelFile.read(file, pool.spec) for file in listing.files]
+    files = [LabelFile.read(file, pool.spec.labelling) for file in listing.files]
     take_labels_at_hand(pool, context)
     with Snapshot.held(pool) as snapshot:
         messages = [*listing.without, *listing.links, *take(files, snapshot, options.strict)]

@@ -214,7 +214,7 @@ class Preparation:
 
     def check_labels(self) -> None:
         """Check what is needed beside the pool: the gold rows."""
-        Gold.read(self.spec)
+        Gold.read(self.spec.labelling)
 
     def plan(self, files: Collection[PoolFile]) -> Catalog:
         """Check that files go together, and make room for what is written."""

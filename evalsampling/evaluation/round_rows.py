@@ -37,7 +37,7 @@ from evalsampling.pool.stored_columns import (
 )
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.slices import Slices
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import EvaluationSpec, LabellingPlan
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.labelled_counts import LabelledCounts
@@ -73,7 +73,7 @@ class RoundPicker:
         rows = np.flatnonzero(taken)
         ids = cells.ids.take(pa.array(rows))
         names = [
-            task_name(self.spec, self.key, len(self.rounds), id, 1, self.check)
+            task_name(self.spec.labelling, self.key, len(self.rounds), id, 1, self.check)
             for id in ids.to_pylist()
         ]
         columns = {
@@ -93,19 +93,20 @@ class RoundPicker:
     def tasks(self, rows: pa.Table) -> pa.Table:
         """Return what annotators get of rows that were picked: tasks, payload, an empty label."""
         names = rows[TASK].to_pylist()
-        return blind(make_batch(names, rows, self.spec, mask_key(self.key, len(self.rounds))))
+        masks = mask_key(self.key, len(self.rounds))
+        return blind(make_batch(names, rows, self.spec.labelling, masks))
 
 
 def task_files(
-    spec: EvaluationSpec, tasks: Iterable[Mapping[str, Any]], name: str
+    plan: LabellingPlan, tasks: Iterable[Mapping[str, Any]], name: str
 ) -> dict[str, bytes]:
-    """Return the files of tasks in the format of a spec's sink, by their paths."""
+    """Return the files of tasks in the format of a plan's sink, by their paths."""
     distinct = {task[TASK]: dict(task) for task in tasks}
     ordered = [distinct[key] for key in sorted(distinct)]
     table = pa.Table.from_batches([b.rows for b in batches_of(ordered, [*ordered[0]], "tasks")])
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, task_file(spec))
-        write_tasks(table, path, spec, name)
+        path = Path(folder, task_file(plan))
+        write_tasks(table, path, plan, name)
         home = path if path.is_dir() else path.parent
         files = {
             file.relative_to(home).as_posix(): file.read_bytes()
@@ -148,7 +149,7 @@ class LabelJoin:
             tasks, ids = rows[TASK].to_pylist(), rows[ID].to_pylist()
         distinct_votes = {_facts_of(vote): vote for vote in votes}
         ordered = [distinct_votes[facts] for facts in sorted(distinct_votes)]
-        register = Register.of_questions(tasks, ids, self.spec)
+        register = Register.of_questions(tasks, ids, self.spec.labelling)
         taken, rejects = check_votes(ordered, register)
         register, _ = register.with_votes(taken, replace=False, rounds=1)
         none = LabelledCounts.none()
@@ -161,7 +162,7 @@ class LabelJoin:
             return rows, []
         named = zip(*(rows[name].to_pylist() for name in (TASK, ROUND, ID)), strict=True)
         own = [
-            task == task_name(self.spec, self.key, round, id, 1, self.check)
+            task == task_name(self.spec.labelling, self.key, round, id, 1, self.check)
             for task, round, id in named
         ]
         mask = pa.array(own, pa.bool_())

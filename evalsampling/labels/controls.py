@@ -22,7 +22,7 @@ from evalsampling.labels.vote import MOST_BYTES
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabellingPlan
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL
@@ -76,15 +76,15 @@ class Gold:
     fingerprint: str
 
     @classmethod
-    def read(cls, spec: EvaluationSpec) -> "Gold | None":
-        """Return the gold rows of a spec, checked; None if it names none."""
-        if spec.labels.gold is None:
+    def read(cls, plan: LabellingPlan) -> "Gold | None":
+        """Return the gold rows, checked; None if there are none."""
+        if plan.labels.gold is None:
             return None
-        path = spec.labels.gold.path
+        path = plan.labels.gold.path
         rows = _read(path)
-        labels = _check(path, rows, spec)
+        labels = _check(path, rows, plan)
         used = [
-            [_id(row, place, spec.pool.id), label, *(row[name] for name in spec.pool.payload)]
+            [_id(row, place, plan.pool.id), label, *(row[name] for name in plan.pool.payload)]
             for place, (row, label) in enumerate(zip(rows, labels, strict=True))
         ]
         text = json.dumps(used, default=str)
@@ -100,23 +100,23 @@ class Gold:
 
 
 def gold_rows(
-    gold: Gold, spec: EvaluationSpec, key: bytes, number: int, like: pa.Schema
+    gold: Gold, plan: LabellingPlan, key: bytes, number: int, like: pa.Schema
 ) -> pa.Table:
     """Return the gold rows of a batch, which take turns in a random order, with their payload."""
-    assert spec.labels.gold is not None
-    wanted = spec.labels.gold.rows
+    assert plan.labels.gold is not None
+    wanted = plan.labels.gold.rows
     order = sorted(range(len(gold.rows)), key=lambda place: opaque_name(key, "gold", place))
     count = min(wanted, len(order))
     chosen = [order[((number - 1) * wanted + step) % len(order)] for step in range(count)]
     rows = [gold.rows[place] for place in chosen]
     columns = {
         ID: pa.array(
-            [_id(row, place, spec.pool.id) for row, place in zip(rows, chosen, strict=True)]
+            [_id(row, place, plan.pool.id) for row, place in zip(rows, chosen, strict=True)]
         ),
         LABEL: pa.array([gold.labels[place] for place in chosen], pa.string()),
         QUESTION: pa.nulls(count, pa.int64()),
     }
-    for name in spec.pool.payload:
+    for name in plan.pool.payload:
         kind = like.field(PAYLOAD_PREFIX + name).type
         values = [row.get(name) for row in rows]
         columns[PAYLOAD_PREFIX + name] = _like(gold.path, name, values, kind)
@@ -145,18 +145,18 @@ def _read(path: str) -> list[dict[str, Any]]:
     raise InputError(f"{path}: gold rows come as .csv, .jsonl, .parquet")
 
 
-def _check(path: str, rows: list[dict[str, Any]], spec: EvaluationSpec) -> list[str | None]:
+def _check(path: str, rows: list[dict[str, Any]], plan: LabellingPlan) -> list[str | None]:
     """Check gold rows, and return the texts of their classes."""
     if not rows:
         raise InputError(f"{path}: there are no gold rows")
     for place, row in enumerate(rows):
         if not isinstance(row, dict):
             raise InputError(f"{path}: row {place}: not an object")
-        for name in (*spec.pool.payload, LABEL):
+        for name in (*plan.pool.payload, LABEL):
             if name not in row:
                 raise InputError(f"{path}: row {place}: column {name!r} is missing")
-    codes = spec.labels.codes
-    texts = spec.labels.space.texts([row[LABEL] for row in rows])
+    codes = plan.labels.codes
+    texts = plan.labels.space.texts([row[LABEL] for row in rows])
     for place, text in enumerate(texts):
         if text not in codes:
             problem = f"{rows[place][LABEL]!r} is none of: {', '.join(codes)}"

@@ -12,7 +12,7 @@ import pyarrow.fs
 from evalsampling.errors import InputError
 from evalsampling.labels.formats import endings, read_votes
 from evalsampling.labels.vote import MOST_BYTES, Vote
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabellingPlan
 from evalsampling.storage.filesystems import is_url, locate, read_regular_file, unreadable
 
 
@@ -36,14 +36,14 @@ class LabelFile:
     votes: Sequence[Vote]
 
     @classmethod
-    def read(cls, file: LabelPath, spec: EvaluationSpec | None = None) -> "LabelFile":
+    def read(cls, file: LabelPath, plan: LabellingPlan | None = None) -> "LabelFile":
         """Return a file of labels; reading may be slow, so call it before locking the workspace."""
         path = file.path
         if any("\ud800" <= letter <= "\udfff" for letter in path):
             raise InputError(f"{path!a}: cannot be read: its name is not UTF-8")
         content = read_regular_file(path, MOST_BYTES, file.follow)
         digest = hashlib.sha256(content).hexdigest()
-        return cls(path, file.replace, len(content), digest, read_votes(path, content, spec))
+        return cls(path, file.replace, len(content), digest, read_votes(path, content, plan))
 
     @property
     def details(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Listing:
 
 
 def look_in(
-    paths: Sequence[str], replace: Sequence[str] = (), spec: EvaluationSpec | None = None
+    paths: Sequence[str], replace: Sequence[str] = (), plan: LabellingPlan | None = None
 ) -> Listing:
     """Return the files of labels at some paths, and which folders hold none.
 
@@ -74,7 +74,7 @@ def look_in(
         if not (path.endswith("/") if is_url(path) else Path(path).is_dir()):
             listing.files.append(LabelPath(path, replaces))
             continue
-        listed, extensions = _listed(path), endings(spec)
+        listed, extensions = _listed(path), endings(plan)
         candidates = sorted(file for file in listed if _is_wanted(PurePath(file).name, extensions))
         wanted = [file for file in candidates if is_url(file) or not Path(file).is_symlink()]
         links = sorted({*candidates} - {*wanted})

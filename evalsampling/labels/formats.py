@@ -45,7 +45,7 @@ from evalsampling.labels.vote import (
 from evalsampling.pool.arrow import is_bytes, plain
 from evalsampling.pool.formats.text import delimiter_of
 from evalsampling.pool.rendering import rendered
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabellingPlan
 
 _EXACT = ("task", "label", "unique_id_l", "unique_id_r")
 """Columns whose values tell votes apart, beside ids, so that they must not be rounded."""
@@ -78,23 +78,23 @@ class Rows:
     whole_below: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
-def read_votes(path: str, content: bytes, spec: EvaluationSpec | None = None) -> list[Vote]:
+def read_votes(path: str, content: bytes, plan: LabellingPlan | None = None) -> list[Vote]:
     """Return the votes of a delivery.
 
     Required columns are ``task`` or ``id`` (or the pool's columns of ids) and ``label``; optional
     ones ``annotator``, ``time``, ``skipped`` and ``comment``. Others are not read. Tables of Splink
     and exports of tools (`exports.TABLE`) have fields of their own, by which they are known.
     """
-    sink = None if spec is None else reader_of(spec)
+    sink = None if plan is None else reader_of(plan)
     bare = path[:-3] if path.lower().endswith(".gz") else path
     suffix = PurePath(bare).suffix.lower()
     read = _READERS.get(suffix) if bare == path or suffix in _TEXT else None
-    asked = Asked() if spec is None else Asked.of(spec)
+    asked = Asked() if plan is None else Asked.of(plan)
     try:
         if sink is not None and path.lower().endswith(sink.endings):
             votes = iter(sink.read(path, content))
         elif read is None:
-            raise InputError(f"{path}: labels come as {', '.join(endings(spec))}")
+            raise InputError(f"{path}: labels come as {', '.join(endings(plan))}")
         else:
             plain = content if bare == path else _decompressed(path, content)
             votes = _votes(path, read(path, plain, asked), asked)
@@ -107,9 +107,9 @@ def read_votes(path: str, content: bytes, spec: EvaluationSpec | None = None) ->
         raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
 
 
-def endings(spec: EvaluationSpec | None) -> tuple[str, ...]:
-    """Return the extensions of files of labels, including those that the sink of a spec reads."""
-    sink = None if spec is None else reader_of(spec)
+def endings(plan: LabellingPlan | None) -> tuple[str, ...]:
+    """Return the extensions of files of labels, including those that the sink reads."""
+    sink = None if plan is None else reader_of(plan)
     compressed = (f"{ending}.gz" for ending in _TEXT)
     return (*_READERS, *compressed, *(() if sink is None else sink.endings))
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import UNSURE_LABEL
 from evalsampling.labels.tasks import shown_columns
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabellingPlan
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import Sides, SinkSpec
 
@@ -34,10 +34,10 @@ _UNSHOWN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 QUESTION = "Which label is right?"
 
 
-def write_tasks(table: pa.Table, folder: Path, spec: EvaluationSpec, batch: str) -> None:
+def write_tasks(table: pa.Table, folder: Path, plan: LabellingPlan, batch: str) -> None:
     """Write a folder of tasks as files of JSON, and the configuration of the page for them."""
     folder.mkdir()
-    config, chunk = label_config(shown_columns(table), spec.labels, spec.sink), spec.sink.chunk
+    config, chunk = label_config(shown_columns(table), plan.labels, plan.sink), plan.sink.chunk
     (folder / CONFIG).write_text(config, encoding="utf-8")
     tasks = list(tasks_of(table, batch))
     for number, begin in enumerate(range(0, len(tasks), chunk), start=1):

@@ -23,7 +23,7 @@ from evalsampling.labels.exports import (
     parsed,
 )
 from evalsampling.labels.vote import COLUMNS, field_text
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabellingPlan
 
 
 class Row(NamedTuple):
@@ -49,13 +49,13 @@ class Asked:
     shown: Sequence[str] = ()
 
     @classmethod
-    def of(cls, spec: EvaluationSpec) -> "Asked":
-        """Return what a spec says of its tasks."""
-        pool = spec.pool
+    def of(cls, plan: LabellingPlan) -> "Asked":
+        """Return what a plan says of its tasks."""
+        pool = plan.pool
         own = DeliveredIds(ID if pool.id in COLUMNS else pool.id)
         predicted = (name for one in pool.systems for name in (one.score, one.prediction))
         shown = [name for name in (*pool.payload, *pool.slices, *predicted) if name is not None]
-        return cls(own, spec.labels.space, shown)
+        return cls(own, plan.labels.space, shown)
 
     @property
     def ids(self) -> tuple[str, ...]:

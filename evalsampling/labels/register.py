@@ -11,7 +11,7 @@ from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Tally
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import Pair, Vote
 from evalsampling.pool.row_ids import as_text, parts_of, text_of
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabellingPlan
 from evalsampling.spec.id_columns import IdColumns
 
 _WHOLE, _FLOAT = re.compile(r"0|-?[1-9][0-9]*"), re.compile(r"(0|-?[1-9][0-9]*)\.0")
@@ -39,15 +39,15 @@ class Register:
 
     @classmethod
     def of_questions(
-        cls, tasks: Sequence[str], ids: Sequence[Any], spec: EvaluationSpec
+        cls, tasks: Sequence[str], ids: Sequence[Any], plan: LabellingPlan
     ) -> "Register":
         """Return the register of questions without any answer, by their tasks and ids."""
         return cls(
             question_of_task={task: question for question, task in enumerate(tasks)},
-            ids=[as_text(id, spec.pool.id) for id in ids],
-            space=spec.labels.space,
-            tally=Tally.of(spec.labels, len(tasks)),
-            id=spec.pool.id,
+            ids=[as_text(id, plan.pool.id) for id in ids],
+            space=plan.labels.space,
+            tally=Tally.of(plan.labels, len(tasks)),
+            id=plan.pool.id,
         )
 
     @functools.cached_property

@@ -13,7 +13,7 @@ from evalsampling.labels import label_studio, splink, vendor, workbook
 from evalsampling.labels.tasks import LINKED
 from evalsampling.labels.vote import Vote
 from evalsampling.pool.rendering import json_text
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabellingPlan
 from evalsampling.spec.sink import SINKS
 from evalsampling.storage.filesystems import naming
 
@@ -39,14 +39,13 @@ class Sink(Protocol):
         Files with other extensions are read by `labels.formats`.
         """
 
-    def write(self, table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+    def write(self, table: pa.Table, path: Path, plan: LabellingPlan, batch: str) -> None:
         """Write the tasks of a batch.
 
         Args:
             table: columns ``task``, ``label``, which is empty, and the payload between them.
             path: path of the file or folder, which does not exist yet.
-            spec: spec of the evaluation: the question is in ``spec.sink``, the classes in
-                ``spec.labels``.
+            plan: the question is in ``plan.sink``, the classes in ``plan.labels``.
             batch: opaque name of the batch.
 
         Raises:
@@ -71,45 +70,45 @@ class _Format:
     """One of our own sinks, whose deliveries `labels.formats` reads."""
 
     batch: str
-    writer: Callable[[pa.Table, Path, EvaluationSpec, str], None]  # as `Sink.write`
+    writer: Callable[[pa.Table, Path, LabellingPlan, str], None]  # as `Sink.write`
     checks_tasks: bool = False
     endings: tuple[str, ...] = ()
 
-    def write(self, table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
-        self.writer(table, path, spec, batch)
+    def write(self, table: pa.Table, path: Path, plan: LabellingPlan, batch: str) -> None:
+        self.writer(table, path, plan, batch)
 
     def read(self, path: str, content: bytes) -> Iterable[Vote]:
         raise NotImplementedError
 
 
-def sink_of(spec: EvaluationSpec) -> Sink:
-    """Return the sink that a spec names, whose file has no name that is taken."""
-    name = spec.sink.format
-    sink: Sink = SINKS.find("sink.format", name, spec.pool.directory)
+def sink_of(plan: LabellingPlan) -> Sink:
+    """Return the sink that a plan names, whose file has no name that is taken."""
+    name = plan.sink.format
+    sink: Sink = SINKS.find("sink.format", name, plan.pool.directory)
     if sink.batch in _TAKEN or "/" in sink.batch or sink.batch.startswith("."):
         raise InputError(f"sink.format: {name}: no batch can be called {sink.batch!r}")
     return sink
 
 
-def reader_of(spec: EvaluationSpec) -> Sink | None:
-    """Return the sink of a spec if it is of another package and reads deliveries, else None."""
-    return None if spec.sink.format in SINKS.own else sink_of(spec)
+def reader_of(plan: LabellingPlan) -> Sink | None:
+    """Return the sink of a plan if it is of another package and reads deliveries, else None."""
+    return None if plan.sink.format in SINKS.own else sink_of(plan)
 
 
-def task_file(spec: EvaluationSpec, disputed: bool = False) -> str:
+def task_file(plan: LabellingPlan, disputed: bool = False) -> str:
     """Return the name of the file or folder of a batch; of disputes it is another than `LINKED`."""
-    name = sink_of(spec).batch
+    name = sink_of(plan).batch
     return "disputed.parquet" if disputed and name == LINKED else name
 
 
-def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+def write_tasks(table: pa.Table, path: Path, plan: LabellingPlan, batch: str) -> None:
     """Write the tasks for the annotators, as `tasks.blind` makes them: see `Sink.write`."""
     with naming(path):
-        sink_of(spec).write(table, path, spec, batch)
+        sink_of(plan).write(table, path, plan, batch)
 
 
-def _write_csv(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:
-    vendor.write_csv(table, path, spec.sink.escape)
+def _write_csv(table: pa.Table, path: Path, plan: LabellingPlan, _: str) -> None:
+    vendor.write_csv(table, path, plan.sink.escape)
 
 
 def _write_json_lines(table: pa.Table, path: Path, *_: object) -> None:

@@ -17,7 +17,7 @@ from evalsampling.labels.vendor import csv_text, write_csv
 from evalsampling.labels.vote import Pair, Vote, field_text, vote_of
 from evalsampling.pool.row_ids import as_columns
 from evalsampling.pool.stored_columns import ID, PAYLOAD_PREFIX
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabellingPlan
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.sink import RecordColumns
 
@@ -107,14 +107,14 @@ def pairs_of(batch: pa.Table, records: RecordColumns, id: IdColumns) -> list[Pai
     ]
 
 
-def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:
+def write_tasks(table: pa.Table, path: Path, plan: LabellingPlan, _: str) -> None:
     """Write tasks as a table of Splink, with empty scores to fill in and a column of tasks."""
-    assert spec.sink.records is not None
-    columns = zip(_RECORDS, spec.sink.records.in_order, strict=True)
+    assert plan.sink.records is not None
+    columns = zip(_RECORDS, plan.sink.records.in_order, strict=True)
     named = {new: old for new, old in columns if old is not None} | {"task": "task", SCORE: "label"}
     others = [name for name in table.column_names if name not in (*named.values(), *named)]
     shown = table.select([*named.values(), *others]).rename_columns([*named, *others])
-    write_csv(shown, path, spec.sink.escape)
+    write_csv(shown, path, plan.sink.escape)
 
 
 def as_table(labels: Iterable[tuple[tuple[Record, Record], float]]) -> bytes:

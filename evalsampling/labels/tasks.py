@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.stored_columns import CLUSTER, PAYLOAD_PREFIX
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabellingPlan
 from evalsampling.spec.pool import Mask
 from evalsampling.stats.arrays import IntArray
 
@@ -32,17 +32,17 @@ _DIGEST_BYTES = 10
 
 
 def task_name(
-    spec: EvaluationSpec, key: bytes, number: int, id: Any, question: int, check: bool = False
+    plan: LabellingPlan, key: bytes, number: int, id: Any, question: int, check: bool = False
 ) -> str:
     """Return the opaque name of a question, by the id of its row: see `opaque_name`."""
-    again = (question,) if spec.labels.oracle == "stochastic" else ()
+    again = (question,) if plan.labels.oracle == "stochastic" else ()
     return opaque_name(key, number, id, *again, check=check)
 
 
 def make_batch(
     names: Sequence[str],
     rows: pa.Table,
-    spec: EvaluationSpec | None = None,
+    plan: LabellingPlan | None = None,
     key: bytes = b"",
     kind: str = SAMPLE,
     kept: Sequence[str] = (),
@@ -57,9 +57,9 @@ def make_batch(
     table = pa.table({**columns, **{name: rows[name] for name in kept}})
     for name in payload_columns(rows):
         shown = rows[name].combine_chunks()
-        mask = spec.pool.masks.get(name.removeprefix(PAYLOAD_PREFIX)) if spec else None
+        mask = plan.pool.masks.get(name.removeprefix(PAYLOAD_PREFIX)) if plan else None
         table = table.append_column(name, shown if mask is None else masked(shown, mask, key))
-    if spec is not None and spec.reading.by_cluster and kind == SAMPLE:
+    if plan is not None and plan.by_cluster and kind == SAMPLE:
         return _by_cluster(table, rows[CLUSTER].to_numpy())
     return table.take(pa.array(np.argsort(names)))
 

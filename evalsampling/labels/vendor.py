@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from evalsampling.labels.label_studio import QUESTION
 from evalsampling.labels.tasks import shown_columns
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabellingPlan
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sink import SinkSpec
 
@@ -52,14 +52,14 @@ def csv_text(names: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     return text.getvalue()
 
 
-def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:
+def write_tasks(table: pa.Table, path: Path, plan: LabellingPlan, _: str) -> None:
     """Write tasks as CSV for spreadsheets, with the columns `ADDED`, and instructions beside."""
     shown = shown_columns(table)
     for name in ADDED:
         if name not in table.column_names:
             table = table.append_column(name, pa.array([""] * len(table), pa.string()))
-    write_csv(table, path, spec.sink.escape, "utf-8-sig")
-    sheet = instructions(BATCH, len(table), shown, spec.sink, spec.labels)
+    write_csv(table, path, plan.sink.escape, "utf-8-sig")
+    sheet = instructions(BATCH, len(table), shown, plan.sink, plan.labels)
     path.with_name(SHEET).write_text(sheet, encoding="utf-8")
 
 

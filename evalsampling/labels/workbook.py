@@ -21,7 +21,7 @@ from evalsampling.label_spaces.base import UNSURE_LABEL
 from evalsampling.labels.tasks import shown_columns
 from evalsampling.labels.vendor import ADDED, instructions
 from evalsampling.labels.vote import MOST_BYTES, MOST_ROWS, too_large
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabellingPlan
 from evalsampling.spec.labels import LabelsSpec
 
 BATCH = "batch.xlsx"
@@ -47,7 +47,7 @@ _MOST_CHOICES = 255
 """Most characters of a cell's list of choices, and of the message where something else is typed."""
 
 
-def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> None:
+def write_tasks(table: pa.Table, path: Path, plan: LabellingPlan, _: str) -> None:
     """Write a workbook of two sheets: tasks with columns for the answers, and instructions.
 
     The column ``label`` offers the classes if they fit into a list of choices, and refuses others.
@@ -60,7 +60,7 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> No
     for place, name in enumerate(names):
         letter = openpyxl.utils.get_column_letter(place + 1)
         sheet.column_dimensions[letter].width = 24
-        choices = _choices(spec.labels) if name == "label" else None
+        choices = _choices(plan.labels) if name == "label" else None
         if choices is not None:
             sheet.data_validations.append(
                 openpyxl.worksheet.datavalidation.DataValidation(
@@ -90,7 +90,7 @@ def write_tasks(table: pa.Table, path: Path, spec: EvaluationSpec, _: str) -> No
         sheet.append([cell(value) for value in row])
     help_sheet = book.create_sheet(SHEET)
     help_sheet.column_dimensions["A"].width = 100
-    text = instructions(BATCH, len(table), shown_columns(table), spec.sink, spec.labels)
+    text = instructions(BATCH, len(table), shown_columns(table), plan.sink, plan.labels)
     for line in text.splitlines():
         help_sheet.append([cell(line)])
     book.save(path)

@@ -9,6 +9,7 @@ from evalsampling.spec.evaluation import RoundSize as RoundSize
 from evalsampling.spec.evaluation import SamplerSpec as SamplerSpec
 from evalsampling.spec.labels import LabelsSpec as LabelsSpec
 from evalsampling.spec.measures import MeasureSpec as MeasureSpec
+from evalsampling.spec.plans import LabellingPlan as LabellingPlan
+from evalsampling.spec.plans import ReadingPlan as ReadingPlan
 from evalsampling.spec.pool import PoolSpec as PoolSpec
-from evalsampling.spec.reading import ReadingPlan as ReadingPlan
 from evalsampling.spec.systems import SystemSpec as SystemSpec

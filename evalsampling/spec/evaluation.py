@@ -19,10 +19,10 @@ from evalsampling.spec.labels import LabelsSpec, labels_mapping, of_systems, rea
 from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN
 from evalsampling.spec.measures import CERTIFY, MeasureSpec
 from evalsampling.spec.parameters import name_and_parameters
+from evalsampling.spec.plans import LabellingPlan, ReadingPlan
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
 from evalsampling.spec.promise import Promise
-from evalsampling.spec.reading import ReadingPlan
 from evalsampling.spec.sections import Section, absolute, used
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.strata import (
@@ -364,6 +364,11 @@ class EvaluationSpec:
     def label_prior(self) -> HiddenPrior | None:
         """Prior of hidden positives for model-based intervals; None where rows have no classes."""
         return self.hidden if self.has_classes else None
+
+    @property
+    def labelling(self) -> LabellingPlan:
+        """What batches and deliveries know of the spec."""
+        return LabellingPlan(self.pool, self.labels, self.sink, self.reading.by_cluster)
 
     @functools.cached_property
     def reading(self) -> ReadingPlan:

@@ -174,7 +174,7 @@ def write_files(
     tasks = list(group[1])
     if not tasks:  # Some runners fire once more with nothing new.
         return
-    files = task_files(facts.pool.spec, tasks, TASKS)
+    files = task_files(facts.pool.spec.labelling, tasks, TASKS)
     for path, content in files.items():
         if not is_url(folder):
             Path(folder, path).parent.mkdir(parents=True, exist_ok=True)

@@ -80,7 +80,7 @@ class PoolFacts:
             str(pool.workspace.path),
             CountedPool(pool.spec, pool.stratification, pool.table, pool.slices, pool.clusters),
             pool.task_key,
-            sink_of(pool.spec).checks_tasks,
+            sink_of(pool.spec.labelling).checks_tasks,
             rounds,
             begin,
             drawn if snapshot.analysis.sampler.keeps_order else None,

@@ -100,7 +100,7 @@ class RoundFiles:
     def new_tasks(self, spec: EvaluationSpec, key: bytes) -> list[str]:
         """Return the tasks of the round's questions, in the order of their draws."""
         return [
-            task_name(spec, key, self.number, id, question, self.design["check"])
+            task_name(spec.labelling, key, self.number, id, question, self.design["check"])
             for id, question in zip(self.subjects, self.asked["question"].to_pylist(), strict=True)
         ]
 

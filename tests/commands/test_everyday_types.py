@@ -421,7 +421,7 @@ def test_ids_of_deliveries_are_spelt_as_their_column(
 ) -> None:
     content = {"pool": {"path": "x"}, "budget": 5}
     spec = EvaluationSpec.from_mapping(content, Path())
-    register = Register.of_questions([f"t{id}" for id in ids], ids, spec)
+    register = Register.of_questions([f"t{id}" for id in ids], ids, spec.labelling)
     assert register.unescaped(delivered) == meant
     votes = [Vote(1, id=delivered, label="1")]
     taken, rejects = check_votes(votes, register)

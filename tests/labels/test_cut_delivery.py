@@ -64,7 +64,7 @@ SETS = Sets(("a", "b"))
 def test_what_may_go_on_is_held_back(
     labels: LabelSpace, text: str, is_cut: bool, replace: bool
 ) -> None:
-    votes = read_votes("votes.csv", text.encode(), spec_of(labels))
+    votes = read_votes("votes.csv", text.encode(), spec_of(labels).labelling)
     taken, rejects = check_votes(votes, register(labels), replace)
     assert (len(taken), len(rejects)) == (len(votes) - is_cut, is_cut)
     for reject in rejects:
@@ -72,7 +72,7 @@ def test_what_may_go_on_is_held_back(
 
 
 def test_a_row_without_an_answer_is_not_held_back() -> None:
-    votes = read_votes("votes.csv", b"label,id\n,12", spec_of(CLASSES))
+    votes = read_votes("votes.csv", b"label,id\n,12", spec_of(CLASSES).labelling)
     assert check_votes(votes, register(CLASSES)) == ([], [])
 
 
@@ -89,12 +89,13 @@ def test_cut_anywhere_nothing_is_read_that_the_whole_does_not_say(
         names = ("task", "label") if name == "votes.json" else order
         rows = [[fields[column][row] for column in names] for row in places]
         content = written(name, rows, names)
-        whole, rejects = check_votes(read_votes(name, content, spec_of(CLASSES)), register(CLASSES))
+        votes = read_votes(name, content, spec_of(CLASSES).labelling)
+        whole, rejects = check_votes(votes, register(CLASSES))
         assert not rejects
         said = {(row, vote.label) for row, vote in whole}
         cut = content[: draw.randrange(len(content))]
         try:
-            votes = read_votes(name, cut, spec_of(CLASSES))
+            votes = read_votes(name, cut, spec_of(CLASSES).labelling)
         except InputError:
             continue
         taken, _ = check_votes(votes, register(CLASSES))

@@ -52,7 +52,7 @@ def taken_of(
 ) -> tuple[list[tuple[str, str | None, str | None]], list[str]]:
     """Task, annotator and answer of what counts, in order, and reasons of what does not."""
     content = content.encode() if isinstance(content, str) else content
-    votes = read_votes(name, content, spec)
+    votes = read_votes(name, content, spec.labelling)
     ids = ids or [f"d{row}" for row in range(len(TASKS))]
     register = register_of(TASKS, ids, spec.labels.space, votes=2)
     taken, rejects = check_votes(votes, dataclasses.replace(register, id=spec.pool.id))
@@ -72,7 +72,7 @@ def test_answers_of_each_tool(tool: str, compressed: bool) -> None:
     name, text, expected = FILES[tool]
     content = gzip.compress(text.encode()) if compressed else text.encode()
     if tool.startswith("doccano"):  # which names nobody
-        votes = read_votes(name + ".gz" * compressed, content, spec=SPEC)
+        votes = read_votes(name + ".gz" * compressed, content, SPEC.labelling)
         found = [(vote.task, vote.annotator, vote.label) for vote in votes if vote.label]
         assert sorted(found, key=str) == sorted(expected, key=str)
         return
@@ -353,7 +353,7 @@ def test_a_damaged_export_is_refused_or_its_answers_are_in_it(tool: str, seed: i
             place = place[key]
         place[last] = draw.choice([None, True, 7, "x", "", [], {}, [{}], {"a": [1]}])
         try:
-            votes = read_votes("x.json", json.dumps(damaged).encode(), spec=SPEC)
+            votes = read_votes("x.json", json.dumps(damaged).encode(), SPEC.labelling)
         except InputError:
             continue
         given = {
@@ -368,7 +368,7 @@ def test_a_damaged_export_is_refused_or_its_answers_are_in_it(tool: str, seed: i
 def test_the_numbers_of_rows_that_pandas_writes_name_nobody() -> None:
     rows = [{"": row, "task": task, "label": "sports", "answer": "accept"}
             for row, task in enumerate(TASKS)]  # fmt: skip
-    votes = read_votes("x.csv", table(rows).encode(), spec=SPEC)
+    votes = read_votes("x.csv", table(rows).encode(), SPEC.labelling)
     assert [(vote.task, vote.annotator) for vote in votes] == [(task, None) for task in TASKS]
 
 

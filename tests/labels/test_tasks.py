@@ -29,9 +29,9 @@ def test_names_cannot_be_told_from_spec_and_id(job: Jobs) -> None:
     pool = PreparedPool.read(Workspace(one.workspace))
     tasks = set(one.batch(1)["task"])
     ids = one.pool.table["id"].to_pylist()
-    by_seed = {task_name(pool.spec, (0).to_bytes(8, "little"), 1, id, 1) for id in ids}
+    by_seed = {task_name(pool.spec.labelling, (0).to_bytes(8, "little"), 1, id, 1) for id in ids}
     assert not tasks & by_seed
-    assert tasks <= {task_name(pool.spec, pool.task_key, 1, id, 1) for id in ids}
+    assert tasks <= {task_name(pool.spec.labelling, pool.task_key, 1, id, 1) for id in ids}
     assert len(bytes.fromhex(pool.marker["key"])) == 16
 
 

@@ -182,7 +182,7 @@ def written(directory: Path, labels: LabelsSpec, **columns: list[Any]) -> Any:
     table = pa.table({"task": [f"t_{n}" for n in range(rows)], **columns, "label": [""] * rows})
     spec = EvaluationSpec.from_mapping({"pool": {"path": "x"}}, "/")
     spec = dataclasses.replace(spec, sink=SinkSpec("xlsx", "Same?"), labels=labels)
-    write_tasks(table, directory / BATCH, spec, "b_x")
+    write_tasks(table, directory / BATCH, spec.labelling, "b_x")
     return openpyxl.load_workbook(directory / BATCH)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.vote import Vote
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import LabellingPlan
 
 
 class Tabs:
@@ -19,7 +19,7 @@ class Tabs:
     checks_tasks = True
     endings = (".tsv",)
 
-    def write(self, table: pa.Table, path: Path, spec: EvaluationSpec, batch: str) -> None:
+    def write(self, table: pa.Table, path: Path, plan: LabellingPlan, batch: str) -> None:
         """Write the tasks of a batch: columns ``task``, the payload, and ``label`` to be filled."""
         with path.open("w", encoding="utf-8", newline="") as file:
             rows = csv.writer(file, delimiter="\t")

@@ -1,4 +1,4 @@
-"""What passes over a pool know of a spec."""
+"""What others know of a spec: passes over its pool, and batches of rows to label."""
 
 import dataclasses
 import functools
@@ -6,6 +6,7 @@ import functools
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.measures import MeasureSpec
 from evalsampling.spec.pool import PoolSpec
+from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.slices import Where, all_named
 from evalsampling.spec.strata import StrataSpec
 
@@ -74,3 +75,20 @@ class ReadingPlan:
         """Values of columns that measures and strata name: cells tell their rows apart."""
         of_measures = (where for measure in self.measures for where in measure.slices)
         return all_named([self.strata.slices, *of_measures])
+
+
+@dataclasses.dataclass(frozen=True)
+class LabellingPlan:
+    """What annotators are asked, and how their answers come back; nothing of rounds or estimates.
+
+    Attributes:
+        pool: columns of ids and payload.
+        labels: what labels there are, and how many answers a row gets.
+        sink: how batches are sent out.
+        by_cluster: whether rows of one cluster stand together in a batch.
+    """
+
+    pool: PoolSpec
+    labels: LabelsSpec
+    sink: SinkSpec
+    by_cluster: bool = False

@@ -1,4 +1,4 @@
-"""What passes over a pool know of a spec."""
+"""What passes over a pool, and batches, know of a spec."""
 
 from typing import Any
 
@@ -39,3 +39,10 @@ def test_thresholds_are_those_of_systems_and_of_measures() -> None:
     measures = ["f1", {"name": "pr_curve", "thresholds": [0.9, 0.2]}]
     pool = {"path": "x", "prediction": {"threshold": 0.5}}
     assert parse(pool=pool, measure=measures).reading.thresholds == (0.2, 0.5, 0.9)
+
+
+def test_rows_of_a_cluster_stand_together_where_whole_clusters_are_drawn() -> None:
+    assert not parse().labelling.by_cluster
+    spec = parse(sampler="clusters", pool={"path": "x", "cluster": "person"})
+    assert spec.labelling.by_cluster
+    assert spec.labelling.labels == spec.labels
