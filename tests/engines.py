@@ -112,7 +112,8 @@ def _by_spark(spec: EvaluationSpec, start_spark: StartSpark, check_ids: bool) ->
 def _kept_in_shares(path: Path, spec: EvaluationSpec, by_cell: bool) -> dict[Any, float]:
     parts = pq.read_table(path).combine_chunks().to_batches(max_chunksize=170)
     rows = Rows([PoolBatch(part) for part in parts])
-    return pairs(pa.concat_tables(keep_rows(in_shares(5), rows, spec, by_cell).batches()))
+    asked = spec.reading, spec.sampler, spec.limits, by_cell
+    return pairs(pa.concat_tables(keep_rows(in_shares(5), rows, *asked).batches()))
 
 
 def _kept_by_beam(path: Path, spec: EvaluationSpec, by_cell: bool) -> dict[Any, float]:

@@ -44,6 +44,8 @@ def build_sampler(
             f"{spec.labels.space.in_spec.are}: passive, stratified, importance and poisson draw "
             "them"
         )
+    if isinstance(maker.needs, frozenset):  # Others depend on its parameters.
+        _check_needs(maker.needs - {"classes"}, chosen.name, spec)
     promise = spec.promise
     if promise is not None:
         _check_promise(spec, maker is CalibratedDesign)
@@ -74,7 +76,7 @@ def build_sampler(
         given |= {"goals": promise.goals, "planned": spec.budget}
         given |= {"level": 1 - spec.confidence, "positive": spec.labels.positive}
     sampler: Sampler = construct("sampler", maker, chosen.name, parameters, given)
-    _check_needs(sampler, chosen.name, spec)
+    _check_needs(sampler.needs, chosen.name, spec)
     return sampler
 
 
@@ -112,7 +114,7 @@ def _check_no_weights(spec: EvaluationSpec, sampler: str) -> None:
         )
 
 
-def _check_needs(sampler: Sampler, name: str, spec: EvaluationSpec) -> None:
+def _check_needs(needs: frozenset[str], name: str, spec: EvaluationSpec) -> None:
     """Raise an `InputError` if a spec lacks what a sampler needs."""
     are = spec.labels.space.in_spec.are
     lacking = (
@@ -141,7 +143,7 @@ def _check_needs(sampler: Sampler, name: str, spec: EvaluationSpec) -> None:
         ),
     )
     for need, is_lacking, reason in lacking:
-        if is_lacking and need in sampler.needs:
+        if is_lacking and need in needs:
             raise InputError(f"sampler: {name}: {reason}")
 
 
