@@ -89,6 +89,8 @@ def f_ellipsoid(
     hence (N - 1) k / (N - k) F, infinite with N <= k. It is exact for the mean of N normal terms
     (Hotelling's T^2); for k = 1 it is the Student interval with N - 1 degrees of freedom.
     """
+    if not (np.isfinite(value).all() and np.isfinite(covariance).all()):
+        raise ValueError("a region needs finite values and covariances")
     rank = len(_principal(value, covariance)[2])
     radius, spare = math.inf if rank else 0.0, draws - rank
     if rank and spare > 0:

@@ -146,7 +146,9 @@ class Grades(Classes):
             )
         if labels.get("oracle", "deterministic") != "deterministic":
             raise InputError("labels.oracle: an item of a list is graded once")
-        labels.refuse(("gold", "repeats"), "there are no control tasks among items of lists")
+        for key in ("gold", "repeats"):
+            if labels.get(key):
+                raise InputError(f"labels.{key}: there are no control tasks among items of lists")
         return grades
 
     def signatures(self, systems: int) -> tuple[int, ...]:

@@ -208,11 +208,12 @@ class Tags(Sets):
     @classmethod
     def read(cls, labels: Keys) -> Self:
         listed = _checked(labels.get("multilabel"))
-        labels.refuse(
-            ("gold", "repeats"),
-            f"answers are compared with others there, and of more than {MOST_LABELS} labels few "
-            "are the same in all of them",
-        )
+        for key in ("gold", "repeats"):
+            if labels.get(key):
+                raise InputError(
+                    f"labels.{key}: answers are compared with others there, and of more than "
+                    f"{MOST_LABELS} labels few are the same in all of them"
+                )
         if labels.get("oracle", "deterministic") != "deterministic":
             raise InputError(
                 f"labels.oracle: with more than {MOST_LABELS} labels it is deterministic: a row "

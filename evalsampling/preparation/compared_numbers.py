@@ -20,9 +20,6 @@ from evalsampling.stats.outputs import Outputs
 ROOT, DISTANCE, VARIANCE = "root", "distance", "variance"
 """What strata may be cut from: see `ComparedSystems`."""
 
-OF_VALUES = "active_risk"
-"""The variant of the sampler `compare` that draws for the values of systems, not differences."""
-
 
 @dataclasses.dataclass(frozen=True)
 class ComparedSystems:

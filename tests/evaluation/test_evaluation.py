@@ -286,6 +286,16 @@ def test_regions_of_names() -> None:
     assert several.analysis.region("accuracy").centre.shape == (3,)
 
 
+def test_a_region_of_an_undefined_measure_is_refused() -> None:
+    """All rows have a label, none is positive and none is predicted so."""
+    score = np.linspace(0.1, 0.9, 40)
+    evaluation = Evaluation.from_arrays(score, np.zeros(40, int), budget=40, seed=1)
+    rows = evaluation.sample(40)
+    evaluation.label(rows, np.zeros(len(rows), int))
+    with pytest.raises(InputError, match="a region needs finite values and covariances"):
+        evaluation.analysis.region(["precision", "accuracy"])
+
+
 def test_region_that_cannot_be_told() -> None:
     truth = make_pool().truth
     evaluation = Evaluation.from_arrays(**arrays(measure="precision", sampler="ais"))

@@ -104,6 +104,14 @@ def test_a_point_with_nan_is_outside() -> None:
     assert not region.contains(np.array([0.3, np.nan, 0.9]))
 
 
+@pytest.mark.parametrize("spoiled", ["value", "covariance"])
+def test_undefined_measures_are_refused(spoiled: str) -> None:
+    value, covariance = CENTRE.copy(), COVARIANCE.copy()
+    (value if spoiled == "value" else covariance)[0] = np.nan
+    with pytest.raises(ValueError, match="finite"):
+        f_ellipsoid(value, covariance, 30, 0.95)
+
+
 def _bands(value: FloatArray, contributions: FloatArray, seed: int = 0) -> Bands:
     return simultaneous_bands(value, contributions, 0.95, (0, 1), np.random.default_rng(seed))
 

@@ -112,3 +112,8 @@ def test_cells_know_of_a_query_which_lists_differ_from_the_first() -> None:
     space = Grades.read(Section("labels", {"classes": [0, 1, 2]}))
     assert space.signatures(3) == (1, 2, 2)
     assert space.codes == {"0": 0, "1": 1, "2": 2}
+
+
+def test_no_repeats_may_be_written_out() -> None:
+    assert read(repeats=0) == read()
+    assert Grades.read(Section("labels", {"repeats": 0, "gold": {}})).values

@@ -86,6 +86,11 @@ def test_what_is_wrong_of_many_is_told(keys: dict[str, Any], words: str) -> None
         spec_of("abcdefghi", labels={"multilabel": [*"abcdefghi"], **keys})
 
 
+def test_no_repeats_of_many_may_be_written_out() -> None:
+    labels = {"multilabel": [*"abcdefghi"], "repeats": 0}
+    assert spec_of("abcdefghi", labels=labels).labels.repeats == 0
+
+
 def test_codes_of_sets_give_their_labels_back() -> None:
     held = np.random.default_rng(1).random((3000, 500)) < 0.02
     space = Tags(MANY)

@@ -279,6 +279,18 @@ def test_one_label_makes_no_claim(kind: type[Sampler], oracle: str) -> None:
 NO_PREDICTIONS = "no predicted positives or no predicted negatives"
 
 
+@pytest.mark.parametrize("kind", WITH_REPLACEMENT)
+@pytest.mark.parametrize("measure", [FBeta(), Precision()], ids=["f1", "precision"])
+def test_stochastic_oracle_is_never_exhausted(kind: type[Sampler], measure: Measure) -> None:
+    sampler = build_sampler(kind, measure, oracle="stochastic")
+    pool = make_pool(8, 2, seed=1, positive=0.4)
+    history, _ = run(pool, sampler, 4, 60)
+    assert len(history) == 240
+    assert not sampler.exhausted(pool.table, history)
+    (found,) = sampler.estimate(pool.table, history, [measure], 0.95)
+    assert "census" not in [i.method for i in found.intervals]
+
+
 def _endings(words: str) -> tuple[str, str]:
     """Of a number that other labels would define, and of one that none would."""
     lacking = f"is undefined (0/0): {words} among the labelled rows"

@@ -73,8 +73,12 @@ class ActiveUniformCosts(OptimalImportance):
 
     delta: float = 0.0
     name = "active_uniC"
-    needs = frozenset({"cost"})
     heeds_costs = False
+
+    @property
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """Costs, and classes to calibrate the prior."""
+        return super().needs | {"cost"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,9 +96,13 @@ class ActiveCosts(OptimalImportance):
 
     delta: float = 0.0
     name = "active_lambda"
-    needs = frozenset({"cost"})
     takes = frozenset({"stochastic", "tags", "queries"})
     trusts_prior = False
+
+    @property
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """Costs, and classes to calibrate the prior."""
+        return super().needs | {"cost"}
 
     def probability(self, table: CellTable, history: History) -> FloatArray:
         return np.full(len(table), 1 / table.rows)
