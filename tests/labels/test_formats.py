@@ -227,6 +227,12 @@ def test_values_of_skipped(text: str, skipped: bool) -> None:
     assert (vote.skipped, vote.problem) == (skipped, None)
 
 
+def test_a_byte_order_mark_is_no_part_of_a_name() -> None:
+    assert read("a.csv", b"\xef\xbb\xbf" + b"task,label\nt,1\n") == read(
+        "a.csv", "task,label\nt,1\n"
+    )
+
+
 def test_some_lines_of_json_may_have_no_label() -> None:
     assert len(read("a.jsonl", '{"task": "t"}\n{"task": "u", "label": 0}\n')) == 2
     assert read("a.jsonl", '{"task": "t", "skipped": true}\n')[0].skipped
