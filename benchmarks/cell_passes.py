@@ -48,7 +48,7 @@ def _cut(pool: Path) -> Callable[[], list[float]]:
     from evalsampling.preparation.plan import stratify_pool
 
     first = min(pool.iterdir())
-    return lambda: stratify_pool(_spec(first)).edges.tolist()
+    return lambda: stratify_pool(_spec(first).reading).edges.tolist()
 
 
 def _spec(pool: Path, **keys: Any) -> Any:

@@ -134,7 +134,7 @@ def samplers_for(measure: Difference) -> dict[str, ReplacementSampler]:
 def evaluate(columns: dict[str, Any], repeats: int, seed: int) -> dict[str, Runs]:
     """Return what the evaluations of one pool say, by the way of drawing."""
     ground = {variant: read(columns, variant) for variant in ("rescaled", "active_risk")}
-    measure = build_driver(ground["rescaled"].spec, [None, None])
+    measure = build_driver(ground["rescaled"].spec.reading, [None, None])
     assert isinstance(measure, Difference)
     runs = {}
     for place, (name, sampler) in enumerate(samplers_for(measure).items()):
