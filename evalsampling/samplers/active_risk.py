@@ -105,9 +105,9 @@ class ActiveRisk(DeviationSampler):
         object.__setattr__(self, "class_prior", _shares(self.class_prior, self.classes))
 
     @property
-    def needs(self) -> frozenset[str]:  # type: ignore[override]
-        """Classes, to calibrate scores or for a model of their shares."""
-        return frozenset({"classes"} if self.calibration or self.model != "scores" else ())
+    def models_classes(self) -> bool:
+        """Whether it calibrates scores, or has a model of their shares."""
+        return self.calibration is not None or self.model != "scores"
 
     def labels(self, table: CellTable, history: History) -> FloatArray:
         """Return pi(y|x) of the rows of each cell, shape (cells, classes)."""

@@ -76,7 +76,7 @@ class AdaptiveImportance(ReplacementSampler):
     prior_weight: float = 1.0
     classes: int | None = None
     name = "ais"
-    needs = frozenset({"classes"})
+    models_classes = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""

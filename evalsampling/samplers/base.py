@@ -49,8 +49,8 @@ class Sampler(abc.ABC):
         takes: what it can do with beside rows of one class that answers tell for certain:
             ``stochastic`` oracles, ``tags`` (rows with any number of many labels,
             `CellTable.expected`), ``queries`` (with lists of items).
-        needs: what it is of no use without: labels that are ``classes``; a ``score`` to rank rows
-            by; the ``cost`` of labels; the ``cluster`` of rows, of which it draws whole ones.
+        needs: what a pool must have: a ``score`` to rank rows by; the ``cost`` of labels; the
+            ``cluster`` of rows, of which it draws whole ones.
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
         bears_looks: whether its default intervals hold the truth as often as they say where the
             first narrow one ends an evaluation.
@@ -82,6 +82,11 @@ class Sampler(abc.ABC):
         """Check the oracle."""
         if self.stochastic and "stochastic" not in self.takes:
             raise ValueError(f"{self.name} draws each row once, so it takes a deterministic oracle")
+
+    @property
+    def models_classes(self) -> bool:
+        """Whether it has a model of labels that are classes, as it stands."""
+        return False
 
     @property
     def stochastic(self) -> bool:

@@ -44,8 +44,7 @@ def build_sampler(
             f"{spec.labels.space.in_spec.are}: passive, stratified, importance and poisson draw "
             "them"
         )
-    if isinstance(maker.needs, frozenset):  # Others depend on its parameters.
-        _check_needs(maker.needs - {"classes"}, chosen.name, spec)
+    _check_needs(maker, chosen.name, spec)
     promise = spec.promise
     if promise is not None:
         _check_promise(spec, maker is CalibratedDesign)
@@ -76,7 +75,11 @@ def build_sampler(
         given |= {"goals": promise.goals, "planned": spec.budget}
         given |= {"level": 1 - spec.confidence, "positive": spec.labels.positive}
     sampler: Sampler = construct("sampler", maker, chosen.name, parameters, given)
-    _check_needs(sampler.needs, chosen.name, spec)
+    if sampler.models_classes and not spec.has_classes:
+        raise InputError(
+            f"sampler: {chosen.name}: as it stands here it models classes, and here "
+            f"{spec.labels.space.in_spec.are}"
+        )
     return sampler
 
 
@@ -114,11 +117,9 @@ def _check_no_weights(spec: EvaluationSpec, sampler: str) -> None:
         )
 
 
-def _check_needs(needs: frozenset[str], name: str, spec: EvaluationSpec) -> None:
+def _check_needs(maker: type[Sampler], name: str, spec: EvaluationSpec) -> None:
     """Raise an `InputError` if a spec lacks what a sampler needs."""
-    are = spec.labels.space.in_spec.are
     lacking = (
-        ("classes", not spec.has_classes, f"as it stands here it models classes, and here {are}"),
         (
             "cluster",
             spec.pool.cluster is None,
@@ -143,7 +144,7 @@ def _check_needs(needs: frozenset[str], name: str, spec: EvaluationSpec) -> None
         ),
     )
     for need, is_lacking, reason in lacking:
-        if is_lacking and need in needs:
+        if is_lacking and need in maker.needs:
             raise InputError(f"sampler: {name}: {reason}")
 
 

@@ -82,7 +82,7 @@ class CalibratedDesign(Sampler):
     name = "calibrated"
     draws_for_all = True
     bears_looks = True
-    needs = frozenset({"classes"})
+    models_classes = True
     takes = frozenset[str]()
 
     @property
@@ -180,7 +180,7 @@ class Clusters(CalibratedDesign):
     name = "clusters"
     draws_for_all = False
     draws_by_number = True
-    needs = frozenset({"classes", "cluster"})
+    needs = frozenset({"cluster"})
     by_row = False
 
     def design(

@@ -69,9 +69,9 @@ class Importance(ReplacementSampler):
         above_0("epsilon", self.epsilon)
 
     @property
-    def needs(self) -> frozenset[str]:  # type: ignore[override]
-        """Classes, to calibrate the prior."""
-        return frozenset() if self.calibration is None else frozenset({"classes"})
+    def models_classes(self) -> bool:
+        """Whether it calibrates the prior."""
+        return self.calibration is not None
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         if table.expected is not None:

@@ -121,9 +121,9 @@ class Poisson(Sampler):
             )
 
     @property
-    def needs(self) -> frozenset[str]:  # type: ignore[override]
-        """Classes, where rounds answer to labels."""
-        return frozenset() if self.online is None else frozenset({"classes"})
+    def models_classes(self) -> bool:
+        """Whether rounds answer to labels."""
+        return self.online is not None
 
     def design(
         self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None

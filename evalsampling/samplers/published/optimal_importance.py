@@ -52,9 +52,9 @@ class OptimalImportance(DeviationSampler):
         check_calibration(self.calibration)
 
     @property
-    def needs(self) -> frozenset[str]:  # type: ignore[override]
-        """Classes, to calibrate the prior."""
-        return frozenset() if self.calibration is None else frozenset({"classes"})
+    def models_classes(self) -> bool:
+        """Whether it calibrates the prior."""
+        return self.calibration is not None
 
     def probability(self, table: CellTable, history: History) -> FloatArray:
         """Return q = h / sum h ([Y] eq. 53), shape (cells,); uniform if h is 0 for all rows."""
@@ -73,12 +73,8 @@ class ActiveUniformCosts(OptimalImportance):
 
     delta: float = 0.0
     name = "active_uniC"
+    needs = frozenset({"cost"})
     heeds_costs = False
-
-    @property
-    def needs(self) -> frozenset[str]:  # type: ignore[override]
-        """Costs, and classes to calibrate the prior."""
-        return super().needs | {"cost"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,13 +92,9 @@ class ActiveCosts(OptimalImportance):
 
     delta: float = 0.0
     name = "active_lambda"
+    needs = frozenset({"cost"})
     takes = frozenset({"stochastic", "tags", "queries"})
     trusts_prior = False
-
-    @property
-    def needs(self) -> frozenset[str]:  # type: ignore[override]
-        """Costs, and classes to calibrate the prior."""
-        return super().needs | {"cost"}
 
     def probability(self, table: CellTable, history: History) -> FloatArray:
         return np.full(len(table), 1 / table.rows)
@@ -114,7 +106,7 @@ class ActiveError(OptimalImportance):
 
     delta: float = 0.0
     name = "active_err"
-    needs = frozenset({"classes"})
+    models_classes = True
 
     def deviation(self, table: CellTable, prior: FloatArray) -> Deviation:
         measure = Accuracy(system=self.measure.system)

@@ -44,7 +44,7 @@ class EqualCountStrata(Sampler):
 
     strata: int = 10
     takes = frozenset[str]()
-    needs = frozenset({"classes"})
+    models_classes = True
 
     def __post_init__(self) -> None:
         """Check the parameters."""
