@@ -397,6 +397,13 @@ class UnlistedCodes(Mapping[str, int]):
         return 0
 
 
+def refuse_controls(labels: Keys, problem: str) -> None:
+    """Raise an `InputError` with the problem if a spec asks for gold rows or repeats."""
+    for key in ("gold", "repeats"):
+        if labels.get(key):
+            raise InputError(f"labels.{key}: {problem}")
+
+
 def flag_columns(key: str, given: Any, flags: Sequence[str]) -> dict[str, str]:
     """Return the column of 0 and 1 of each label, if predictions are given so, else nothing."""
     return column_of_each(key, given, flags) if flags and isinstance(given, Mapping) else {}

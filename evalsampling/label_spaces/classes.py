@@ -24,6 +24,7 @@ from evalsampling.label_spaces.base import (
     Named,
     Scores,
     System,
+    refuse_controls,
 )
 from evalsampling.label_spaces.spellings import plain
 from evalsampling.stats.arrays import FloatArray
@@ -146,9 +147,7 @@ class Grades(Classes):
             )
         if labels.get("oracle", "deterministic") != "deterministic":
             raise InputError("labels.oracle: an item of a list is graded once")
-        for key in ("gold", "repeats"):
-            if labels.get(key):
-                raise InputError(f"labels.{key}: there are no control tasks among items of lists")
+        refuse_controls(labels, "there are no control tasks among items of lists")
         return grades
 
     def signatures(self, systems: int) -> tuple[int, ...]:

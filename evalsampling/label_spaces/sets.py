@@ -24,6 +24,7 @@ from evalsampling.label_spaces.base import (
     Scores,
     System,
     UnlistedCodes,
+    refuse_controls,
 )
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.hashing import hash_integers
@@ -208,12 +209,11 @@ class Tags(Sets):
     @classmethod
     def read(cls, labels: Keys) -> Self:
         listed = _checked(labels.get("multilabel"))
-        for key in ("gold", "repeats"):
-            if labels.get(key):
-                raise InputError(
-                    f"labels.{key}: answers are compared with others there, and of more than "
-                    f"{MOST_LABELS} labels few are the same in all of them"
-                )
+        refuse_controls(
+            labels,
+            f"answers are compared with others there, and of more than {MOST_LABELS} labels few "
+            "are the same in all of them",
+        )
         if labels.get("oracle", "deterministic") != "deterministic":
             raise InputError(
                 f"labels.oracle: with more than {MOST_LABELS} labels it is deterministic: a row "
