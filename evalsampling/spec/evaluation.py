@@ -365,7 +365,7 @@ class EvaluationSpec:
         """Prior of hidden positives for model-based intervals; None where rows have no classes."""
         return self.hidden if self.has_classes else None
 
-    @property
+    @functools.cached_property
     def labelling(self) -> LabellingPlan:
         """What batches and deliveries know of the spec."""
         return LabellingPlan(self.pool, self.labels, self.sink, self.reading.by_cluster)
