@@ -16,10 +16,13 @@ from evalsampling.errors import InputError
 from evalsampling.parts.references import load_object
 from evalsampling.pool.arrow import column_of
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.formats.parquet import BATCH_BYTES, BATCH_ROWS
+from evalsampling.pool.formats.parquet import BATCH_BYTES
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.splits import PLACE, WorkItem
 from evalsampling.storage import open_store
+
+GROUP_ROWS = 1 << 20
+"""Most rows of a row group of imported files."""
 
 
 def stored_pattern(directory: str) -> str:
@@ -63,7 +66,7 @@ def as_row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[PoolBatch]:
         if len(batch):
             held.append(batch)
             rows, size = rows + len(batch), size + batch.nbytes
-        if rows >= BATCH_ROWS or size >= BATCH_BYTES:
+        if rows >= GROUP_ROWS or size >= BATCH_BYTES:
             yield _joined(held)
             held, rows, size = [], 0, 0
     if held:

@@ -181,7 +181,7 @@ def groups_of(shares: int) -> int:
 
 
 MOST_THREADS = 8
-"""Each holds a batch of up to 2^20 rows, and the rows it keeps."""
+"""Each holds a batch, and the rows it keeps."""
 
 
 def by_threads(threads: int | None = None) -> Shares:

@@ -54,12 +54,10 @@ class ScoreSums:
         """Return the sums of rows; of None, or without ``positive``, less of them."""
         if scores is None or not len(scores):
             return cls()
-        finite = scores
-        if scores.dtype == np.float64:
+        finite, ends = scores, _ends(scores)
+        if max(-ends[0], ends[1]) >= BEYOND:
             finite = scores[np.abs(scores) < BEYOND]
-        ends = (math.inf, -math.inf)
-        if len(finite):
-            ends = float(finite.min()) + 0.0, float(finite.max()) + 0.0
+            ends = _ends(finite)
         if positive is None:
             return cls(*ends)
         chance, beyond = 0.5 + _STEP * scores.astype(np.float64), 0
@@ -155,6 +153,12 @@ class ScoreSums:
     ) -> "ScoreSums":
         """Return the sums with given ends, None for none, and what `to_mapping` returned."""
         return cls(*(ends or (math.inf, -math.inf)), **counts)
+
+
+def _ends(scores: npt.NDArray[np.floating]) -> tuple[float, float]:
+    """Return least and greatest score; +inf and -inf of none."""
+    low, high = scores.min(initial=math.inf), scores.max(initial=-math.inf)
+    return float(low) + 0.0, float(high) + 0.0
 
 
 def count_text(rows: float) -> str:

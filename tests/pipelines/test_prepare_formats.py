@@ -49,7 +49,7 @@ def test_whole_evaluations(
 ) -> None:
     """Columns of every kind, with nulls, in one, two and seven files of several splits."""
     monkeypatch.setattr("evalsampling.pool.formats.text.BLOCK_BYTES", 5_000)
-    monkeypatch.setattr("evalsampling.pool.stored_rows.BATCH_ROWS", 200)
+    monkeypatch.setattr("evalsampling.pool.stored_rows.GROUP_ROWS", 200)
     shape, keys = CASES[case]
     pool = make_rich_pool(**shape)
     if suffix == "avro":  # whose names have no dots

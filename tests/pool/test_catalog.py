@@ -164,7 +164,7 @@ def test_another_file_or_other_columns_are_imported_anew(tmp_path: Path) -> None
 def test_row_groups_without_a_wanted_row_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evalsampling.pool.stored_rows.BATCH_ROWS", 1)
+    monkeypatch.setattr("evalsampling.pool.stored_rows.GROUP_ROWS", 1)
     monkeypatch.setattr("evalsampling.pool.formats.text.BLOCK_BYTES", 8)
     path = tmp_path / "pool.csv"
     path.write_text(TEXT)

@@ -55,7 +55,7 @@ def test_prepare_and_rounds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The same as of a pool of this machine, in files of several row groups."""
-    monkeypatch.setattr("evalsampling.pool.stored_rows.BATCH_ROWS", 300)
+    monkeypatch.setattr("evalsampling.pool.stored_rows.GROUP_ROWS", 300)
     monkeypatch.setattr("evalsampling.pool.formats.text.BLOCK_BYTES", 3_000)
     one = formatted(job, suffix, make_pool(), files=3, budget=30)
     expected = reference(one)

@@ -31,7 +31,7 @@ def small(rows: int) -> list[pa.RecordBatch]:
 
 
 def test_small_batches_become_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_rows, "BATCH_ROWS", 400)
+    monkeypatch.setattr(stored_rows, "GROUP_ROWS", 400)
     directory = tmp_path / "a [folder]"
     open_store(directory).make()
     batches = store_batches(as_row_groups(small(150)), str(directory), "one.parquet")

@@ -12,8 +12,8 @@ from evalsampling.pool.files import StoredFile
 from evalsampling.pool.splits import Contents, Split, WorkItem
 from evalsampling.storage.filesystems import open_file, readable
 
-BATCH_ROWS = 1 << 20
-"""Most rows of a batch."""
+BATCH_ROWS = 1 << 17
+"""Most rows of a batch: so few that its columns stay in the processor's cache."""
 
 BATCH_BYTES = 1 << 25
 """Most bytes of a batch, as they are encoded in the file, where a row has less."""
