@@ -45,8 +45,15 @@ from evalsampling.stats.outputs import Outputs
 _SHIFT_SPREAD = 1.0
 """Standard deviation of the log-odds by which the rates of a slice differ from the pool's."""
 
-_SHIFTS = 4
-"""Number of shifts tried for each draw of the curve."""
+_STRETCH_SPREAD = 0.5
+"""Standard deviation of the logarithm by which log-rates of a slice are stretched, in half of the
+pairs: the score may tell more or less there."""
+
+_TRIED = 4
+"""Number of shifts and stretches tried for each draw of the curve."""
+
+_LEAST_RATE = 1e-300
+"""Least rate of which a logarithm is taken."""
 
 _LEAST_LOG_WEIGHT = -500.0
 """Least logarithm of a weight relative to the greatest: its exponential is above 0."""
@@ -201,11 +208,12 @@ class LabelModel:
     def within(self, domain: Domain) -> "Predictive":
         """Return draws of all labels of a part of the pool, or of all of it.
 
-        The log-rates of a slice differ from the pool's by a normal shift for each class. Pairs of a
-        curve and a shift are drawn in proportion to the likelihood of the slice's labels under the
-        shifted rates by that under the pool's, which the curve was fitted to. No weight of n pairs
-        is above 1 / sqrt(n) (truncated importance sampling: E. L. Ionides, JCGS 17, 2008): for a
-        slice that is most of the pool, a few pairs would dominate.
+        The log-rates of a slice differ from the pool's by a normal shift for each class and, in
+        half of the prior, by a stretch about their means. Pairs of a curve and such a difference
+        are drawn in proportion to the likelihood of the slice's labels under the slice's rates by
+        that under the pool's, which the curve was fitted to. No weight of n pairs is above
+        1 / sqrt(n) (truncated importance sampling: E. L. Ionides, JCGS 17, 2008): for a slice that
+        is most of the pool, a few pairs would dominate.
         """
         if domain.count is None:
             return self.everywhere
@@ -213,19 +221,21 @@ class LabelModel:
         seen = labels_by_chance(self.table, self.history, domain)
         cells = np.flatnonzero(seen.any(axis=1))
         draws, classes = len(self.rates), self.table.classes
-        shift = rng.normal(0, _SHIFT_SPREAD, (draws, _SHIFTS, 1, classes))
+        shift = rng.normal(0, _SHIFT_SPREAD, (draws, _TRIED, 1, classes))
         shift[..., 0] = 0  # only differences matter
-        rates = self.rates[:, None, cells]
-        shifted = _shifted(rates, shift)
-        tiny = 1e-300
-        gain = np.log(np.maximum(shifted, tiny)) - np.log(np.maximum(rates, tiny))
-        height = np.einsum("dsky,ky->ds", gain, seen[cells]).ravel()
+        stretch = np.expm1(rng.normal(0, _STRETCH_SPREAD, (draws, _TRIED, 1, 1)))
+        stretch *= rng.integers(0, 2, stretch.shape)
+        level, mean = _log_rates(self.rates, domain.rows(self.table))
+        here = level[:, None, cells]
+        moved = _moved(here, mean[:, None], shift, stretch)
+        gain = np.log(np.maximum(moved, _LEAST_RATE)) - here
+        height = np.einsum("dtky,ky->dt", gain, seen[cells]).ravel()
         weight = np.exp(np.maximum(height - height.max(), _LEAST_LOG_WEIGHT))
         pairs = len(weight)
         weight = water_fill(weight, np.ones(pairs, dtype=np.int64), np.sqrt(pairs))
         chosen = rng.choice(pairs, draws, p=weight / weight.sum())
-        draw, of_draw = np.divmod(chosen, _SHIFTS)
-        moved = _shifted(self.rates[draw], shift[draw, of_draw])
+        draw, tried = np.divmod(chosen, _TRIED)
+        moved = _moved(level[draw], mean[draw], shift[draw, tried], stretch[draw, tried])
         return Predictive.drawn(self, domain, moved, draw, 2)
 
 
@@ -397,10 +407,23 @@ def _rates_of_classes(curves: Sequence[CurveDraws]) -> FloatArray:
     return np.moveaxis(by_class, 0, 2)  # those of one class lie together
 
 
-def _shifted(rates: FloatArray, shift: FloatArray) -> FloatArray:
-    """Return rates with shifted logarithms, scaled to sum to 1 over the classes, the last axis."""
-    scaled = rates * np.exp(shift)
-    return np.asarray(scaled / scaled.sum(axis=-1, keepdims=True))
+def _log_rates(rates: FloatArray, rows: FloatArray | IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the logarithms of rates, (draws, cells, classes), and means over rows of a class.
+
+    `rows`: shape (cells,). The means have the shape (draws, 1, classes).
+    """
+    level, expected = np.log(np.maximum(rates, _LEAST_RATE)), rates * rows[:, None]
+    total = np.maximum(expected.sum(axis=1, keepdims=True), _LEAST_RATE)
+    return level, (expected * level).sum(axis=1, keepdims=True) / total
+
+
+def _moved(
+    level: FloatArray, mean: FloatArray, shift: FloatArray, stretch: FloatArray
+) -> FloatArray:
+    """Return rates whose logarithms are shifted, and stretched about a mean, summing to 1."""
+    moved = level + shift + stretch * (level - mean)
+    rates = np.exp(moved - moved.max(axis=-1, keepdims=True))
+    return np.asarray(rates / rates.sum(axis=-1, keepdims=True))
 
 
 def misfit(
