@@ -6,26 +6,21 @@ Two pools of the corpus together are one pool. A slice is one of the two, whose 
 another model; or a part of all rows at random, where the score means what it means everywhere.
 """
 
-import dataclasses
 import itertools
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import corpus
 import numpy as np
-import numpy.typing as npt
 import pools
+import pyarrow as pa
 import pyarrow.parquet as pq
 import runner
 from runner import Options
 
 from evalsampling import Evaluation
 from evalsampling.inference.intervals import covers, interval_score
-from evalsampling.inference.results import Estimate
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 MOST_ROWS = 60_000
 """Rows at random of a larger pool."""
@@ -36,73 +31,64 @@ PARTS = {"u": 0.6, "v": 0.3, "w": 0.1}
 """Shares of the slices at random."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Union:
-    """Rows of two pools together: arrays of shape (n,)."""
-
-    probability: FloatArray
-    prediction: IntArray
-    label: IntArray
-    slices: dict[str, npt.NDArray[np.str_]]
-
-    @classmethod
-    def read(cls, folder: Path, names: tuple[str, ...], rng: np.random.Generator) -> "Union":
-        """Return two pools of a folder as one."""
-        columns, sizes = [], []
-        for name in names:
-            pool = pq.read_table(folder / f"{name}.parquet")
-            pool = pool.join(pq.read_table(folder / f"{name}-truth.parquet"), "id")
-            pool = pool.sort_by("id").take(rng.permutation(len(pool))[:MOST_ROWS])
-            columns.append([pool[c].to_numpy() for c in ("probability", "prediction", "label")])
-            sizes.append(len(pool))
-        probability, prediction, label = map(np.concatenate, zip(*columns, strict=True))
-        part = rng.choice([*PARTS], sum(sizes), p=[*PARTS.values()])
-        slices = {"another model": np.repeat([*names], sizes), "at random": part}
-        whole = prediction.astype(np.int64), label.astype(np.int64)
-        return cls(probability.astype(np.float64), *whole, slices)
-
-    def value(self, measure: str, inside: npt.NDArray[np.bool_]) -> float:
-        """Return the true value of a measure on a slice, NaN where it is undefined."""
-        label, prediction = self.label[inside], self.prediction[inside]
-        found, positive, predicted = label @ prediction, label.sum(), prediction.sum()
-        by = {"f1": (predicted + positive) / 2, "recall": positive, "precision": predicted}[measure]
-        return float(found / by) if by else np.nan
+def union(folder: Path, names: tuple[str, ...], rng: np.random.Generator) -> pa.Table:
+    """Return two pools of a folder as one, with the columns of the slices."""
+    parts = []
+    for name in names:
+        truth = pq.read_table(folder / f"{name}-truth.parquet")
+        rows = pq.read_table(folder / f"{name}.parquet").join(truth, "id").sort_by("id")
+        rows = rows.select(["probability", "prediction", "label"])
+        rows = rows.take(rng.permutation(len(rows))[:MOST_ROWS])
+        parts.append(rows.append_column("another model", pa.array([name] * len(rows))))
+    pool = pa.concat_tables(parts, promote_options="permissive")
+    at_random = rng.choice([*PARTS], len(pool), p=[*PARTS.values()])
+    return pool.append_column("at random", pa.array(at_random))
 
 
-def evaluate(union: Union, seed: int) -> Iterator[tuple[str, str, Estimate, float]]:
-    """Yield measure, kind of slice, estimate and truth of each number of a slice that has one."""
-    evaluation = Evaluation.from_arrays(
-        union.probability, union.prediction, columns=union.slices, slices=[*union.slices],
-        measure=[*MEASURES], score_is="probability", seed=seed,
-    )  # fmt: skip
+def true_value(measure: str, label: Any, prediction: Any) -> float:
+    """Return the value of a measure of a slice, NaN where it is undefined."""
+    found, positive, predicted = label @ prediction, label.sum(), prediction.sum()
+    by = {"f1": (predicted + positive) / 2, "recall": positive, "precision": predicted}[measure]
+    return float(found / by) if by else np.nan
+
+
+def outcomes(pool: pa.Table, seed: int) -> Iterator[tuple[tuple[str, str], Any, float]]:
+    """Yield measure and kind of slice, estimate and truth of each number of a slice."""
+    keys = {"score": "probability", "probability": "probability", "prediction": "prediction"}
+    kinds = ["another model", "at random"]
+    evaluation = Evaluation.from_frame(
+        pool, **keys, slices=kinds, measure=[*MEASURES], score_is="probability", seed=seed
+    )
+    label, prediction = (pool[name].to_numpy().astype(int) for name in ("label", "prediction"))
     for size in ROUNDS:
         ids = evaluation.sample(size)
-        evaluation.label(ids, union.label[ids])
+        evaluation.label(ids, label[ids])
     for one in evaluation.estimate():
         kind, _, value = (one.target.slice or "").partition("=")
         if kind:
-            truth = union.value(one.target.measure, union.slices[kind] == value)
+            inside = pool[kind].to_numpy(zero_copy_only=False) == value
+            truth = true_value(one.target.measure, label[inside], prediction[inside])
             if np.isfinite(truth):
-                yield one.target.measure, kind, one, truth
+                yield (one.target.measure, kind), one, truth
 
 
 def rows(options: Options) -> Iterator[runner.Row]:
     """Yield, by measure and kind of slice, claims, and coverage, width and score of claims."""
     order = np.random.default_rng(corpus.PLAN.seed).permutation(pools.find(options.pools)).tolist()
-    pairs = [*zip(order[::2], order[1::2], strict=False)]
-    found: dict[tuple[str, str], list[tuple[Estimate, float]]] = {}
-    for repeat, (number, pair) in itertools.product(range(options.repeats), enumerate(pairs)):
-        union = Union.read(options.pools, pair, np.random.default_rng([repeat, number]))
-        for measure, kind, *outcome in evaluate(union, repeat):
-            found.setdefault((measure, kind), []).append(tuple(outcome))
-        print(repeat, *pair, file=sys.stderr, flush=True)
-    for key, outcomes in sorted(found.items()):
-        claims = [(one, truth) for one, truth in outcomes if one.claims]
-        held = np.mean([covers(*claim) for claim in claims])
-        width = np.mean([one.high - one.low for one, _ in claims])
-        score = np.mean([interval_score(*claim, corpus.PLAN.confidence) for claim in claims])
-        numbers = len(claims) / len(outcomes), held, width, score
-        yield *key, str(len(outcomes)), *(f"{number:.3f}" for number in numbers)
+    pairs = enumerate(zip(order[::2], order[1::2], strict=False))
+    found: dict[tuple[str, str], list[tuple[Any, float]]] = {}
+    for (number, pair), repeat in itertools.product(pairs, range(options.repeats)):
+        pool = union(options.pools, pair, np.random.default_rng([repeat, number]))
+        for key, *outcome in outcomes(pool, repeat):
+            found.setdefault(key, []).append(tuple(outcome))
+    for key, every in sorted(found.items()):
+        claims = [(one, truth) for one, truth in every if one.claims]
+        scores = [
+            (covers(one, truth), one.high - one.low, interval_score(one, truth, one.confidence))
+            for one, truth in claims
+        ]
+        numbers = len(claims) / len(every), *np.mean(scores, axis=0)
+        yield *key, str(len(every)), *(f"{number:.3f}" for number in numbers)
 
 
 HEADER = "measure,slices,numbers,claims,coverage,width,score"
