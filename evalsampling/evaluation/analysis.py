@@ -105,7 +105,7 @@ class Analysis:
         numbers: reads the permanent random numbers of the rows, for samplers that draw by them;
             None where there are no rows behind the cells.
         reading: what is read of the pool, which says what its labels and scores are.
-        stop: what estimates are wanted for.
+        stop: how narrow intervals, or how sure comparisons, are wanted.
         ranges: least and greatest score of each system, None where it is not known.
         clusters: how the rows of the pool are spread over clusters; None where none are named.
     """

@@ -321,10 +321,7 @@ class Snapshot:
                 task: files.number
                 for files in self.rounds
                 if files.number in self.withdrawn
-                for task in [
-                    *files.new_tasks(self.pool),
-                    *files.controls.tasks,
-                ]
+                for task in [*files.new_tasks(self.pool), *files.controls.tasks]
             },
             pairs=self._pairs,
             id=self.pool.spec.pool.id,
