@@ -156,4 +156,4 @@ class Ground:
 
     def sampler(self, name: str | None = None) -> Sampler:
         """Return the sampler of the spec, or another with its usual parameters."""
-        return build_sampler(self.spec, self.cut.ranges, name)
+        return build_sampler(self.spec.analysis, self.cut.ranges, name)

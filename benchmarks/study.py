@@ -99,7 +99,7 @@ class Ground:
             leaves = max(self.cut.known.table.leaves, 2)
             strata = msgspec.structs.replace(strata, branching=leaves)
         spec = dataclasses.replace(self.cut.spec, strata=strata)
-        return build_sampler(spec, self.cut.cut.ranges, method.sampler)
+        return build_sampler(spec.analysis, self.cut.cut.ranges, method.sampler)
 
 
 @functools.cache

@@ -112,8 +112,8 @@ def _by_spark(spec: EvaluationSpec, start_spark: StartSpark, check_ids: bool) ->
 def _kept_in_shares(path: Path, spec: EvaluationSpec, by_cell: bool) -> dict[Any, float]:
     parts = pq.read_table(path).combine_chunks().to_batches(max_chunksize=170)
     rows = Rows([PoolBatch(part) for part in parts])
-    asked = spec.reading, spec.sampler, spec.limits, by_cell
-    return pairs(pa.concat_tables(keep_rows(in_shares(5), rows, *asked).batches()))
+    kept = keep_rows(in_shares(5), rows, spec.analysis, by_cell)
+    return pairs(pa.concat_tables(kept.batches()))
 
 
 def _kept_by_beam(path: Path, spec: EvaluationSpec, by_cell: bool) -> dict[Any, float]:
@@ -124,7 +124,7 @@ ENGINES = [
     pytest.param(
         Case(
             lambda spec, _, check_ids: prepare_by(LOCAL, spec, check_ids),
-            lambda _, spec, by_cell: pairs(poisson_sample(spec, by_cell)),
+            lambda _, spec, by_cell: pairs(poisson_sample(spec.analysis, by_cell)),
         ),
         id="this process",
     ),

@@ -314,7 +314,7 @@ class Job:
         """Return task and id of every question of a round, in the order of the draws."""
         snapshot = Snapshot.at(self.workspace)
         files = snapshot.rounds[number - 1]
-        tasks = files.new_tasks(snapshot.pool.spec, snapshot.pool.task_key)
+        tasks = files.new_tasks(snapshot.pool)
         return list(zip(tasks, files.asked["id"].to_pylist(), strict=True))
 
     def answers(self, number: int) -> list[tuple[str, str]]:

@@ -59,6 +59,7 @@ ELSEWHERE = {
     "spec/measures.py": "spec/test_evaluation.py",
     "spec/parameters.py": "measures/test_build.py",
     "spec/pool.py": "spec/test_evaluation.py",
+    "spec/rounds.py": "spec/test_evaluation.py",
     "spec/sections.py": "spec/test_evaluation.py",
     "spec/strata.py": "spec/test_evaluation.py",
     "spec/systems.py": "spec/test_evaluation.py",

@@ -66,7 +66,6 @@ def test_a_sampler_may_be_a_class() -> None:
     assert entry_of_sampler(given) == {"name": "passive", "delta": 0.2}
     own = evaluation_with(sampler={"name": Doubled, "share": 0.3})
     assert own.analysis.sampler == Doubled(FBeta(), share=0.3)
-    assert own.spec is not None
     assert own.spec.sampler.name == f"{__name__}:Doubled"
     ids = own.sample(20)
     own.label(ids, GUESS[ids])

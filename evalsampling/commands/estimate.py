@@ -78,13 +78,13 @@ def estimate(
     started = time.time()
     workspace = Workspace(options.workspace)
     pool = PreparedPool.read(workspace)
-    analysis = Analysis.of_pool(pool)
+    analysis = Analysis.of_pool(pool, pool.spec.analysis)
     gates = GatesSpec.parse(options.at_least, options.at_most) or pool.spec.gates
     measures = analysis.chosen(_single(options.measure, analysis.measures))
     intervals, receivers = check_names(options.interval), read_addresses(options.report_to)
     promises = [Promise.read(text) for text in options.certify]
-    if not promises and pool.spec.promise is not None:
-        promises = [pool.spec.promise]
+    if not promises and pool.spec.analysis.promise is not None:
+        promises = [pool.spec.analysis.promise]
     if gates:
         check_gates(gates, analysis.scope.all_targets([*measures, *analysis.measures]))
     outputs = [each.output for each in receivers if each.output is not None]
@@ -146,7 +146,7 @@ def _keep(
         "deliveries": sorted(delivery.name for delivery in snapshot.deliveries),
         "rounds": len(snapshot.rounds),
         "closed": snapshot.closed,
-        "budget": snapshot.pool.spec.limits.to_mapping(),
+        "budget": snapshot.pool.spec.analysis.limits.to_mapping(),
         "version": __version__,
     }
     name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()

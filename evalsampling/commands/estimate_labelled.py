@@ -9,7 +9,7 @@ from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
 from evalsampling.commands.options import CLUSTER, DRAWN, POSITIVE, WEIGHT, option, some_text
 from evalsampling.errors import InputError, UsageError
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import ReadingPlan
 from evalsampling.spec.labels_at_hand import read_labels_at_hand
 from evalsampling.spec.sections import READ_FROM, Section, absolute
 from evalsampling.storage import is_url
@@ -76,7 +76,7 @@ def estimate_labelled(
             )
     spec = load_spec(path)
     positive = spec.labels.space.text(spec.labels.positive)
-    others = _others(spec, options, positive)
+    others = _others(spec.reading, options, positive)
     if others:
         raise InputError(
             f"{path}: is there already, and says {others}; change it there, or remove it and "
@@ -96,18 +96,18 @@ def estimate_labelled(
     return dataclasses.replace(result, messages=(*result.messages, guessed))
 
 
-def _others(spec: EvaluationSpec, options: EstimateCommandOptions, positive: str) -> str:
-    """Return what a spec says otherwise than the options, in words; nothing if it says the same."""
-    at_hand, here = spec.labels.at_hand, str(Path.cwd())
-    if spec.pool.path != absolute("pool.path", options.workspace, here, READ_FROM):
-        return f"pool.path: {spec.pool.path}"
+def _others(plan: ReadingPlan, options: EstimateCommandOptions, positive: str) -> str:
+    """Return what a plan says otherwise than the options, in words; nothing if it says the same."""
+    at_hand, here = plan.labels.at_hand, str(Path.cwd())
+    if plan.pool.path != absolute("pool.path", options.workspace, here, READ_FROM):
+        return f"pool.path: {plan.pool.path}"
     if at_hand is None or at_hand.column != options.label:
         return f"labels.column: {None if at_hand is None else at_hand.column}"
     said = Section("labels", {"column": options.label, "drawn": options.drawn})
     if at_hand != read_labels_at_hand(said, here):
         return f"labels.drawn: {at_hand.to_mapping()['drawn']}"
     for name in ("cluster", "weight"):
-        asked, own = getattr(options, name), getattr(spec.pool, name)
+        asked, own = getattr(options, name), getattr(plan.pool, name)
         if asked not in (None, own):
             return f"pool.{name}: {own}"
     if options.positive not in (None, positive):

@@ -32,7 +32,7 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_joints
 from evalsampling.receivers.registry import Receipt
 from evalsampling.report.numbers import Number
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.budget import Budget
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.stats.poisson import PoissonSize
 from evalsampling.workspace.snapshot import Snapshot
@@ -177,13 +177,13 @@ def result_of(
         awaited=awaited,
         rejects=snapshot.rejects,
         warnings=(*doubted, *of_scores, *warnings),
-        done=_is_done(analysis, spec, estimates, awaited.total),
+        done=_is_done(analysis, spec.analysis.limits, estimates, awaited.total),
         measures=tuple(Number.of(estimate) for estimate in estimates),
-        regions=tuple(_region(parts, spec, analysis) for parts in joints),
+        regions=tuple(_region(parts, analysis) for parts in joints),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
         assumes=rested_on(each for estimate in estimates for each in estimate.intervals),
-        hidden=_hidden(spec, analysis),
+        hidden=_hidden(analysis),
         missing=missing,
         label_error=wrong,
         guarantee=None if curve is None else curve.guarantee,
@@ -210,27 +210,27 @@ def _judged(gates: GatesSpec, estimates: Estimates, analysis: Analysis) -> Gates
 
 
 def _is_done(
-    analysis: Analysis, spec: EvaluationSpec, estimates: Sequence[Estimate], still_open: int
+    analysis: Analysis, limits: Budget, estimates: Sequence[Estimate], still_open: int
 ) -> bool:
     """Return whether nothing is left to ask, or estimates are as the spec's `stop` wants them."""
     history, labels = analysis.history, len(analysis.history.labelled)
     # A Poisson sample whose expected size is the budget may come out smaller: it is all there is.
-    if analysis.spent(labels) >= spec.budget and (labels >= spec.budget or not still_open):
+    if analysis.spent(labels) >= limits.labels and (labels >= limits.labels or not still_open):
         return True
     if still_open:
         return False
-    no_money = spec.money is not None and not analysis.affords(spec.money - history.money)
-    return no_money or analysis.exhausted or reason_to_stop(spec, estimates) is not None
+    no_money = limits.money is not None and not analysis.affords(limits.money - history.money)
+    return no_money or analysis.exhausted or reason_to_stop(analysis.stop, estimates) is not None
 
 
-def _hidden(spec: EvaluationSpec, analysis: Analysis) -> tuple[ReportedHidden, ...]:
+def _hidden(analysis: Analysis) -> tuple[ReportedHidden, ...]:
     """Return the prior and the posterior of hidden positives, where there is a model."""
     model = analysis.label_model
     if model is None or not model.curves:
         return ()
-    levels = ((1 - spec.confidence) / 2, 0.5, (1 + spec.confidence) / 2)
+    levels = ((1 - analysis.confidence) / 2, 0.5, (1 + analysis.confidence) / 2)
     names = [f"{level:.3g}" for level in levels]
-    classes = spec.labels.classes[1:] if len(model.curves) == 1 else spec.labels.classes
+    classes = analysis.reading.labels.classes[-len(model.curves) :]
     return tuple(
         ReportedHidden(
             label=str(name),
@@ -243,16 +243,16 @@ def _hidden(spec: EvaluationSpec, analysis: Analysis) -> tuple[ReportedHidden, .
     )
 
 
-def _region(parts: Sequence[Measure], spec: EvaluationSpec, analysis: Analysis) -> ReportedRegion:
+def _region(parts: Sequence[Measure], analysis: Analysis) -> ReportedRegion:
     """Return the joint region of measures listed together, or why there is none."""
-    systems = spec.pool.systems
+    systems = analysis.reading.pool.systems
     told = ReportedRegion(
         measures=tuple(
             RegionComponent(component.name, systems[component.system].name)
             for part in parts
             for component in part.components
         ),
-        confidence=spec.confidence,
+        confidence=analysis.confidence,
     )
     try:
         region = analysis.region(Joint(tuple(parts)))

@@ -100,7 +100,7 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
         return None
     refused, closed = snapshot.refused, {*snapshot.never_answered} - snapshot.refused
     silent = [each for questions in _silent(snapshot).values() for each in questions]
-    silent = silent if analysis.has_classes else []
+    silent = silent if analysis.reading.has_classes else []
     return MissingLabels(
         open=counts[State.OPEN] - len(refused | closed),
         closed=len(closed),

@@ -19,7 +19,7 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.imagined import is_believed
 from evalsampling.simulation.plan import plan as predict_errors
 from evalsampling.simulation.plan import usable_samplers
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import AnalysisPlan, ReadingPlan
 from evalsampling.stats.cells import CellTable, expected_of_verdicts
 from evalsampling.stats.clusters import CORRELATION, SharedClusters
 from evalsampling.telemetry import logs, progress
@@ -97,9 +97,9 @@ class PlanResult(Result):
         return super().to_json()["errors"]
 
 
-def _own_and_passive(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[str]:
-    """Return the spec's sampler and `passive`; if its own cannot be planned, all that can."""
-    usable, own = usable_samplers(spec, ranges), spec.sampler.name
+def _own_and_passive(asked: AnalysisPlan, ranges: Sequence[Range | None]) -> list[str]:
+    """Return the plan's sampler and `passive`; if its own cannot be planned, all that can."""
+    usable, own = usable_samplers(asked, ranges), asked.sampler.name
     return [name for name in usable if own not in usable or name in (own, "passive")]
 
 
@@ -114,20 +114,20 @@ def _without_power(planned: Sequence[Sampler]) -> tuple[str, ...]:
     )
 
 
-def _compares(spec: EvaluationSpec) -> bool:
-    """Tell whether a measure of a spec, or one that comes by itself, compares two systems."""
-    measures = build_measures(spec.reading, assumed_ranges(spec.pool))
+def _compares(plan: ReadingPlan) -> bool:
+    """Tell whether a measure of a plan, or one that comes by itself, compares two systems."""
+    measures = build_measures(plan, assumed_ranges(plan.pool))
     return any(isinstance(measure, Comparison) for measure in measures)
 
 
 def _of_clusters(
-    clusters: SharedClusters, errors: Sequence[PlannedError], spec: EvaluationSpec, table: CellTable
+    clusters: SharedClusters, errors: Sequence[PlannedError], asked: AnalysisPlan, table: CellTable
 ) -> str:
     """Return what is reckoned with where rows share clusters, at the largest budget."""
     labels = max(row.budget or 0 for row in errors)
-    if spec.money is not None and table.cost is not None:
+    if asked.limits.money is not None and table.cost is not None:
         labels /= float(table.count @ table.cost) / table.rows
-    whole = spec.reading.by_cluster
+    whole = asked.reading.by_cluster
     together = clusters.rows_together if whole else clusters.drawn_together(labels)
     effect = clusters.design_effect(labels, whole)
     drawn = "in whole clusters" if whole else "drawn evenly"
@@ -162,7 +162,7 @@ def plan(options: PlanOptions) -> PlanResult:
         raise InputError(
             f"{options.spec}: --power is that of rows by themselves: leave pool.cluster out"
         )
-    if options.power is not None and not _compares(spec):
+    if options.power is not None and not _compares(spec.reading):
         raise InputError(
             f"{options.spec}: --power is that of a comparison, and no measure compares systems: "
             "name two systems or more in pool.systems"
@@ -170,13 +170,13 @@ def plan(options: PlanOptions) -> PlanResult:
     with unchanged(spec.pool):
         stratification = stratify_pool(spec.reading)
         table, clusters = read_table_and_clusters(stratification)
-    decided = spec.with_pool(stratification.scores.stated(spec.pool))
-    believed = is_believed(decided.reading, table)
-    names = options.sampler or _own_and_passive(spec, stratification.ranges)
+    decided = stratification.scores.stated(spec.reading)
+    believed = is_believed(decided, table)
+    names = options.sampler or _own_and_passive(spec.analysis, stratification.ranges)
     steps = len(names) * options.repeats
     with progress.watch("plan", "repeats", steps, logs.stream()):
         entries = predict_errors(
-            decided,
+            dataclasses.replace(spec.analysis, reading=decided),
             table,
             stratification.ranges,
             names,
@@ -188,9 +188,9 @@ def plan(options: PlanOptions) -> PlanResult:
             report=progress.advance,
             clusters=clusters,
         )
-    has_scores = spec.has_classes and not table.exchangeable
+    has_scores = decided.has_classes and not table.exchangeable
     likelihood = expected_likelihood(table) if believed and has_scores else None
-    planned = [build_sampler(spec, stratification.ranges, name) for name in names]
+    planned = [build_sampler(spec.analysis, stratification.ranges, name) for name in names]
     trusts = any(sampler.trusts_prior for sampler in planned)
     doubted = doubts(likelihood, "to expect of the scores") if trusts else []
     of_scores = stratification.about_scores(table)
@@ -207,5 +207,5 @@ def plan(options: PlanOptions) -> PlanResult:
         scores=stratification.said_of_scores(table),
         assumed=expected_of_verdicts() if stratification.expects_guesses else PlanResult.assumed,
         votes=spec.labels.votes,
-        clusters=None if clusters is None else _of_clusters(clusters, errors, spec, table),
+        clusters=None if clusters is None else _of_clusters(clusters, errors, spec.analysis, table),
     )

@@ -345,9 +345,9 @@ class Preparation:
 
     def check_same_spec(self) -> None:
         """Check that the workspace was prepared with this spec."""
-        prepared = PreparedPool.read(self.workspace)
+        prepared, own = PreparedPool.read(self.workspace), self.spec.analysis.limits
         here, there = self.spec.to_mapping(), prepared.own_spec.to_mapping()
-        if self.spec.limits in prepared.budgets:
+        if own in prepared.budgets:
             here["budget"] = there["budget"]  # It was raised there.
         differing = [
             name
@@ -356,11 +356,11 @@ class Preparation:
         ]
         if not differing:
             return
-        path, now = self.workspace.path, prepared.spec.limits
+        path, now = self.workspace.path, prepared.spec.analysis.limits
         sections = {name.partition(".")[0] for name in differing}
         what = f"another {', '.join(differing)}; {_ANEW}"
-        if sections == {"budget"} and self.spec.limits.allows(now):
-            raising = f"`evalsampling sample {path} {self.spec.limits.arguments}` raises it"
+        if sections == {"budget"} and own.allows(now):
+            raising = f"`evalsampling sample {path} {own.arguments}` raises it"
             what = f"a budget of {now.words}; {raising}"
         elif sections == {"gates"}:
             what = (

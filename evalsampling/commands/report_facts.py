@@ -15,12 +15,12 @@ from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.pictures import convergence, labelled_bands, prevalence
 from evalsampling.inference.results import as_json
+from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.labels.controls import records
 from evalsampling.labels.tally import State
 from evalsampling.receivers.run import TITLE, Run
 from evalsampling.report.facts import VERSION, Facts
 from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
-from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.stats.finite import finite
 from evalsampling.storage import is_url
@@ -43,13 +43,13 @@ def report_facts(
     """Return the JSON twin of a report: the object of `estimate --json`, and all else it tells."""
     spec, workspace = snapshot.pool.spec, snapshot.pool.workspace
     analysis, estimated = snapshot.analysis, result_of(snapshot, gates=gates)
-    if spec.promise is not None:
-        proved = (certificate_of(snapshot, spec.promise),)
+    if (promise := spec.analysis.promise) is not None:
+        proved = (certificate_of(snapshot, promise),)
         estimated = dataclasses.replace(estimated, certificates=proved)
     jobs = read_jobs(workspace)
     curves = curves_of(estimated.measures)
     share = prevalence(analysis, curves) if estimated.labels else None
-    classes = list(spec.labels.codes)
+    classes, shown = list(spec.labels.codes), _shown_classes(spec.labels.space)
     content = {
         "version": VERSION,
         "title": title or workspace.path.rstrip("/").rpartition("/")[2],
@@ -68,9 +68,7 @@ def report_facts(
         },
         "estimate": estimated.to_json(),
         "rounds": _rounds(analysis, estimated),
-        "bands": [
-            dataclasses.asdict(band) for band in labelled_bands(analysis, _shown_classes(spec))
-        ],
+        "bands": [dataclasses.asdict(band) for band in labelled_bands(analysis, shown)],
         "prevalence": share,
         "thresholds": _thresholds(curves, share),
         "slices": _slices(analysis),
@@ -82,11 +80,11 @@ def report_facts(
     return facts
 
 
-def _shown_classes(spec: EvaluationSpec) -> dict[str, list[int]]:
+def _shown_classes(space: LabelSpace) -> dict[str, list[int]]:
     """Return the classes or labels whose rates are shown, with their codes: of two the positive."""
-    if not spec.has_classes:
+    if not space.has_classes:
         return {}
-    rates = spec.labels.space.rates.items()
+    rates = space.rates.items()
     return {name: list(codes) for name, codes in itertools.islice(rates, MOST_CLASSES)}
 
 
@@ -196,7 +194,8 @@ def run_of(snapshot: Snapshot, result: EstimateResult, started: float) -> Run:
     return Run(
         name=workspace.rpartition("/")[2],
         workspace=workspace,
-        spec=pool.spec,
+        spec=pool.spec.to_mapping(),
+        source=pool.spec.pool,
         pool=pool.marker["pool"],
         rows=pool.table.rows,
         started=datetime.datetime.fromtimestamp(started, datetime.UTC),

@@ -164,7 +164,7 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
         return SampleResult(last, 0, None, why)
     may_stop = spec.stop.half_width is not None or spec.stop.significance is not None
     if may_stop and snapshot.answers > 0:  # Otherwise nothing is estimated.
-        reason = reason_to_stop(spec, analysis.estimate())
+        reason = reason_to_stop(spec.stop, analysis.estimate())
         if reason is not None:
             return SampleResult(last, 0, None, reason)
     size = request.size or snapshot.next_round_size
@@ -197,7 +197,7 @@ def _withdraw(snapshot: Snapshot, number: int) -> None:
     if number != last:
         raise InputError(f"{where}: round {last} was drawn after it, withdraw that first")
     files = snapshot.rounds[number - 1]
-    tasks = {*files.new_tasks(snapshot.pool.spec, snapshot.pool.task_key), *files.controls.tasks}
+    tasks = {*files.new_tasks(snapshot.pool), *files.controls.tasks}
     for delivery in snapshot.deliveries:
         if tasks & set(delivery.votes["task"].to_pylist()):
             raise InputError(f"{where}: it has answers already, so it can only be closed")

@@ -131,7 +131,7 @@ def simulate(options: SimulateOptions) -> SimulateResult:
         InputError: for anything wrong with the spec, the pool or the file of true labels.
     """
     spec = load_pinned(options.spec)
-    promise = spec.promise if options.certify is None else Promise.read(options.certify)
+    promise = spec.analysis.promise if options.certify is None else Promise.read(options.certify)
     if promise is not None and promise.each is not None:
         raise InputError("certify: in each: simulated rows have no slices")
     plan = Plan(
@@ -140,7 +140,7 @@ def simulate(options: SimulateOptions) -> SimulateResult:
         repeats=options.repeats,
         seed=spec.seed,
         confidence=spec.confidence,
-        hidden=spec.label_prior,
+        hidden=spec.analysis.label_prior,
         by_cost=spec.money is not None,
         votes=spec.labels.votes if spec.labels.oracle == "stochastic" else 1,
         promise=promise,
@@ -149,7 +149,8 @@ def simulate(options: SimulateOptions) -> SimulateResult:
         stratification = stratify_pool(spec.reading)
         ranges = stratification.ranges
         truth = KnownPool.read(stratification, Path(options.truth))
-    tried = [build_sampler(spec, ranges, name) for name in options.sampler or [spec.sampler.name]]
+    names = options.sampler or [spec.sampler.name]
+    tried = [build_sampler(spec.analysis, ranges, name) for name in names]
     measures = build_measures(spec.reading, ranges)
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
         content = repeat_evaluations(truth, tried, measures, plan, report=progress.advance)

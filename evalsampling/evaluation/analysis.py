@@ -25,6 +25,7 @@ from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.random_answers import one_answer_a_row
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.inference.results import SAID
+from evalsampling.label_spaces.classes import Classes
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import (
     Range,
@@ -42,9 +43,11 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
-from evalsampling.spec import EvaluationSpec, MeasureSpec
+from evalsampling.spec import AnalysisPlan, LabelsSpec, MeasureSpec, PoolSpec, ReadingPlan
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.spec.labels_at_hand import PICKED
+from evalsampling.spec.rounds import StopSpec
+from evalsampling.spec.strata import StrataSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.costs import Price
@@ -52,7 +55,6 @@ from evalsampling.stats.counted import counted
 from evalsampling.stats.history import History
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
-from evalsampling.stats.score_kinds import ORDER
 
 Named = str | Mapping[str, Any]
 """A measure by its name, or by its keys as in a spec."""
@@ -60,13 +62,12 @@ Named = str | Mapping[str, Any]
 Measures = Measure | Named | Sequence[Measure | Named]
 """One measure or several."""
 
+UNNAMED = ReadingPlan(PoolSpec("", "id"), LabelsSpec(Classes()), StrataSpec())
+"""What is read where parts are put together by hand: one system, and two classes, without names."""
+
 
 class Pool(Protocol):
     """A pool with its cells and their cut, in memory or in a workspace."""
-
-    @property
-    def spec(self) -> EvaluationSpec:
-        """What was asked for."""
 
     @property
     def table(self) -> CellTable:
@@ -103,8 +104,8 @@ class Analysis:
         hidden: prior of positives that scores do not show; None for no model-based intervals.
         numbers: reads the permanent random numbers of the rows, for samplers that draw by them;
             None where there are no rows behind the cells.
-        spec: what was asked for, which says what its scores are; None if the parts were put
-            together by hand.
+        reading: what is read of the pool, which says what its labels and scores are.
+        stop: how narrow intervals, or how sure comparisons, are wanted.
         ranges: least and greatest score of each system, None where it is not known.
         clusters: how the rows of the pool are spread over clusters; None where none are named.
     """
@@ -118,7 +119,8 @@ class Analysis:
     scope: ReportedDomains = WHOLE_POOL
     hidden: HiddenPrior | None = None
     numbers: Callable[[], PermanentNumbers] | None = None
-    spec: EvaluationSpec | None = None
+    reading: ReadingPlan = UNNAMED
+    stop: StopSpec = StopSpec()
     ranges: Sequence[Range | None] = ()
     clusters: SharedClusters | None = None
 
@@ -185,17 +187,6 @@ class Analysis:
         return Price.of_rows(rows if chance is None else rows * chance, table.cost)
 
     @property
-    def has_classes(self) -> bool:
-        """Whether rows have one of a few labels: see `LabelSpace.has_classes`."""
-        return self.spec is None or self.spec.has_classes
-
-    @property
-    def by_order(self) -> bool:
-        """Whether the prior follows from ranks, the scores being but an order."""
-        pool = None if self.spec is None else self.spec.pool
-        return pool is not None and pool.probability is None and pool.score_is == ORDER
-
-    @property
     def exhausted(self) -> bool:
         """Whether every question that can be asked has been."""
         return self.sampler.exhausted(self.table, self.history)
@@ -238,8 +229,7 @@ class Analysis:
             self.label_model,
         )
         labels, rows = len(self.history.labelled), self.rows_to_label
-        goal = None if self.spec is None else self.spec.stop.half_width
-        systems = () if self.spec is None else self.spec.pool.systems
+        goal, systems = self.stop.half_width, self.reading.pool.systems
         scored = [one.name for one in systems if one.name and (one.score or one.probability)]
         said = self.said_of_labels
         return Estimates(
@@ -250,13 +240,11 @@ class Analysis:
     @property
     def said_of_labels(self) -> tuple[str, ...]:
         """What numbers rest on where the first labels were at hand, in a sentence; else nothing."""
-        at_hand = None if self.spec is None else self.spec.labels.at_hand
+        at_hand, space = self.reading.labels.at_hand, self.reading.labels.space
         if at_hand is None or not self.history.rounds or at_hand.drawn == PICKED:
             return ()
-        assert self.spec is not None
         labels = counted(len(self.history.rounds[0].question), "label")
         drawn = f"of the {labels} of column {at_hand.column}: the rows were drawn {at_hand.words}"
-        space = self.spec.labels.space
         about = f"; positive is {space.text(space.positive)}" if space.is_binary else ""
         return (f"{SAID} {drawn}{about}",)
 
@@ -265,26 +253,17 @@ class Analysis:
         listed = list(measures) if isinstance(measures, list | tuple) else [measures]
         if not listed:
             return self.measures
-        named = [entry for entry in listed if isinstance(entry, str | Mapping)]
-        if named and self.spec is None:
-            raise InputError("measures have no names here: give measures.Precision() and the like")
         chosen: list[Measure] = []
         for entry in listed:
             if isinstance(entry, str | Mapping):
-                assert self.spec is not None
-                chosen += choose_measures(entry, self.measures, self.spec.reading, self.ranges)
+                chosen += choose_measures(entry, self.measures, self.reading, self.ranges)
             elif isinstance(entry, Measure):
-                chosen.append(entry if self.spec is None else with_weights(entry, self.spec.pool))
+                chosen.append(with_weights(entry, self.reading.pool))
             else:
                 raise InputError(f"no measure: {entry!r}")
-        return self._with_slices(chosen)
-
-    def _with_slices(self, measures: Sequence[Measure]) -> Sequence[Measure]:
-        """Return measures, checked to look at slices that the spec names alone."""
-        if self.spec is not None:
-            for measure in measures:
-                check_slices(measure, self.spec.reading)
-        return measures
+        for measure in chosen:
+            check_slices(measure, self.reading)
+        return chosen
 
     @functools.cached_property
     def label_model(self) -> LabelModel | None:
@@ -330,9 +309,8 @@ class Analysis:
         """Return the measures that are the dimensions of a region, as in an entry ``joint``."""
         parts: list[Measure] = []
         for entry in measures if isinstance(measures, list | tuple) else [measures]:
-            if isinstance(entry, Mapping) and self.spec is not None:
-                built = build_entry(MeasureSpec.parse(entry), self.spec.reading, self.ranges)
-                parts += self._with_slices(built)
+            if isinstance(entry, Mapping):
+                parts += build_entry(MeasureSpec.parse(entry), self.reading, self.ranges)
                 continue
             chosen = self.chosen(entry)
             plain = [measure for measure in chosen if not isinstance(measure, Comparison)]
@@ -340,6 +318,7 @@ class Analysis:
         if not parts:
             raise InputError("a region needs a measure")
         for part in parts:
+            check_slices(part, self.reading)
             if isinstance(part, Extreme):
                 raise InputError(f"{part.name}: it has no region, which needs a derivative")
         return parts
@@ -374,7 +353,7 @@ class Analysis:
 
         None where there are too few labels, or no scores to be judged.
         """
-        is_known = self.has_classes and not self.table.exchangeable
+        is_known = self.reading.has_classes and not self.table.exchangeable
         if not (parts and is_known and len(self.history.labelled)):
             return [None] * len(parts)
         sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
@@ -386,25 +365,27 @@ class Analysis:
         return diagnose(self.table, self.history)
 
     @classmethod
-    def of_pool(cls, pool: Pool) -> Self:
-        """Return the analysis of a pool before the first round, as its spec asks for it."""
-        cut, ranges = pool.stratification, pool.stratification.ranges
-        spec = pool.spec.with_pool(cut.scores.stated(pool.spec.pool))
+    def of_pool(cls, pool: Pool, plan: AnalysisPlan) -> Self:
+        """Return the analysis of a pool before the first round, as a plan asks for it."""
+        scores, ranges = pool.stratification.scores, pool.stratification.ranges
+        reading = scores.stated(plan.reading)
+        plan = dataclasses.replace(plan, reading=reading)
         return cls(
             table=pool.table,
-            sampler=build_sampler(spec, ranges),
-            measures=build_measures(spec.reading, ranges),
-            seed=spec.seed,
-            confidence=spec.confidence,
-            history=empty_history(spec, pool.table),
+            sampler=build_sampler(plan, ranges),
+            measures=build_measures(reading, ranges),
+            seed=reading.seed,
+            confidence=plan.confidence,
+            history=empty_history(reading, pool.table),
             scope=ReportedDomains(
                 domains=_domains(pool.slices),
-                systems=tuple(system.name for system in spec.pool.systems),
-                bands_seed=spec.seed,
+                systems=tuple(system.name for system in reading.pool.systems),
+                bands_seed=reading.seed,
             ),
-            hidden=spec.label_prior,
+            hidden=plan.label_prior,
             numbers=pool.numbers,
-            spec=spec,
+            reading=reading,
+            stop=plan.stop,
             ranges=ranges,
             clusters=pool.clusters,
         )

@@ -14,8 +14,7 @@ from evalsampling.inference.nonresponse import WELL_ANSWERED, share_answered
 from evalsampling.inference.results import Estimate, brief, is_narrow, is_significant
 from evalsampling.labels.tally import Awaited
 from evalsampling.report.numbers import compared, decimals, shown_range, title
-from evalsampling.samplers.base import Sampler
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.rounds import StopSpec
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.counted import counted
 from evalsampling.stats.history import NO_LABEL, History
@@ -73,7 +72,7 @@ def missing_bounds(analysis: Analysis, rows: IntArray | None = None) -> list[Mis
     history = analysis.history
     missing = missing_beside_labels(history)
     missing = missing if rows is None else np.intersect1d(missing, rows)
-    if not len(missing) or not analysis.has_classes:
+    if not len(missing) or not analysis.reading.has_classes:
         return []
     whole = dataclasses.replace(analysis.scope, domains=(Domain(),), bands_seed=None)
     filled = []
@@ -172,10 +171,8 @@ def cautions(
         warnings += doubts_about_clusters(clusters, estimates)
     if awaited is not None and awaited.advice:
         warnings.append(awaited.advice)
-    if analysis.spec is not None and not (awaited and awaited.total):
-        rounds = len(analysis.history.rounds)
-        looks = caution_about_looks(analysis.spec, estimates, analysis.sampler, rounds)
-        warnings += [looks] if looks else []
+    if not (awaited and awaited.total):
+        warnings += _about_looks(analysis, estimates)
     if analysis.sampler.trusts_prior:
         warnings += doubts(analysis.label_likelihood, "that the labels show")
     curve = analysis.curve
@@ -183,22 +180,21 @@ def cautions(
     return [*warnings, *(warning for warning in of_curve if warning not in warnings)]
 
 
-def reason_to_stop(spec: EvaluationSpec, estimates: Sequence[Estimate]) -> str | None:
+def reason_to_stop(stop: StopSpec, estimates: Sequence[Estimate]) -> str | None:
     """Return the condition of the spec's ``stop`` that the estimates meet, None if none."""
-    if is_narrow(estimates, spec.stop.half_width):
+    if is_narrow(estimates, stop.half_width):
         return "half-width"
-    if is_significant(estimates, spec.stop.significance, spec.stop.test == "anytime"):
+    if is_significant(estimates, stop.significance, stop.test == "anytime"):
         return "significance"
     return None
 
 
-def caution_about_looks(
-    spec: EvaluationSpec, estimates: Sequence[Estimate], sampler: Sampler, rounds: int
-) -> str | None:
-    """Return a warning if default intervals end the evaluation after several looks, else None."""
-    if rounds <= 1 or sampler.bears_looks or reason_to_stop(spec, estimates) != "half-width":
-        return None
-    return (
+def _about_looks(analysis: Analysis, estimates: Sequence[Estimate]) -> list[str]:
+    """Return a warning if default intervals end the evaluation after several looks."""
+    rounds, bears_looks = len(analysis.history.rounds), analysis.sampler.bears_looks
+    if rounds <= 1 or bears_looks or reason_to_stop(analysis.stop, estimates) != "half-width":
+        return []
+    return [
         f"stop.half_width: these are the first narrow intervals in {rounds} rounds, and such ones "
         "hold the truth less often than they say"
-    )
+    ]

@@ -18,7 +18,6 @@ from evalsampling.labels.tally import Awaited
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.report.numbers import Number
-from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.clusters import SharedClusters
@@ -34,7 +33,6 @@ from evalsampling.stats.slices import SliceCounts
 class CountedPool:
     """A pool of which only the sums over its cells are known: see `analysis.Pool`."""
 
-    spec: EvaluationSpec
     stratification: Stratification
     table: CellTable
     slices: Slices = Slices()
@@ -44,7 +42,7 @@ class CountedPool:
         """Return the pool of other rows, cut likewise, by their sums over cells and slices."""
         table = self.stratification.table(sums)
         slices = Slices() if counts is None else self.slices.of_rows(counts, table)
-        return CountedPool(self.spec, self.stratification, table, slices, self.clusters)
+        return CountedPool(self.stratification, table, slices, self.clusters)
 
     def numbers(self) -> PermanentNumbers:
         """Return the permanent random numbers that are known: none."""
@@ -94,11 +92,10 @@ def analysis_of(
 
 def nothing_drawn(analysis: Analysis) -> History:
     """Return the history of a pool before its first round, with the kinds of its outputs."""
-    assert analysis.spec is not None
     none = analysis.table.outputs.take(np.zeros(0, dtype=np.int64))
-    if analysis.spec.pool.cluster is not None:
+    if analysis.reading.pool.cluster is not None:
         none = dataclasses.replace(none, cluster=np.zeros(0, dtype=np.int64))
-    return dataclasses.replace(empty_history(analysis.spec, analysis.table), outputs=none)
+    return dataclasses.replace(empty_history(analysis.reading, analysis.table), outputs=none)
 
 
 def next_chances(

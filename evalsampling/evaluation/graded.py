@@ -11,28 +11,28 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.answers import questions_of
 from evalsampling.labels.items import graded_outputs, item_ids
 from evalsampling.measures.build import build_gains
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import ReadingPlan
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.outputs import Outputs
 
 
-def empty_history(spec: EvaluationSpec, table: CellTable) -> History:
+def empty_history(reading: ReadingPlan, table: CellTable) -> History:
     """Return the history of an evaluation before its first round."""
-    history = History.start(len(spec.pool.systems), table.classes, len(spec.pool.slices))
-    if spec.pool.lists is None:
+    history = History.start(len(reading.pool.systems), table.classes, len(reading.pool.slices))
+    if reading.pool.lists is None:
         return history
     nothing = table.outputs.take(np.zeros(0, dtype=np.int64))
     return dataclasses.replace(history, outputs=nothing)
 
 
 def known_outputs(
-    rows: pa.Table, history: History, spec: EvaluationSpec, table: CellTable
+    rows: pa.Table, history: History, reading: ReadingPlan, table: CellTable
 ) -> Outputs:
     """Return the outputs for the queries of a history, with the grades that it has already."""
     none = np.full(len(item_ids(rows)), NO_LABEL)
-    outputs, graded = _graded_rows(rows, none, spec, table), history.labelled
+    outputs, graded = _graded_rows(rows, none, reading, table), history.labelled
     if len(graded):
         assert outputs.grades is not None
         assert history.outputs.grades is not None
@@ -57,11 +57,11 @@ def take_grades(
     rows: pa.Table,
     history: History,
     grades: Sequence[tuple[int, Any, Sequence[Any]]],
-    spec: EvaluationSpec,
+    reading: ReadingPlan,
     table: CellTable,
 ) -> History:
     """Return a history to which the grades of all items of some queries are added."""
-    codes, labels = spec.labels.codes, history.label.copy()
+    codes, labels = reading.labels.codes, history.label.copy()
     assert history.outputs.grades is not None
     all_grades = history.outputs.grades.copy()
     for question, id, given in grades:
@@ -73,7 +73,7 @@ def take_grades(
         if wrong:
             raise InputError(f"grade {wrong[0]} of id {id!r} is not one of {[*codes]}")
         label = np.array([codes[grade] for grade in texts], dtype=np.int64)
-        of_query = _graded_rows(row, label, spec, table)
+        of_query = _graded_rows(row, label, reading, table)
         assert of_query.grades is not None
         all_grades[question], labels[question] = of_query.grades[0], 0
     outputs = dataclasses.replace(history.outputs, grades=all_grades)
@@ -81,9 +81,9 @@ def take_grades(
 
 
 def _graded_rows(
-    rows: pa.Table, label: IntArray, spec: EvaluationSpec, table: CellTable
+    rows: pa.Table, label: IntArray, reading: ReadingPlan, table: CellTable
 ) -> Outputs:
     """Return the outputs of queries, given the grades of items: see `graded_outputs`."""
-    systems, moments = len(spec.pool.systems), table.outputs.probability.shape[1]
-    depth = max(gain.cut for gain in build_gains(spec.reading))
+    systems, moments = len(reading.pool.systems), table.outputs.probability.shape[1]
+    depth = max(gain.cut for gain in build_gains(reading))
     return graded_outputs(rows, label, systems, moments, depth)

@@ -173,7 +173,7 @@ class MemoryPool:
         sides = sides_of(checked.pool.id)
         if checked.pool.pairs is not None and sides is not None:
             batch = without_other_order(batch, sides, checked.seed)
-        limits = checked.limits if "budget" in spec else None
+        limits = checked.analysis.limits if "budget" in spec else None
         return dataclasses.replace(cls.prepare(checked, batch), limits=limits)
 
     @classmethod
@@ -197,7 +197,7 @@ class MemoryPool:
     @functools.cached_property
     def analysis(self) -> Analysis:
         """What stands before the first round."""
-        return Analysis.of_pool(self)
+        return Analysis.of_pool(self, self.spec.analysis)
 
     def ids(self, cell: IntArray, rank: IntArray) -> npt.NDArray[Any]:
         """Return the ids of rows given by cell and rank."""
@@ -229,7 +229,7 @@ class MemoryPool:
             systems, named = len(self.spec.pool.systems), self.spec.reading.named_slices
             outputs = outputs_of_columns(rows, systems, self.table.classes, named)
         else:
-            outputs = known_outputs(rows, history, self.spec, self.table)
+            outputs = known_outputs(rows, history, self.spec.reading, self.table)
         columns = [rows[SLICE_PREFIX + name] for name in self.spec.pool.slices]
         return outputs, self.slices.codes(columns, len(rows))
 

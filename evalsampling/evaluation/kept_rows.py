@@ -17,7 +17,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_outputs, required_columns
 from evalsampling.pool.frames import Frame, Table, to_array
 from evalsampling.preparation.poisson import INCLUSION
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import EvaluationSpec, ReadingPlan
 from evalsampling.stats.history import NO_LABEL
 
 
@@ -65,7 +65,7 @@ def estimate_kept_rows(
     outputs = read_outputs(batch, spec.reading, tuple(rules)).take(kept)
     return [
         estimate
-        for measure in _measures(spec, rules)
+        for measure in _measures(spec.reading, rules)
         for estimate in estimate_from_inclusion(
             measure,
             outputs,
@@ -78,9 +78,9 @@ def estimate_kept_rows(
     ]
 
 
-def _measures(spec: EvaluationSpec, rules: Sequence[str]) -> Iterator[Measure]:
-    """Yield the measures of a spec, checked to be what rows alone can tell."""
-    for measure in build_measures(spec.reading, [None] * len(rules)):
+def _measures(plan: ReadingPlan, rules: Sequence[str]) -> Iterator[Measure]:
+    """Yield the measures of a plan, checked to be what rows alone can tell."""
+    for measure in build_measures(plan, [None] * len(rules)):
         if measure.looks_at == {"probability"} and NO_PROBABILITY in rules:
             raise InputError(f"{measure.name}: needs pool.probability here")
         yield measure

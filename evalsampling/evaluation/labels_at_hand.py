@@ -45,7 +45,7 @@ _NAMED = 1e-6
 
 def columns_of_given(pool: Pool) -> list[str]:
     """Return the columns to read of the rows that have a label."""
-    at_hand = pool.spec.labels.at_hand
+    at_hand = pool.stratification.plan.labels.at_hand
     assert at_hand is not None
     numbers = [GIVEN_NUMBER] if at_hand.number is not None else []
     groups = [SLICE_PREFIX + str(at_hand.source)] if at_hand.drawn == WITHIN else []
@@ -60,7 +60,7 @@ def with_given(
     ``rows`` are the first of their cells, with `columns_of_given`; ``elsewhere`` has the chance of
     each by its id as text, where another design drew them. The analysis has no labels yet.
     """
-    table, at_hand = analysis.table, pool.spec.labels.at_hand
+    table, at_hand = analysis.table, pool.stratification.plan.labels.at_hand
     assert at_hand is not None
     if not len(rows):
         raise InputError(f"labels.column: no row of the pool has a label in {at_hand.column}")
@@ -79,9 +79,10 @@ def _drawn(
     Where chances are known of the labelled rows alone, that of the other rows of a cell is taken to
     be the share of its rows that have a label.
     """
-    table, at_hand, number = pool.table, pool.spec.labels.at_hand, len(rows)
+    table, at_hand, number = pool.table, pool.stratification.plan.labels.at_hand, len(rows)
     assert at_hand is not None
     by_cell, stratum = np.bincount(cell, minlength=len(table)) / table.count, None
+    clusters = pool.clusters if at_hand.drawn == CLUSTERS else None
     origin = {PICKED: PEOPLE, RANDOM: SAMPLER, CLUSTERS: SAMPLER}.get(at_hand.drawn, ELSEWHERE)
     if at_hand.drawn == PICKED:
         own, by_cell = np.ones(number), np.zeros(len(table))
@@ -105,14 +106,8 @@ def _drawn(
         wanted=number,
         origin=origin,
         stratum=stratum,
-        together=None if at_hand.drawn != CLUSTERS else _together(pool),
+        together=None if clusters is None else clusters.rows_together,
     )
-
-
-def _together(pool: Pool) -> float:
-    """Return the number of rows expected in the cluster of a row."""
-    assert pool.clusters is not None, "the spec was checked to name clusters"
-    return pool.clusters.rows_together
 
 
 def _within(
@@ -129,7 +124,7 @@ def _within(
 
 def _elsewhere(pool: Pool, rows: pa.Table, chances: Mapping[str, float]) -> FloatArray:
     """Return the chance of each row in another workspace, fewer of whose rows may have a label."""
-    columns = pool.spec.pool.id
+    columns = pool.stratification.plan.pool.id
     ids = [as_text(id, columns) for id in rows[ID].to_pylist()]
     missing = [id for id in ids if id not in chances]
     if missing:
@@ -144,10 +139,10 @@ def contradictions(analysis: Analysis) -> list[str]:
 
     And what their labels are about, where all rows of the pool have one.
     """
-    spec, history, table = analysis.spec, analysis.history, analysis.table
-    if spec is None or spec.labels.at_hand is None or not history.rounds:
+    labels, history, table = analysis.reading.labels, analysis.history, analysis.table
+    at_hand = labels.at_hand
+    if at_hand is None or not history.rounds:
         return []
-    at_hand = spec.labels.at_hand
     number = len(history.rounds[0].question)
     if number == table.rows:
         return [
@@ -170,7 +165,7 @@ def contradictions(analysis: Analysis) -> list[str]:
         for domain in analysis.scope.domains
         if domain.count is not None
     ]
-    return rows.contradictions(at_hand, spec.labels.space, of_slices)
+    return rows.contradictions(at_hand, labels.space, of_slices)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -62,7 +62,7 @@ class AnswerGroup:
 def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
     """Return what is odd about answers that came together, a text for each such group."""
     history = analysis.history
-    if not analysis.has_classes or analysis.table.classes < 2:
+    if not analysis.reading.has_classes or analysis.table.classes < 2:
         return []
     judged = [group for group in groups if len(group.code) >= FEWEST]
     texts = [text for group in judged if (text := _judged(analysis, group))]
@@ -120,8 +120,7 @@ class _Compared:
 
     def text(self, code: int) -> str:
         """Return a class in quotes."""
-        spec = self.analysis.spec
-        return repr(spec.labels.space.text(code) if spec is not None else str(code))
+        return repr(self.analysis.reading.labels.space.text(code))
 
     @functools.cached_property
     def predicted(self) -> IntArray:
@@ -271,8 +270,7 @@ class _Compared:
     @property
     def positive(self) -> int:
         """Code of the positive class."""
-        spec = self.analysis.spec
-        return 1 if spec is None else spec.labels.positive
+        return self.analysis.reading.labels.positive
 
     @property
     def means_right(self) -> bool:

@@ -67,8 +67,7 @@ def people_agree(
         for named in [{name: code for name, code in codes.items() if code >= 0}]
         if question < len(analysis.history) and len(named) > 1
     }
-    spec = analysis.spec
-    if spec is None or spec.labels.space.kind != "classes" or len(told) < 2:
+    if analysis.reading.labels.space.kind != "classes" or len(told) < 2:
         return None
     rows = np.array([*told], dtype=np.int64)
     weighed = _weighed(analysis, rows) if votes > 1 else None

@@ -17,6 +17,7 @@ from evalsampling.report.numbers import Number, pretty
 from evalsampling.report.svg import Picture
 from evalsampling.report.thresholds import ROC_CURVE, ScoreCurve, cheapest, curves_of
 from evalsampling.stats.cells import named_verdicts
+from evalsampling.stats.score_kinds import ORDER
 
 PICTURES = ("intervals", "slices", "convergence", "curve", "effort", "calibration")
 """Names of the pictures that can be drawn of an evaluation."""
@@ -121,15 +122,15 @@ def prevalence(analysis: Analysis, curves: Sequence[ScoreCurve]) -> float | None
 def labelled_bands(analysis: Analysis, labels: Mapping[str, Sequence[int]]) -> list[LabelledBands]:
     """Return bands of scores with the rates of some classes."""
     model = analysis.label_model
-    table, history = analysis.table, analysis.history
-    named = {}
-    if table.exchangeable and analysis.spec is not None:
-        verdicts = named_verdicts(table, [str(name) for name in analysis.spec.labels.classes])
+    table, history, reading = analysis.table, analysis.history, analysis.reading
+    pool, named = reading.pool, {}
+    if table.exchangeable:
+        verdicts = named_verdicts(table, [str(name) for name in reading.labels.classes])
         named = {leaf: ", ".join(verdict) for leaf, verdict in enumerate(verdicts)}
     labelled = []
     for label, codes in labels.items():
         bands = score_bands(table, history, codes, analysis.confidence, model)
-        if analysis.by_order:
+        if pool.probability is None and pool.score_is == ORDER:  # The prior is that of ranks.
             bands = [dataclasses.replace(band, prior=None) for band in bands]
         labelled.append(LabelledBands(label, tuple(_titled(band, named) for band in bands)))
     return labelled

@@ -92,11 +92,10 @@ class Search:
 
     def check(self) -> None:
         """Check that bets can be made on the pool and its rounds."""
-        analysis, spec = self.analysis, self.analysis.spec
-        sampler, table = analysis.sampler, analysis.table
+        analysis, sampler, table = self.analysis, self.analysis.sampler, self.analysis.table
         own = [drawn for drawn in analysis.history.rounds if drawn.origin == SAMPLER]
         reasons = {
-            "labels must be of two classes": not analysis.has_classes or table.classes != 2,
+            "labels must be of two classes": not analysis.reading.has_classes or table.classes != 2,
             "rows have no score": table.exchangeable or not np.isfinite(self.score).any(),
             "scores of several systems": table.outputs.prediction.shape[1] > 1,
             "answers about a row differ": sampler.stochastic,
@@ -110,7 +109,7 @@ class Search:
         for reason, holds in reasons.items():
             if holds:
                 raise InputError(f"certify: cannot be proved here: {reason}")
-        columns = () if spec is None else spec.pool.slices
+        columns = analysis.reading.pool.slices
         if self.promise.each is not None and self.promise.each not in columns:
             known = ", ".join(columns) or "the spec has none"
             raise InputError(f"certify: in each {self.promise.each}: no slice; known: {known}")
@@ -118,7 +117,7 @@ class Search:
     @property
     def positive(self) -> int:
         """Code of the positive class."""
-        return 1 if self.analysis.spec is None else self.analysis.spec.labels.positive
+        return self.analysis.reading.labels.positive
 
     @functools.cached_property
     def score(self) -> FloatArray:
@@ -146,8 +145,7 @@ class Search:
     @functools.cached_property
     def blocks(self) -> Sequence[Block]:
         """What was drawn together, in order."""
-        analysis, spec = self.analysis, self.analysis.spec
-        at_hand = None if spec is None else spec.labels.at_hand
+        analysis, at_hand = self.analysis, self.analysis.reading.labels.at_hand
         blocks = blocks_of(
             analysis.table,
             analysis.history,

@@ -37,7 +37,7 @@ from evalsampling.pool.stored_columns import (
 )
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.slices import Slices
-from evalsampling.spec import EvaluationSpec, LabellingPlan
+from evalsampling.spec import LabellingPlan, ReadingPlan
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.labelled_counts import LabelledCounts
@@ -57,7 +57,8 @@ class RoundPicker:
     ``key`` is that of the names of tasks, which have a ``check`` character or not.
     """
 
-    spec: EvaluationSpec
+    reading: ReadingPlan
+    labelling: LabellingPlan
     key: bytes
     rounds: tuple[RoundChances, ...]
     check: bool = False
@@ -68,12 +69,12 @@ class RoundPicker:
         Their columns are `TASK`, `ID`, `ROUND`, `CELL`, `CHANCE`, the outputs, slices and payload,
         as in the files of a workspace. Scores are among them: annotators get `tasks` of these.
         """
-        number = permanent_numbers(hash_ids(cells.ids, self.spec.seed))
+        number = permanent_numbers(hash_ids(cells.ids, self.reading.seed))
         taken, chance = taken_by_last(self.rounds, cells.cell, number)
         rows = np.flatnonzero(taken)
         ids = cells.ids.take(pa.array(rows))
         names = [
-            task_name(self.spec.labelling, self.key, len(self.rounds), id, 1, self.check)
+            task_name(self.labelling, self.key, len(self.rounds), id, 1, self.check)
             for id in ids.to_pylist()
         ]
         columns = {
@@ -86,7 +87,7 @@ class RoundPicker:
         }
         for name, column in cells.slices.items():
             columns[SLICE_PREFIX + name] = column.take(pa.array(rows))
-        for name in self.spec.pool.payload:
+        for name in self.reading.pool.payload:
             columns[PAYLOAD_PREFIX + name] = cells.batch.payload(name, rows)
         return pa.table(columns)
 
@@ -94,7 +95,7 @@ class RoundPicker:
         """Return what annotators get of rows that were picked: tasks, payload, an empty label."""
         names = rows[TASK].to_pylist()
         masks = mask_key(self.key, len(self.rounds))
-        return blind(make_batch(names, rows, self.spec.labelling, masks))
+        return blind(make_batch(names, rows, self.labelling, masks))
 
 
 def task_files(
@@ -127,7 +128,8 @@ class LabelJoin:
     other workspaces are told; it is None if all rows are known to be of this one.
     """
 
-    spec: EvaluationSpec
+    reading: ReadingPlan
+    labelling: LabellingPlan
     classes: int
     slices: Slices = Slices()
     key: bytes | None = None
@@ -149,7 +151,7 @@ class LabelJoin:
             tasks, ids = rows[TASK].to_pylist(), rows[ID].to_pylist()
         distinct_votes = {_facts_of(vote): vote for vote in votes}
         ordered = [distinct_votes[facts] for facts in sorted(distinct_votes)]
-        register = Register.of_questions(tasks, ids, self.spec.labelling)
+        register = Register.of_questions(tasks, ids, self.labelling)
         taken, rejects = check_votes(ordered, register)
         register, _ = register.with_votes(taken, replace=False, rounds=1)
         none = LabelledCounts.none()
@@ -162,19 +164,18 @@ class LabelJoin:
             return rows, []
         named = zip(*(rows[name].to_pylist() for name in (TASK, ROUND, ID)), strict=True)
         own = [
-            task == task_name(self.spec.labelling, self.key, round, id, 1, self.check)
+            task == task_name(self.labelling, self.key, round, id, 1, self.check)
             for task, round, id in named
         ]
         mask = pa.array(own, pa.bool_())
         reason = "the row was drawn in another workspace, or in another round than it says"
         others = rows.filter(pc.invert(mask)).select([TASK, ID]).to_pylist()
         rejects = [
-            Reject(0, reason, row[TASK], as_text(row[ID], self.spec.pool.id)) for row in others
+            Reject(0, reason, row[TASK], as_text(row[ID], self.reading.pool.id)) for row in others
         ]
         return rows.filter(mask), rejects
 
     def _counts(self, rows: pa.Table, labels: IntArray) -> LabelledCounts:
-        spec = self.spec
         columns = [rows[SLICE_PREFIX + name] for name in self.slices.names]
         drawn_in = np.zeros((len(rows), 0))
         if DRAWN_IN in rows.column_names:
@@ -184,7 +185,7 @@ class LabelJoin:
             rows[CELL].to_numpy(),
             labels,
             outputs_of_columns(
-                rows, len(spec.pool.systems), self.classes, spec.reading.named_slices
+                rows, len(self.reading.pool.systems), self.classes, self.reading.named_slices
             ),
             self.slices.codes(columns, len(rows)),
             drawn_in,
@@ -269,7 +270,7 @@ def joined(
     for kind, number, content in gathered:
         (tables.append if kind == ROWS else answers.extend)(pickle.loads(content))
         size += number
-    own = DeliveredIds(join.spec.pool.id)
+    own = DeliveredIds(join.reading.pool.id)
     votes = [in_unicode(own.vote(vote_of, 0, answer)) for answer in answers]
     rows = pa.concat_tables(tables, promote_options="permissive") if tables else None
     counts, rejects = join.join(rows, [vote for vote in votes if getattr(vote, by) is not None])

@@ -57,7 +57,7 @@ def check_buildable(spec: EvaluationSpec) -> None:
         from evalsampling.labels.sinks import sink_of  # Only for sinks of other packages.
 
         sink_of(spec.labelling)
-    sampler = build_sampler(spec, assumed_ranges(spec.pool))
+    sampler = build_sampler(spec.analysis, assumed_ranges(spec.pool))
     if spec.stop.significance is not None:
         _check_test(spec, sampler)
     if spec.gates:

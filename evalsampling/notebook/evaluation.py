@@ -361,7 +361,7 @@ class Evaluation:
             InputError: if it cannot be read, the spec has none, or nothing can be proved of such a
                 pool.
         """
-        asked = self.spec.promise if promise is None else Promise.read(promise)
+        asked = self.spec.analysis.promise if promise is None else Promise.read(promise)
         if asked is None:
             raise InputError("certify: the spec has no promise: give one, as 'precision >= 0.95'")
         return self.state.certify(asked, confidence)

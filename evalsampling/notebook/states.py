@@ -141,7 +141,7 @@ class MemoryState:
         pool, history = self.pool, self.analysis.history
         given = read_grades(self.ids(), id, grades)
         rows = pool.stored(history.cell, history.rank)
-        graded = take_grades(rows, history, given, pool.spec, pool.table)
+        graded = take_grades(rows, history, given, pool.spec.reading, pool.table)
         self.analysis = self.analysis.with_history(graded)
 
     def items(self, id: Any) -> list[list[Any]]:
@@ -168,10 +168,8 @@ class MemoryState:
 
     def certify(self, promise: Promise, confidence: float | None) -> Certificate:
         """Return what the labels prove of a promise."""
-        limits = self.pool.limits
-        return certify(
-            self.analysis, promise, confidence, None if limits is None else limits.planned
-        )
+        planned = None if self.pool.limits is None else self.pool.limits.planned
+        return certify(self.analysis, promise, confidence, planned)
 
     def run(self, gates: GatesSpec) -> Run:
         """Return the estimates as receivers get them."""
@@ -184,7 +182,8 @@ class MemoryState:
         return Run(
             name="evaluation",
             workspace=None,
-            spec=self.pool.spec,
+            spec=self.pool.spec.to_mapping(),
+            source=self.pool.spec.pool,
             pool=(),
             rows=rows,
             started=started,

@@ -27,8 +27,7 @@ from evalsampling.preparation.plan import SUM_CELLS, assign, pool_rows, stratify
 from evalsampling.preparation.shares import LOCAL
 from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.spec import EvaluationSpec, ReadingPlan, SamplerSpec
-from evalsampling.spec.budget import Budget
+from evalsampling.spec import AnalysisPlan
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellSums, CellTable
@@ -107,11 +106,7 @@ def sizes_of_cells(deviation: Deviation, table: CellTable) -> FloatArray:
 
 
 def fill_water(
-    sums: CellSums | None,
-    sampler: SamplerSpec,
-    budget: Budget,
-    stratification: Stratification,
-    by_cell: bool = False,
+    sums: CellSums | None, plan: AnalysisPlan, cut: Stratification, by_cell: bool = False
 ) -> PoissonFilter:
     """Return the filter that keeps the rows of a budget, for the first measure of a pool.
 
@@ -120,7 +115,7 @@ def fill_water(
     Raises:
         InputError: if a parameter is wrong, the pool empty, or the measure undefined on it.
     """
-    given = sampler.parameters if sampler.name == "poisson" else {}
+    given = plan.sampler.parameters if plan.sampler.name == "poisson" else {}
     shares = {"delta": 0.1, "smoothing": 1.0}
     shares |= {key: given[key] for key in shares if key in given}
     try:
@@ -134,16 +129,15 @@ def fill_water(
                 f"sampler.{key}: a filter knows nothing of the other rows; leave it out, or "
                 "draw rounds in a workspace"
             )
-    plan = stratification.plan
-    table, delta = stratification.table(sums), shares["delta"]
-    measure = build_driver(plan, stratification.ranges)
+    table, delta, budget = cut.table(sums), shares["delta"], plan.limits
+    measure = build_driver(plan.reading, cut.ranges)
     deviation = Deviation.from_cells(measure, table, table.prior, shares["smoothing"])
     expected = float(budget.labels)
     if budget.money is not None:
         assert table.cost is not None
         size = mix_evenly(sizes_of_cells(deviation, table), table.count, delta)
         expected = min(expected, rows_within(budget.money, size, table.count, table.cost))
-    return PoissonFilter.from_cells(deviation, table, expected, delta, plan.seed, by_cell)
+    return PoissonFilter.from_cells(deviation, table, expected, delta, plan.reading.seed, by_cell)
 
 
 def keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
@@ -154,40 +148,33 @@ def keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
     return rows.append_column(INCLUSION, pa.array(chance[kept]))
 
 
-def keep_rows(
-    engine: Engine,
-    rows: Any,
-    plan: ReadingPlan,
-    sampler: SamplerSpec,
-    budget: Budget,
-    by_cell: bool,
-) -> Any:
+def keep_rows(engine: Engine, rows: Any, plan: AnalysisPlan, by_cell: bool) -> Any:
     """Return the rows of a Poisson sample, on any engine: tables as `PoissonFilter.keep` has them.
 
     The pool is gone over three times: for the strata, for the cells, and to filter its rows.
     """
-    stratification = stratify(engine, rows, plan)
+    stratification = stratify(engine, rows, plan.reading)
     cells = engine.map(rows, assign(stratification))
     (sums,) = engine.run(cells, SUM_CELLS)
-    wanted = (sampler, budget, stratification, by_cell)
-    chosen = engine.call(Step("FillWater", fill_water, wanted), sums)
+    chosen = engine.call(Step("FillWater", fill_water, (plan, stratification, by_cell)), sums)
     return engine.map(cells, Step("KeepRows", keep, (chosen,), pa.Table))
 
 
-def poisson_sample(spec: EvaluationSpec, by_cell: bool = False) -> pa.Table:
-    """Return the Poisson sample of the pool of a spec, read in this process.
+def poisson_sample(plan: AnalysisPlan, by_cell: bool = False) -> pa.Table:
+    """Return the Poisson sample of the pool of a plan, read in this process.
 
     Args:
-        spec: of the evaluation.
+        plan: of the evaluation.
         by_cell: see `PoissonFilter`.
 
     Returns:
         The pool's columns that the evaluation reads, and `INCLUSION`; rows in the pool's order.
 
     Raises:
-        InputError: for anything wrong with the pool or the spec.
+        InputError: for anything wrong with the pool or the plan.
     """
-    plan = spec.with_pool(pinned(spec.pool)).reading
-    with unchanged(plan.pool):
-        kept = keep_rows(LOCAL, pool_rows(plan), plan, spec.sampler, spec.limits, by_cell)
+    reading = dataclasses.replace(plan.reading, pool=pinned(plan.reading.pool))
+    plan = dataclasses.replace(plan, reading=reading)
+    with unchanged(reading.pool):
+        kept = keep_rows(LOCAL, pool_rows(reading), plan, by_cell)
         return pa.concat_tables(kept.batches())

@@ -153,7 +153,7 @@ class PoolScores:
     def _check_measures(self, plan: ReadingPlan) -> None:
         """Check that measures need no probabilities of scores that are an order."""
         try:
-            build_measures(dataclasses.replace(plan, pool=self.stated(plan.pool)), self.ranges)
+            build_measures(self.stated(plan), self.ranges)
         except OrderedScoreError as error:
             why = self.sums[error.system].why_order
             raise InputError(
@@ -170,14 +170,16 @@ class PoolScores:
         """What the score is that the prior comes from; None if a column of probabilities is it."""
         return {SCORE: PROBABILITY, LOG_ODDS: ODDS, RANKS: ORDER}.get(self.prior)
 
-    def stated(self, pool: PoolSpec) -> PoolSpec:
-        """Return the pool, in which each system says what its score is."""
+    def stated(self, plan: ReadingPlan) -> ReadingPlan:
+        """Return the plan of a pool in which each system says what its score is."""
+        pool = plan.pool
         *kinds, driving = _kinds(pool, self.sums)
         systems = tuple(
             dataclasses.replace(system, score_is=kind)
             for system, kind in zip(pool.systems, kinds, strict=True)
         )
-        return dataclasses.replace(pool, systems=systems, score_is=driving)
+        pool = dataclasses.replace(pool, systems=systems, score_is=driving)
+        return dataclasses.replace(plan, pool=pool)
 
     def summary(self, plan: ReadingPlan, table: CellTable) -> ScoreSummary | None:
         """Return what was made of the scores; None where labels are not of classes."""

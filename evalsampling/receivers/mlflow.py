@@ -111,7 +111,7 @@ def _log_to(client: Any, run: Run, identity: str) -> None:
     numbers = [Metric(key, number, now, run.labels) for key, number in metrics(run).items()]
     for begin in range(0, len(numbers), _BATCH):
         client.log_batch(identity, metrics=numbers[begin : begin + _BATCH])
-    spec = yaml.safe_dump(without_credentials(run.spec.to_mapping()), sort_keys=False)
+    spec = yaml.safe_dump(without_credentials(run.spec), sort_keys=False)
     files = {"spec.yaml": spec.encode(), "estimates.parquet": content(run.table, ".parquet")}
     if run.page is not None:
         files["report.html"] = run.page()
@@ -159,12 +159,11 @@ def _tags(run: Run) -> dict[str, str]:
 
 
 def _parameters(run: Run) -> dict[str, Any]:
-    spec = run.spec
     values = {
         "rows": run.rows,
         "measures": ", ".join(dict.fromkeys(number.measure for number in run.numbers))[:500],
-        "sampler": spec.sampler.name,
-        "confidence": spec.confidence,
-        "seed": spec.seed,
+        "sampler": run.spec["sampler"]["name"],
+        "confidence": run.spec["confidence"],
+        "seed": run.spec["seed"],
     }
     return {f"evalsampling.{name}": value for name, value in values.items()}

@@ -181,7 +181,7 @@ def _unstored(run: Run, what: str) -> dict[str, str]:
 
 def _pool_name(run: Run) -> dict[str, str]:
     """Return namespace and name of the pool: kind and name of a table in a catalog."""
-    table, name = run.spec.pool.table, run.pool_name
+    table, name = run.source.table, run.pool_name
     if not run.pool:
         return _unstored(run, "pool")
     if table is None or name.startswith("/") or is_url(name):

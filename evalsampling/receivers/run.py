@@ -13,7 +13,7 @@ import pyarrow as pa
 from evalsampling.evaluation.gates import Gates, all_reached
 from evalsampling.inference.results import Target
 from evalsampling.report.numbers import OUTCOMES, Number, flat, label_of
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import PoolSpec
 from evalsampling.telemetry.redaction import without_passwords
 from evalsampling.version import __version__
 from evalsampling.workspace.manifest import digest
@@ -28,7 +28,8 @@ class Run:
 
     name: str
     workspace: str | None
-    spec: EvaluationSpec
+    spec: Mapping[str, Any]
+    source: PoolSpec
     pool: Sequence[Mapping[str, Any]]
     rows: int
     started: datetime.datetime
@@ -58,12 +59,12 @@ class Run:
     @functools.cached_property
     def spec_digest(self) -> str:
         """SHA-256 of the spec with all defaults."""
-        return digest(self.spec.to_mapping())
+        return digest(self.spec)
 
     @functools.cached_property
     def pool_version(self) -> str | None:
         """Version of the table; of files the SHA-256 of their fingerprint; None in memory."""
-        version = self.spec.pool.selection.get("version")
+        version = self.source.selection.get("version")
         if version is not None:
             return version if isinstance(version, str) else json.dumps(version)
         return digest(list(self.pool)) if self.pool else None
@@ -71,7 +72,7 @@ class Run:
     @property
     def pool_name(self) -> str:
         """Path or URL of the pool or of its table, without passwords, or a table's name."""
-        return without_passwords(self.spec.pool.path)
+        return without_passwords(self.source.path)
 
     @property
     def table(self) -> pa.Table:

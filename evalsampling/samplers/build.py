@@ -16,130 +16,128 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.calibrated import CalibratedDesign
 from evalsampling.samplers.certified import CertifyingDesign
 from evalsampling.samplers.ranking import Ranking
-from evalsampling.spec import EvaluationSpec, SamplerSpec
+from evalsampling.spec import AnalysisPlan, MeasureSpec, SamplerSpec
 from evalsampling.spec.parameters import check_name, construct
 
 
 def build_sampler(
-    spec: EvaluationSpec, ranges: Sequence[Range | None], name: str | None = None
+    plan: AnalysisPlan, ranges: Sequence[Range | None], name: str | None = None
 ) -> Sampler:
-    """Return the sampler that a spec names, made for the first measure and all of its systems.
+    """Return the sampler that a plan names, made for the first measure and all of its systems.
 
     One that draws for several measures (`Sampler.draws_for_all`) is made for all of them.
     """
-    chosen = spec.sampler if name in (None, spec.sampler.name) else SamplerSpec(str(name))
+    reading, pool, labels = plan.reading, plan.reading.pool, plan.reading.labels
+    chosen = plan.sampler if name in (None, plan.sampler.name) else SamplerSpec(str(name))
     if ":" not in chosen.name:
         check_name("sampler", chosen.name, BY_NAME)
-    maker = BY_NAME.find("sampler", chosen.name, spec.pool.directory)
-    of_queries = spec.labels.space.has_items
+    maker = BY_NAME.find("sampler", chosen.name, pool.directory)
+    of_queries = labels.space.has_items
     if maker is Ranking and not of_queries:
         raise InputError("sampler: ranking: it draws queries, and the spec has no pool.lists")
     if of_queries and "queries" not in maker.takes:
         raise InputError(
             f"sampler: {chosen.name}: queries are drawn by ranking, passive or active_lambda"
         )
-    if spec.labels.space.tagged and "tags" not in maker.takes:
+    if labels.space.tagged and "tags" not in maker.takes:
         raise InputError(
             f"sampler: {chosen.name}: it models labels as classes, and here "
-            f"{spec.labels.space.in_spec.are}: passive, stratified, importance and poisson draw "
-            "them"
+            f"{labels.space.in_spec.are}: passive, stratified, importance and poisson draw them"
         )
-    _check_needs(maker, chosen.name, spec)
-    promise = spec.promise
+    _check_needs(maker, chosen.name, plan)
+    promise = plan.promise
     if promise is not None:
-        _check_promise(spec, maker is CalibratedDesign)
+        _check_promise(plan, maker is CalibratedDesign)
         maker = CertifyingDesign
     parameters = dict(chosen.parameters)
     takes_draws = "draws" in {field.name for field in dataclasses.fields(maker)}
-    if chosen is not spec.sampler and takes_draws and "draws" in spec.sampler.parameters:
-        parameters["draws"] = spec.sampler.parameters["draws"]
+    if chosen is not plan.sampler and takes_draws and "draws" in plan.sampler.parameters:
+        parameters["draws"] = plan.sampler.parameters["draws"]
     for key in ("weights", "model", "calibration"):
         reference = parameters.get(key)
         if isinstance(reference, str) and (":" in reference or key == "weights"):
-            parameters[key] = _function(key, reference, spec)
+            parameters[key] = _function(key, reference, pool.directory)
     if maker.draws_for_all:
-        measure, weights = build_drawn_for(spec.reading, ranges)
+        measure, weights = build_drawn_for(reading, ranges)
     else:
-        measure, weights = build_driver(spec.reading, ranges), np.ones(0)
-        _check_no_weights(spec, chosen.name)
+        measure, weights = build_driver(reading, ranges), np.ones(0)
+        _check_no_weights(reading.measures, chosen.name)
     given: dict[str, Any] = {
         "measure": measure,
         "importance": tuple(weights.tolist()),
-        "oracle": spec.labels.oracle,
-        "branching": spec.strata.branching,
-        "hidden": spec.hidden,
-        "classes": len(spec.labels.classes),
-        "gains": build_gains(spec.reading) if of_queries else (),
+        "oracle": labels.oracle,
+        "branching": reading.strata.branching,
+        "hidden": plan.hidden,
+        "classes": len(labels.classes),
+        "gains": build_gains(reading) if of_queries else (),
     }
     if promise is not None:
-        given |= {"goals": promise.goals, "planned": spec.budget}
-        given |= {"level": 1 - spec.confidence, "positive": spec.labels.positive}
+        given |= {"goals": promise.goals, "planned": plan.limits.labels}
+        given |= {"level": 1 - plan.confidence, "positive": labels.positive}
     sampler: Sampler = construct("sampler", maker, chosen.name, parameters, given)
-    if sampler.models_classes and not spec.has_classes:
+    if sampler.models_classes and not reading.has_classes:
         raise InputError(
             f"sampler: {chosen.name}: as it stands here it models classes, and here "
-            f"{spec.labels.space.in_spec.are}"
+            f"{labels.space.in_spec.are}"
         )
     return sampler
 
 
-def _check_promise(spec: EvaluationSpec, is_calibrated: bool) -> None:
-    """Raise an `InputError` if rounds cannot be drawn for the promise of a spec."""
-    space, draws = spec.labels.space, f"sampler calibrated draws for it, not {spec.sampler.name}"
+def _check_promise(plan: AnalysisPlan, is_calibrated: bool) -> None:
+    """Raise an `InputError` if rounds cannot be drawn for the promise of a plan."""
+    reading, oracle = plan.reading, plan.reading.labels.oracle
     reasons = (
-        (not is_calibrated, draws),
+        (not is_calibrated, f"sampler calibrated draws for it, not {plan.sampler.name}"),
         (
-            len(spec.pool.systems) > 1,
+            len(reading.pool.systems) > 1,
             "it is of the score of one system: leave the others to evaluations of their own",
         ),
         (
-            not space.is_binary,
+            not reading.labels.space.is_binary,
             "it is about two classes: let labels be of one class against the rest",
         ),
-        (not spec.strata.by_score, "it needs a score, whose thresholds it is about"),
-        (spec.pool.weight is not None, "rows have weights, by which nothing can be proved"),
-        (
-            spec.labels.oracle == "stochastic",
-            "it needs one label a row, and labels.oracle is stochastic",
-        ),
+        (not reading.strata.by_score, "it needs a score, whose thresholds it is about"),
+        (reading.pool.weight is not None, "rows have weights, by which nothing can be proved"),
+        (oracle == "stochastic", "it needs one label a row, and labels.oracle is stochastic"),
     )
     for holds, reason in reasons:
         if holds:
             raise InputError(f"measure.certify: {reason}")
 
 
-def _check_no_weights(spec: EvaluationSpec, sampler: str) -> None:
+def _check_no_weights(measures: Sequence[MeasureSpec], sampler: str) -> None:
     """Raise an `InputError` if an entry of ``measure`` has a weight, which the sampler ignores."""
-    if any(entry.weight != 1 for entry in spec.measures):
+    if any(entry.weight != 1 for entry in measures):
         raise InputError(
             f"measure.weight: sampler {sampler} draws for the first measure alone; calibrated "
             "draws for all"
         )
 
 
-def _check_needs(maker: type[Sampler], name: str, spec: EvaluationSpec) -> None:
-    """Raise an `InputError` if a spec lacks what a sampler needs."""
+def _check_needs(maker: type[Sampler], name: str, plan: AnalysisPlan) -> None:
+    """Raise an `InputError` if a plan lacks what a sampler needs."""
+    pool = plan.reading.pool
     lacking = (
         (
             "cluster",
-            spec.pool.cluster is None,
+            pool.cluster is None,
             "it draws whole clusters: name the column that their rows share, pool.cluster",
         ),
-        ("cost", spec.pool.cost is None, "it needs pool.cost, what each label costs"),
+        ("cost", pool.cost is None, "it needs pool.cost, what each label costs"),
         (
             "score",
-            not spec.strata.by_score,
+            not plan.reading.strata.by_score,
             "it ranks rows by score, so strata.method cannot be kd or predictions, nor can there "
             "be strata.columns",
         ),
         (
             "score",
-            spec.pool.weight is not None,
+            pool.weight is not None,
             "it ranks rows that all count the same, so there is no pool.weight",
         ),
         (
             "score",
-            spec.money is not None,
+            plan.limits.money is not None,
             "what it queries follows from what it finds, so its budget is of labels, not of cost",
         ),
     )
@@ -148,9 +146,9 @@ def _check_needs(maker: type[Sampler], name: str, spec: EvaluationSpec) -> None:
             raise InputError(f"sampler: {name}: {reason}")
 
 
-def _function(key: str, reference: str, spec: EvaluationSpec) -> Any:
+def _function(key: str, reference: str, directory: str) -> Any:
     """Return the function that a parameter names; an `InputError` if there is none."""
-    loaded = load_object(f"sampler.{key}", reference, spec.pool.directory)
+    loaded = load_object(f"sampler.{key}", reference, directory)
     if isinstance(loaded, type):
         raise InputError(f"sampler.{key}: {reference} is a class, where a function is wanted")
     if key != "weights" and not callable(loaded):

@@ -6,6 +6,7 @@ good as the scores are. That is not known before any label; so for two classes t
 with other curves that real pools might have (`imagined.Curves`): a range of half-widths.
 """
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
@@ -33,7 +34,7 @@ from evalsampling.simulation.summary import (
     select,
 )
 from evalsampling.simulation.truth import KnownPool
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec import AnalysisPlan
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
@@ -54,24 +55,21 @@ FEWEST_LABELS = 50
 """The default budgets begin between this and twice as much."""
 
 
-def usable_samplers(spec: EvaluationSpec, ranges: Sequence[Range | None]) -> list[str]:
-    """Return the names of the samplers that take a spec's measure and oracle, and can be planned.
+def usable_samplers(asked: AnalysisPlan, ranges: Sequence[Range | None]) -> list[str]:
+    """Return the names of the samplers that take a plan's measure and oracle, and can be planned.
 
     Those that query ranks cannot: how many answers they need depends on the labels.
     """
     usable = []
     for name in samplers.BY_NAME:
-        try:
-            sampler = build_sampler(spec, ranges, name)
-        except InputError:
-            continue
-        if not isinstance(sampler, samplers.RankedSampler):
-            usable.append(name)
+        with contextlib.suppress(InputError):
+            if not isinstance(build_sampler(asked, ranges, name), samplers.RankedSampler):
+                usable.append(name)
     return usable
 
 
 def plan(
-    spec: EvaluationSpec,
+    asked: AnalysisPlan,
     table: CellTable,
     ranges: Sequence[Range | None],
     names: Sequence[str],
@@ -93,17 +91,18 @@ def plan(
     replacement, whose budget pays for the draws that its test needs (`effort.draws_for`). Where
     rows share ``clusters``, evaluations have as many labels of single rows as those are worth.
     """
-    if spec.pool.lists is not None:
+    reading, space = asked.reading, asked.reading.labels.space
+    if reading.pool.lists is not None:
         raise InputError(
             "pool.lists: there is no plan for rankings: `simulate` says what to expect, on queries "
             "whose grades are known"
         )
     if table.expected is not None:
         raise InputError(
-            f"labels.multilabel: there is no plan for {spec.labels.space.size}: it imagines rows "
+            f"labels.multilabel: there is no plan for {space.size}: it imagines rows "
             "with one label each. `simulate` says what to expect, on rows whose labels are known"
         )
-    built = [build_sampler(spec, ranges, name) for name in names]
+    built = [build_sampler(asked, ranges, name) for name in names]
     for sampler in built:
         if isinstance(sampler, samplers.RankedSampler):
             head, queries = sampler.first_wave(table)
@@ -111,12 +110,12 @@ def plan(
                 f"sampler {sampler.name}: there is no plan of it: its budget follows from what it "
                 f"finds; its first round takes {head + queries:,} answers, {head:,} for the head"
             )
-    if power is not None and effect is None and not spec.labels.space.has_score:
+    if power is not None and effect is None and not space.has_score:
         raise InputError(
             "effect: systems that predict numbers are expected to be alike, so a power needs the "
             "difference that it is for (--effect)"
         )
-    measures = build_measures(spec.reading, ranges)
+    measures = build_measures(reading, ranges)
     for measure in measures:
         if not_expected(measure):
             raise InputError(
@@ -129,18 +128,18 @@ def plan(
                 "rows reach its thresholds; list it first, or leave it out"
             )
     plan = Plan(
-        budgets=budgets or _budgets(spec, table),
-        round_size=spec.round_size,
+        budgets=budgets or _budgets(asked, table),
+        round_size=asked.round_size,
         repeats=repeats,
-        seed=spec.seed,
-        confidence=spec.confidence,
+        seed=reading.seed,
+        confidence=asked.confidence,
         divergence=False,
-        hidden=spec.label_prior,
-        by_cost=spec.money is not None,
+        hidden=asked.label_prior,
+        by_cost=asked.limits.money is not None,
     )
-    systems = tuple(system.name for system in spec.pool.systems)
-    believed = is_believed(spec.reading, table)
-    curves = Curves(table, spec.labels.positive, spec.hidden, believed)
+    systems = tuple(system.name for system in reading.pool.systems)
+    believed = is_believed(reading, table)
+    curves = Curves(table, reading.labels.positive, asked.hidden, believed)
     imagined = _Imagined(table, systems, measures, plan, None if believed else curves, clusters)
     savings = [saving_of(measure, table) if believed else None for measure in measures]
     spreads = imagined.spreads(built, workers, report)
@@ -182,7 +181,7 @@ def plan(
             if half_width is not None:
                 entries.append(_needed(rows, half_width))
             if power is not None and isinstance(measure, Comparison):
-                test = draws_for(measure, sampler, table, spec.confidence, power, effect)
+                test = draws_for(measure, sampler, table, asked.confidence, power, effect)
                 if test is not None:
                     budget = paid_by(test, plan.by_cost)
                     needed = {**test, "budget": budget, "half_width": None, "power": power}
@@ -251,16 +250,16 @@ def _most(table: CellTable, plan: Plan) -> float:
     return labels * float(table.count @ table.cost) / table.rows
 
 
-def _budgets(spec: EvaluationSpec, table: CellTable) -> tuple[float, ...]:
-    """Return budgets that double up to the spec's budget, and the rows of the pool."""
-    if spec.money is None:
-        is_capped = spec.labels.oracle != "stochastic"
-        budgets: list[float] = [min(spec.budget, table.rows) if is_capped else spec.budget]
+def _budgets(asked: AnalysisPlan, table: CellTable) -> tuple[float, ...]:
+    """Return budgets that double up to the plan's, and the rows of the pool."""
+    limits, is_capped = asked.limits, asked.reading.labels.oracle != "stochastic"
+    if limits.money is None:
+        budgets: list[float] = [min(limits.labels, table.rows) if is_capped else limits.labels]
         while budgets[0] >= 2 * FEWEST_LABELS:
             budgets.insert(0, budgets[0] // 2)
         return tuple(budgets)
     assert table.cost is not None
-    budgets, mean = [spec.money], float(table.count @ table.cost) / table.rows
+    budgets, mean = [limits.money], float(table.count @ table.cost) / table.rows
     while budgets[0] >= 2 * FEWEST_LABELS * mean:
         budgets.insert(0, budgets[0] / 2)
     return tuple(budgets)

@@ -199,7 +199,8 @@ def _points(analysis: Analysis, pool: KnownPool, seconds: float, plan: Plan) -> 
     most = math.inf if plan.bands else MOST_INTERVALS
     many = [len(measure.components) > most for measure in analysis.measures]
     few = [m for m, is_many in zip(analysis.measures, many, strict=True) if not is_many]
-    estimates = iter(analysis.estimate(few) if few else [])
+    of_few = dataclasses.replace(analysis, measures=few) if any(many) else analysis
+    estimates = iter(of_few.estimate() if few else [])
     divergence = _divergence(analysis, pool) if plan.divergence else None
     outcome = None
     if plan.promise is not None:

@@ -3,26 +3,23 @@
 import dataclasses
 import functools
 import math
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
-from msgspec import Meta
 
 from evalsampling.errors import InputError
 from evalsampling.spec.budget import Budget
 from evalsampling.spec.gates import GatesSpec
-from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
+from evalsampling.spec.hidden import HiddenPrior, read_hidden
 from evalsampling.spec.labels import KEYS as LABELS_KEYS
 from evalsampling.spec.labels import LabelsSpec, labels_mapping, of_systems, read_labels
 from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN
 from evalsampling.spec.measures import CERTIFY, MeasureSpec
-from evalsampling.spec.parameters import name_and_parameters
-from evalsampling.spec.plans import LabellingPlan, ReadingPlan
+from evalsampling.spec.plans import AnalysisPlan, LabellingPlan, ReadingPlan
 from evalsampling.spec.pool import KEYS as POOL_KEYS
 from evalsampling.spec.pool import PoolSpec, pool_mapping, read_pool
-from evalsampling.spec.promise import Promise
+from evalsampling.spec.rounds import CURVES, RoundSize, SamplerSpec, StopSpec, read_sampler
 from evalsampling.spec.sections import Section, absolute, used
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.strata import (
@@ -36,99 +33,14 @@ from evalsampling.spec.strata import (
 )
 from evalsampling.spec.strict_yaml import load_strictly
 from evalsampling.spec.systems import have_verdicts_alone
-from evalsampling.spec.values import Count, Fraction, Positive
+from evalsampling.spec.values import Fraction
 from evalsampling.storage import folder_of, is_url, read_file
 
 MAX_CELLS = 4096
 """Most cells a pool is cut into."""
 
-LARGEST_ROUND = 10**9
-"""Size at which a growing round stops growing."""
-
 WORKSPACE_STORES = ("gs",)
 """Schemes of our own stores that can hold a workspace, as they create a file only if it is new."""
-
-
-class RoundSize(msgspec.Struct, frozen=True):
-    """New rows of each round: first, first x growth, first x growth^2, ...
-
-    Attributes:
-        first: size of the first round, at least 1.
-        growth: factor from one round to the next, at least 1.
-    """
-
-    first: Count = 100
-    growth: Annotated[float, Meta(ge=1, le=100, description="between 1 and 100")] = 1.0
-
-    @classmethod
-    def read(cls, top: Section) -> "RoundSize":
-        """Return the key ``round_size``, checked: a size, or a section."""
-        if not isinstance(top.get("round_size"), Mapping):
-            return cls(top.value("round_size", Count, cls().first))
-        return top.section("round_size").read(cls)
-
-    def after(self, rounds: int) -> int:
-        """Return the size of the round that follows ``rounds`` rounds."""
-        return math.floor(min(self.first * self.growth ** min(rounds, 100), LARGEST_ROUND))
-
-
-class StopSpec(msgspec.Struct, frozen=True):
-    """When no further round is drawn, though the budget is not spent.
-
-    Attributes:
-        half_width: no further round is drawn once half the width of every interval is at most this;
-            None to spend the budget.
-        significance: no further round is drawn once the p-values of the comparisons of the first
-            measure are at most this; None for no such stop.
-        test: which p-values: ``anytime``, which may be looked at often, or ``fixed``.
-    """
-
-    half_width: Positive | None = None
-    significance: Fraction | None = None
-    test: Literal["anytime", "fixed"] = "anytime"
-
-
-@dataclasses.dataclass(frozen=True)
-class SamplerSpec:
-    """The spec's ``sampler``; `samplers.build` makes a sampler of it.
-
-    Attributes:
-        name: name in `samplers.BY_NAME`, or ``module:class``.
-        parameters: parameters given with the name.
-    """
-
-    name: str
-    parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-
-
-CURVES = ("calibrated", "clusters")
-"""Samplers whose estimates rest on a curve of the scores' ranks."""
-
-
-def _sampler(
-    top: Section, pool: PoolSpec, labels: LabelsSpec, strata: StrataSpec, measure: Any
-) -> SamplerSpec:
-    """Return the sampler, by default the calibrated design if it has a model of the labels.
-
-    For a difference of systems that predict numbers it is active comparison.
-    """
-    given = top.get("sampler")
-    if given is not None:
-        chosen = SamplerSpec(*name_and_parameters("sampler", given))
-        many = len(labels.classes) > MOST_CLASSES and labels.space.has_classes
-        if chosen.name in CURVES and many:
-            raise InputError(
-                f"sampler: {chosen.name} has a model of at most {MOST_CLASSES} classes, labels "
-                f"have {len(labels.classes)}: ais takes them"
-            )
-        return chosen
-    of_scores = pool.score is not None or pool.probability is not None
-    has_prior = of_scores or strata.by_predictions
-    has_prior = has_prior and labels.oracle == "deterministic"
-    usual = "calibrated" if has_prior and len(labels.classes) <= MOST_CLASSES else "ais"
-    if not labels.space.has_score and isinstance(measure, Mapping) and "difference" in measure:
-        return SamplerSpec("compare")
-    return SamplerSpec(labels.space.in_spec.sampler or usual)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -245,7 +157,7 @@ class EvaluationSpec:
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
             raise InputError("measure: the list is empty")
-        sampler = _sampler(top, pool, labels, strata, listed[0])
+        sampler = read_sampler(top, pool, labels, strata, listed[0])
         if sampler.name in CURVES and top.section("strata").get("method") is None:
             strata = by_rank(strata)
         spec = cls(
@@ -280,8 +192,9 @@ class EvaluationSpec:
             raise InputError("measure.by: rows all count the same without pool.weight")
         if sum(measure.name == CERTIFY for measure in self.measures) > 1:
             raise InputError("measure.certify: is there twice: a spec has one promise")
-        if self.promise is not None and self.promise.each not in (None, *self.pool.slices):
-            raise InputError(f"measure.each: {self.promise.each}: none of pool.slices")
+        promise = self.analysis.promise
+        if promise is not None and promise.each not in (None, *self.pool.slices):
+            raise InputError(f"measure.each: {promise.each}: none of pool.slices")
         if self.seed >= 1 << 64:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         at_hand = self.labels.at_hand
@@ -322,7 +235,7 @@ class EvaluationSpec:
             "measure": [measure.to_mapping() for measure in self.measures],
             "strata": strata_mapping(self.strata),
             "sampler": {"name": self.sampler.name, **self.sampler.parameters},
-            "budget": self.limits.to_mapping(),
+            "budget": Budget(self.budget, self.money).to_mapping(),
             "round_size": msgspec.to_builtins(self.round_size),
             "confidence": self.confidence,
             "hidden": msgspec.to_builtins(self.hidden),
@@ -343,27 +256,6 @@ class EvaluationSpec:
         systems = tuple(dataclasses.replace(each, score=None) for each in self.pool.systems)
         pool = dataclasses.replace(self.pool, score=None, systems=systems, assumes_score=False)
         return dataclasses.replace(self, pool=pool, strata=of_verdicts(self.strata))
-
-    @property
-    def promise(self) -> Promise | None:
-        """What is to be certified; None if nothing is."""
-        promises = [each.parameters["promise"] for each in self.measures if each.name == CERTIFY]
-        return promises[0] if promises else None
-
-    @property
-    def limits(self) -> Budget:
-        """The budget, of labels and of money."""
-        return Budget(self.budget, self.money)
-
-    @property
-    def has_classes(self) -> bool:
-        """Whether a row has one of several classes: not a number, nor items with grades."""
-        return self.labels.space.has_classes
-
-    @property
-    def label_prior(self) -> HiddenPrior | None:
-        """Prior of hidden positives for model-based intervals; None where rows have no classes."""
-        return self.hidden if self.has_classes else None
 
     @functools.cached_property
     def labelling(self) -> LabellingPlan:
@@ -389,4 +281,17 @@ class EvaluationSpec:
             most_drawn=most,
             by_cluster=of_clusters,
             of_differences=compares,
+        )
+
+    @functools.cached_property
+    def analysis(self) -> AnalysisPlan:
+        """What rounds and estimates know of the spec."""
+        return AnalysisPlan(
+            reading=self.reading,
+            sampler=self.sampler,
+            limits=Budget(self.budget, self.money),
+            round_size=self.round_size,
+            confidence=self.confidence,
+            hidden=self.hidden,
+            stop=self.stop,
         )

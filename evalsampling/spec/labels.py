@@ -65,7 +65,7 @@ class LabelsSpec:
     """
 
     space: LabelSpace
-    oracle: str
+    oracle: str = "deterministic"
     votes: int = 1
     gold: GoldSpec | None = None
     repeats: int = 0

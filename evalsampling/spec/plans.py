@@ -1,11 +1,15 @@
-"""What others know of a spec: passes over its pool, and batches of rows to label."""
+"""What others know of a spec: passes over its pool, batches of rows to label, and analyses."""
 
 import dataclasses
 import functools
 
+from evalsampling.spec.budget import Budget
+from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.spec.labels import LabelsSpec
-from evalsampling.spec.measures import MeasureSpec
+from evalsampling.spec.measures import CERTIFY, MeasureSpec
 from evalsampling.spec.pool import PoolSpec
+from evalsampling.spec.promise import Promise
+from evalsampling.spec.rounds import RoundSize, SamplerSpec, StopSpec
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.slices import Where, all_named
 from evalsampling.spec.strata import StrataSpec
@@ -30,9 +34,9 @@ class ReadingPlan:
     pool: PoolSpec
     labels: LabelsSpec
     strata: StrataSpec
-    measures: tuple[MeasureSpec, ...]
-    seed: int
-    most_drawn: int
+    measures: tuple[MeasureSpec, ...] = ()
+    seed: int = 0
+    most_drawn: int = 0
     by_cluster: bool = False
     of_differences: bool | None = None
 
@@ -92,3 +96,37 @@ class LabellingPlan:
     labels: LabelsSpec
     sink: SinkSpec
     by_cluster: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class AnalysisPlan:
+    """How rounds are drawn and estimates made; nothing of batches, gates or the workspace.
+
+    Attributes:
+        reading: what is read of the pool: its labels, systems and measures.
+        sampler: by which rounds are drawn.
+        limits: the budget, of labels and of money.
+        round_size: new rows of each round.
+        confidence: level of the intervals, in (0, 1).
+        hidden: prior of the positives that scores do not reveal.
+        stop: when no further round is drawn, though the budget is not spent.
+    """
+
+    reading: ReadingPlan
+    sampler: SamplerSpec
+    limits: Budget
+    round_size: RoundSize
+    confidence: float
+    hidden: HiddenPrior
+    stop: StopSpec
+
+    @property
+    def promise(self) -> Promise | None:
+        """What is to be certified; None if nothing is."""
+        listed = self.reading.measures
+        return next((each.parameters["promise"] for each in listed if each.name == CERTIFY), None)
+
+    @property
+    def label_prior(self) -> HiddenPrior | None:
+        """Prior of hidden positives for model-based intervals; None where rows have no classes."""
+        return self.hidden if self.reading.has_classes else None

@@ -89,14 +89,14 @@ class PoolSpec:
 
     path: str
     id: IdColumns
-    score: str | None
-    probability: Probability
-    systems: tuple[SystemSpec, ...]
-    slices: tuple[str, ...]
-    features: tuple[str, ...]
-    payload: tuple[str, ...]
-    scorer: str | None
-    directory: str
+    score: str | None = None
+    probability: Probability = None
+    systems: tuple[SystemSpec, ...] = (SystemSpec(),)
+    slices: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
+    payload: tuple[str, ...] = ()
+    scorer: str | None = None
+    directory: str = ""
     masks: Mapping[str, Mask] = dataclasses.field(default_factory=dict)
     lists: ListsSpec | None = None
     cost: str | None = None
@@ -195,14 +195,7 @@ def read_pool(
         pairs=_pairs(section, id),
     )
     if lists is not None:
-        return made(
-            score=None,
-            probability=None,
-            systems=read_rankers(section.section("systems")),
-            features=(),
-            payload=payload,
-            scorer=None,
-        )
+        return made(systems=read_rankers(section.section("systems")), payload=payload)
     score = labels.space.score(section, not strata.by_score)
     probability = read_probability(section, labels)
     if section.get("systems") is not None:

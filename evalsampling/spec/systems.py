@@ -30,11 +30,11 @@ class SystemSpec:
         score_is: what the score is, a key of `SCORE_RULES`; None to find out.
     """
 
-    name: str | None
-    score: str | None
-    prediction: str | None
-    threshold: float | None
-    probability: Probability
+    name: str | None = None
+    score: str | None = None
+    prediction: str | None = None
+    threshold: float | None = None
+    probability: Probability = None
     by_label: Mapping[str, str] = dataclasses.field(default_factory=dict)
     score_is: str | None = None
 
@@ -115,7 +115,7 @@ def read_rankers(section: Section) -> tuple[SystemSpec, ...]:
         own = section.section(key)
         own.check_keys("score", "probability")
         score, probability = own.text("score", required=True), own.text("probability")
-        rankers.append(SystemSpec(str(key), score, None, None, probability))
+        rankers.append(SystemSpec(str(key), score, probability=probability))
     if not rankers:
         raise InputError("pool.systems: must name at least one system")
     return tuple(rankers)

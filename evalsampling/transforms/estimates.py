@@ -87,7 +87,7 @@ class JoinLabels(beam.PTransform):
 
     def expand(self, given: Any) -> Any:
         labels, rows = _labels_and_rows(given, self._facts.path)
-        by, id = self._by, self._facts.pool.spec.pool.id
+        by, id = self._by, self._facts.labelling.pool.id
         of_labels = Gather(functools.partial(answers_by_share, by=by, id=id), packed_answers)
         of_rows = Gather(functools.partial(rows_by_share, by=by, id=id), packed_rows)
         shares = (  # Those of labels first: they say when groups fire.
@@ -132,7 +132,7 @@ class _Join(beam.DoFn):
         made = _Joined(counts, len(rejects), self._by_sample, self._workspace)
         yield Latest.of((COUNTS, share), size, made)
         for reject in rejects:
-            yield pvalue.TaggedOutput("rejects", as_mapping(reject, self._join.spec.pool.id))
+            yield pvalue.TaggedOutput("rejects", as_mapping(reject, self._join.labelling.pool.id))
 
 
 class _Together(beam.PTransform):
@@ -266,7 +266,7 @@ class _Maker:
             outside = pool.slices.outside(pool.table)
             if self._has_rows_by_sample(shares):
                 facts.check_same_rows(pool)
-            analysis = Analysis.of_pool(pool)
+            analysis = Analysis.of_pool(pool, facts.plan)
         facts.check_own("counts of labelled rows", *(share.workspace for share in shares))
         counts = LabelledCounts.sum([share.counts for share in shares])
         try:

@@ -41,8 +41,7 @@ class PoissonSample(beam.PTransform):
                 then the first round of a workspace that spends the whole budget in it.
         """
         super().__init__()
-        self._spec, self._by_cell = spec, by_cell
+        self._plan, self._by_cell = spec.analysis, by_cell
 
     def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[pa.Table]:
-        spec, engine = self._spec, BeamEngine(batches.pipeline)
-        return keep_rows(engine, batches, spec.reading, spec.sampler, spec.limits, self._by_cell)
+        return keep_rows(BeamEngine(batches.pipeline), batches, self._plan, self._by_cell)

@@ -60,7 +60,7 @@ class AssignCells(beam.PTransform):
                 f"{source}: a row that cannot be read would end a stream; give AssignCells "
                 "rejects=True, and take its output cells"
             )
-        made = functools.partial(_batches, required_columns(self._facts.pool.spec.reading), source)
+        made = functools.partial(_batches, required_columns(self._facts.plan.reading), source)
         to_batches = beam.ParDo(Gather(_whole, made)).with_output_types(PoolBatch)
         step = Step("FindCells", cells_of, (self._facts,), CellBatch)
         return rows | "ToBatches" >> to_batches | "FindCells" >> map_batches(step)
@@ -174,7 +174,7 @@ def write_files(
     tasks = list(group[1])
     if not tasks:  # Some runners fire once more with nothing new.
         return
-    files = task_files(facts.pool.spec.labelling, tasks, TASKS)
+    files = task_files(facts.labelling, tasks, TASKS)
     for path, content in files.items():
         if not is_url(folder):
             Path(folder, path).parent.mkdir(parents=True, exist_ok=True)

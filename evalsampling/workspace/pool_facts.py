@@ -23,8 +23,8 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.preparation.assignment import CellBatch, assign_cells
-from evalsampling.spec import EvaluationSpec
-from evalsampling.spec.id_columns import columns_of
+from evalsampling.spec import AnalysisPlan, LabellingPlan
+from evalsampling.spec.id_columns import IdColumns, columns_of
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
@@ -53,6 +53,8 @@ class PoolFacts:
 
     path: str
     pool: CountedPool
+    plan: AnalysisPlan
+    labelling: LabellingPlan
     key: bytes
     check: bool
     rounds: tuple[RoundChances, ...]
@@ -78,7 +80,9 @@ class PoolFacts:
         rounds = tuple(map(chances, snapshot.history.rounds, begins))
         return cls(
             str(pool.workspace.path),
-            CountedPool(pool.spec, pool.stratification, pool.table, pool.slices, pool.clusters),
+            CountedPool(pool.stratification, pool.table, pool.slices, pool.clusters),
+            pool.spec.analysis,
+            pool.spec.labelling,
             pool.task_key,
             sink_of(pool.spec.labelling).checks_tasks,
             rounds,
@@ -89,13 +93,13 @@ class PoolFacts:
     @functools.cached_property
     def analysis(self) -> Analysis:
         """The analysis of the pool before its first round."""
-        return Analysis.of_pool(self.pool)
+        return Analysis.of_pool(self.pool, self.plan)
 
     @property
     def label_join(self) -> LabelJoin:
         """How answers are joined to rows."""
-        pool = self.pool
-        return LabelJoin(pool.spec, pool.table.classes, pool.slices, self.key, self.check)
+        plans, pool = (self.plan.reading, self.labelling), self.pool
+        return LabelJoin(*plans, pool.table.classes, pool.slices, self.key, self.check)
 
     @property
     def identity(self) -> str:
@@ -109,7 +113,7 @@ class PoolFacts:
 
     def picker(self, rounds: tuple[RoundChances, ...]) -> RoundPicker:
         """Return what picks the rows of the last of some rounds."""
-        return RoundPicker(self.pool.spec, self.key, rounds, self.check)
+        return RoundPicker(self.plan.reading, self.labelling, self.key, rounds, self.check)
 
     def check_draws_by_row(self) -> None:
         """Check that rows of a round can be picked one by one."""
@@ -241,7 +245,7 @@ def drawn_rows(workspace: str | Path) -> pa.Table:
         kept = [name for name in asked.column_names if not name.startswith(PAYLOAD_PREFIX)]
         rows = asked.select([name for name in kept if name != ROUND])
         rows = rows.append_column(ROUND, pa.array(np.full(len(rows), place + 1)))
-        names = files.new_tasks(snapshot.pool.spec, snapshot.pool.task_key)
+        names = files.new_tasks(snapshot.pool)
         rows = rows.append_column(TASK, pa.array(names, pa.string()))
         if drawn_in.shape[1]:
             own = drawn_in[begin : begin + len(rows)].tolist()
@@ -283,28 +287,28 @@ def cells_and_rejects(
     facts: PoolFacts, rows: Sequence[Any]
 ) -> tuple[list[CellBatch], list[dict[str, Any]]]:
     """Return rows with their cells, and the id and the reason of each row that cannot be read."""
-    spec = facts.pool.spec
+    pool = facts.plan.reading.pool
     try:
-        batches = [*batches_of(rows, required_columns(spec.reading), "")]
+        batches = [*batches_of(rows, required_columns(facts.plan.reading), "")]
         found = [cells_of(batch, facts) for batch in batches]
         for batch in batches:
-            for name in spec.pool.payload:  # It is read of the rows that are drawn.
+            for name in pool.payload:  # It is read of the rows that are drawn.
                 batch.payload(name, np.arange(len(batch)))
     except InputError as error:
         parts = halves(rows)
         if not parts:
-            return [], [_reject(rows[0], str(error), spec)]
+            return [], [_reject(rows[0], str(error), pool.id)]
         (first, bad), (second, worse) = (cells_and_rejects(facts, part) for part in parts)
         return first + second, bad + worse
     return found, []
 
 
-def _reject(row: Any, reason: str, spec: EvaluationSpec) -> dict[str, Any]:
+def _reject(row: Any, reason: str, columns: IdColumns) -> dict[str, Any]:
     """Return the id of one row, as far as it can be read, and why it has no cell."""
-    own = DeliveredIds(spec.pool.id)
+    own = DeliveredIds(columns)
     try:
-        (batch,) = batches_of([row], columns_of(spec.pool.id), "")
-        id: str | None = as_text(batch.ids(spec.pool.id)[0].as_py(), spec.pool.id)
+        (batch,) = batches_of([row], columns_of(columns), "")
+        id: str | None = as_text(batch.ids(columns)[0].as_py(), columns)
     except InputError:  # The reason says what is wrong with it.
         id = None
     return {**own.values(id), "reason": re.sub(",? (in )?row 0", "", reason, count=1)}

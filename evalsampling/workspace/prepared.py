@@ -72,7 +72,7 @@ class PreparedPool:
     @functools.cached_property
     def spec(self) -> EvaluationSpec:
         """The spec the workspace was prepared with, with the present budget."""
-        budget = self.budgets[-1] if self.budgets else self.own_spec.limits
+        budget = self.budgets[-1] if self.budgets else self.own_spec.analysis.limits
         spec = self.own_spec
         if "table" in self.marker:
             spec = spec.with_pool(spec.pool.at_version(self.marker["table"]["pinned"]))

@@ -12,7 +12,6 @@ from evalsampling.errors import InputError
 from evalsampling.labels.controls import Controls
 from evalsampling.labels.tasks import KIND, LINKED, TASK, task_name
 from evalsampling.pool.stored_columns import ID
-from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import SAMPLER, Round
 from evalsampling.storage import checksums_of, parse_parquet
 from evalsampling.storage.checksums import Checksum, place_of
@@ -77,7 +76,7 @@ class RoundFiles:
 
     def _check_batch(self, pool: PreparedPool, url: str) -> None:
         """Check that a batch which is not as it was written lacks only its payload."""
-        asked = dict(zip(self.new_tasks(pool.spec, pool.task_key), self.subjects, strict=True))
+        asked = dict(zip(self.new_tasks(pool), self.subjects, strict=True))
         try:
             names = [name for name in self.batch.column_names if name != KIND]
             columns = (self.batch[name].to_pylist() for name in names)
@@ -97,10 +96,11 @@ class RoundFiles:
         """The ids of the rows that the round asked about, in order."""
         return list(self.asked[ID].to_pylist())
 
-    def new_tasks(self, spec: EvaluationSpec, key: bytes) -> list[str]:
+    def new_tasks(self, pool: PreparedPool) -> list[str]:
         """Return the tasks of the round's questions, in the order of their draws."""
+        plan, key, check = pool.spec.labelling, pool.task_key, self.design["check"]
         return [
-            task_name(spec.labelling, key, self.number, id, question, self.design["check"])
+            task_name(plan, key, self.number, id, question, check)
             for id, question in zip(self.subjects, self.asked["question"].to_pylist(), strict=True)
         ]
 

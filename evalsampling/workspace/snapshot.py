@@ -117,11 +117,7 @@ class Snapshot:
     @functools.cached_property
     def tasks(self) -> list[str]:
         """Tasks of all questions, in the order of the history."""
-        return [
-            task
-            for files in self.standing
-            for task in files.new_tasks(self.pool.spec, self.pool.task_key)
-        ]
+        return [task for files in self.standing for task in files.new_tasks(self.pool)]
 
     @functools.cached_property
     def ids(self) -> list[str]:
@@ -325,10 +321,7 @@ class Snapshot:
                 task: files.number
                 for files in self.rounds
                 if files.number in self.withdrawn
-                for task in [
-                    *files.new_tasks(self.pool.spec, self.pool.task_key),
-                    *files.controls.tasks,
-                ]
+                for task in [*files.new_tasks(self.pool), *files.controls.tasks]
             },
             pairs=self._pairs,
             id=self.pool.spec.pool.id,
@@ -396,7 +389,7 @@ class Snapshot:
         """
         from evalsampling.evaluation.analysis import Analysis
 
-        return Analysis.of_pool(self.pool).with_history(self.history)
+        return Analysis.of_pool(self.pool, self.pool.spec.analysis).with_history(self.history)
 
 
 def chances_elsewhere(at_hand: LabelsAtHand) -> Mapping[str, float] | None:

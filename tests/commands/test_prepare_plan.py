@@ -73,7 +73,7 @@ def test_a_poisson_sample_of_many_labels(job: Any, engine: Case, score: str | No
     assert engine.keep is not None
     kept = engine.keep(path, spec, False)
     assert 60 < len(kept) < 120
-    assert kept == pairs(poisson_sample(spec, False))
+    assert kept == pairs(poisson_sample(spec.analysis, False))
 
 
 def job_of_tags(job: Any, score: str | None) -> Job:
@@ -229,5 +229,5 @@ def test_the_same_rows_of_a_poisson_sample(
     spec = EvaluationSpec.from_mapping(content, tmp_path)
     assert engine.keep is not None
     kept = engine.keep(path, spec, by_cell)
-    assert kept == pairs(poisson_sample(spec, by_cell))
+    assert kept == pairs(poisson_sample(spec.analysis, by_cell))
     assert len(kept) > 100

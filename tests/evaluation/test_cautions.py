@@ -8,7 +8,7 @@ import pytest
 from evalsampling import Evaluation
 from evalsampling.evaluation.cautions import cautions, reason_to_stop
 from evalsampling.labels.tally import Awaited
-from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.rounds import StopSpec
 
 
 @pytest.fixture
@@ -42,11 +42,6 @@ def test_warnings_of_each_estimate_come_first() -> None:
     own = [warning for one in estimates for warning in one.warnings]
     assert len(own) == 1
     assert cautions(few.analysis, estimates)[: len(own)] == own
-
-
-def parse(stop: dict[str, Any]) -> EvaluationSpec:
-    pool = {"path": "pool.parquet", "score": "score", "prediction": "prediction"}
-    return EvaluationSpec.from_mapping({"pool": pool, "measure": "f1", "stop": stop}, "/data")
 
 
 @pytest.mark.parametrize(
@@ -88,4 +83,4 @@ def test_without_a_wish_nothing_stops() -> None:
     evaluation = Evaluation.from_arrays(np.arange(10) / 10, np.arange(10) % 2, seed=1)
     ids = evaluation.sample(5)
     evaluation.label(ids, np.zeros(5, dtype=int))
-    assert reason_to_stop(parse({}), evaluation.estimate()) is None
+    assert reason_to_stop(StopSpec(), evaluation.estimate()) is None

@@ -121,8 +121,7 @@ def test_counts_say_what_rows_say_of_every_kind(name: str) -> None:
 
 def test_a_pool_of_sums_knows_no_numbers_of_rows() -> None:
     analysis = labelled(CASES["calibrated"])
-    assert analysis.spec is not None
-    numbers = CountedPool(analysis.spec, None, analysis.table).numbers()  # type: ignore[arg-type]
+    numbers = CountedPool(None, analysis.table).numbers()  # type: ignore[arg-type]
     assert len(numbers.number) == 0
     assert numbers.count.tolist() == analysis.table.count.tolist()
 

@@ -77,8 +77,8 @@ class Drawn:
     def of_grown_pool(self) -> Analysis:
         """The analysis of all rows, before any round."""
         spec, pool = self.evaluation.spec, self.evaluation.state.pool
-        counted = CountedPool(spec, pool.stratification, pool.table)
-        return Analysis.of_pool(counted.of_rows(self.cells.sums()))
+        counted = CountedPool(pool.stratification, pool.table)
+        return Analysis.of_pool(counted.of_rows(self.cells.sums()), spec.analysis)
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """Rows that a filter kept, their labels, and the estimates: with no workspace in between."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def changed(spec: EvaluationSpec, **keys: Any) -> EvaluationSpec:
 
 def test_estimates_are_those_of_an_evaluation_of_the_same_rows(spec: EvaluationSpec) -> None:
     table, label = columns()
-    kept = poisson_sample(spec, by_cell=True)
+    kept = poisson_sample(spec.analysis, by_cell=True)
     ids = kept["id"].to_numpy()
     found = estimate_kept_rows(spec, kept, kept["id"], label[ids])
     evaluation = Evaluation.from_arrays(
@@ -77,7 +78,7 @@ def test_estimates_are_those_of_an_evaluation_of_the_same_rows(spec: EvaluationS
 def test_answers_may_be_a_table_and_some_may_be_missing(spec: EvaluationSpec) -> None:
     """Rows with a label have their probability times the share of rows that have one."""
     _, label = columns()
-    kept = poisson_sample(spec)
+    kept = poisson_sample(spec.analysis)
     there = np.arange(len(kept)) % 4 != 1
     ids = kept["id"].to_numpy()[there]
     order = np.argsort(-ids)
@@ -115,13 +116,14 @@ def test_sets_of_labels(tmp_path: Any) -> None:
         "sampler": "poisson",
         "budget": 150,
     }
-    kept = poisson_sample(EvaluationSpec.from_mapping({**content, "budget": 400}, tmp_path))
-    whole = estimate_kept_rows(EvaluationSpec.from_mapping(content, tmp_path), kept, kept["id"], y)
+    spec = EvaluationSpec.from_mapping(content, tmp_path)
+    kept = poisson_sample(dataclasses.replace(spec, budget=400).analysis)
+    whole = estimate_kept_rows(spec, kept, kept["id"], y)
     assert [one.measure for one in whole][1:] == [f"class_f1[{name}]" for name in NAMES]
     exact = [f1_score(y, f, average="macro"), *f1_score(y, f, average=None)]
     assert [one.value for one in whole] == pytest.approx(exact)
     spec = EvaluationSpec.from_mapping(content, tmp_path)
-    kept = poisson_sample(spec)
+    kept = poisson_sample(spec.analysis)
     told = [[name for name, held in zip(NAMES, y[i], strict=True) if held] for i in
             kept["id"].to_pylist()]  # fmt: skip
     for one, true in zip(estimate_kept_rows(spec, kept, kept["id"], told), exact, strict=True):
@@ -138,13 +140,13 @@ def test_sets_of_labels(tmp_path: Any) -> None:
 def test_what_rows_alone_cannot_tell_is_said(
     spec: EvaluationSpec, keys: dict[str, Any], words: str
 ) -> None:
-    kept = poisson_sample(spec)
+    kept = poisson_sample(spec.analysis)
     with pytest.raises(InputError, match=words):
         estimate_kept_rows(changed(spec, **keys), kept, kept["id"], np.zeros(len(kept), int))
 
 
 def test_bad_rows_and_answers_are_told(spec: EvaluationSpec) -> None:
-    kept = poisson_sample(spec)
+    kept = poisson_sample(spec.analysis)
     ids, labels = kept["id"], np.zeros(len(kept), int)
     wrong = kept.set_column(
         kept.column_names.index(INCLUSION), INCLUSION, pa.array(np.zeros(len(kept)))

@@ -90,7 +90,7 @@ def test_rows_of_cells_that_are_new_have_the_mean_chance(job: Any) -> None:
     kept = chances.code != common
     fewer = type(chances)(chances.code[kept], chances.chance[kept], 0.5)
     rows = facts.picker((fewer,)).pick(cells)
-    number = permanent_numbers(hash_ids(cells.ids, facts.pool.spec.seed))
+    number = permanent_numbers(hash_ids(cells.ids, facts.plan.reading.seed))
     wanted = number[cells.cell == common] < 0.5
     taken = rows.filter(pa.compute.equal(rows[CELL], common))
     assert set(taken[CHANCE].to_pylist()) == {0.5}

@@ -144,7 +144,7 @@ def test_no_sample_is_of_two_versions(job: Jobs, monkeypatch: pytest.MonkeyPatch
     one, path = small(job, measure="accuracy", sampler="poisson")
     change_after(monkeypatch, poisson, path, "stratify")
     with pytest.raises(InputError, match=r"part-1\.parquet: has changed while it was read"):
-        poisson.poisson_sample(EvaluationSpec.load(one.spec))
+        poisson.poisson_sample(EvaluationSpec.load(one.spec).analysis)
 
 
 def test_a_pool_that_is_left_alone_passes(job: Jobs) -> None:

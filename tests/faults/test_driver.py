@@ -178,7 +178,7 @@ class Driver:
         if not snapshot.standing:
             return
         last = snapshot.standing[-1]
-        tasks = last.new_tasks(snapshot.pool.spec, snapshot.pool.task_key)
+        tasks = last.new_tasks(snapshot.pool)
         given = {task for one in snapshot.deliveries for task in one.votes["task"].to_pylist()}
         if given & {*tasks} or not last.exported or last.number in snapshot.closed:
             return

@@ -70,7 +70,7 @@ def sums_of(cut: Stratification) -> CellSums:
 
 def filter_of(spec: EvaluationSpec, cut: Stratification) -> PoissonFilter:
     """The filter that a spec asks for."""
-    return fill_water(sums_of(cut), spec.sampler, spec.limits, cut)
+    return fill_water(sums_of(cut), spec.analysis, cut)
 
 
 def by_hand(spec: EvaluationSpec, table: pa.Table) -> tuple[np.ndarray, PoissonFilter]:
@@ -90,7 +90,7 @@ def test_rows_are_those_whose_hash_is_below_their_own_probability(pool: Path) ->
     chance, _ = by_hand(spec, table)
     hashes = hash_integers(table["id"].to_numpy(), 11)
     kept = np.flatnonzero(hashes < (chance * 2.0**64))
-    found = poisson_sample(spec)
+    found = poisson_sample(spec.analysis)
     assert found["id"].to_pylist() == kept.tolist()
     assert found[INCLUSION].to_numpy() == pytest.approx(chance[kept], rel=2e-3)
     assert chance.sum() == pytest.approx(200, rel=0.02)
@@ -122,7 +122,7 @@ def test_sample_does_not_depend_on_batches(pool: Path) -> None:
     spec, table = spec_of(pool), pool_table()
     stratification = stratify_pool(spec.reading)
     _, chosen = by_hand(spec, table)
-    wanted = poisson_sample(spec)
+    wanted = poisson_sample(spec.analysis)
     for size in (1, 170, 3000):
         batches = table.combine_chunks().to_batches(max_chunksize=size)
         if size == 1:
@@ -137,7 +137,8 @@ def test_sample_does_not_depend_on_batches(pool: Path) -> None:
 
 
 def test_larger_budgets_keep_the_rows_of_smaller_ones(pool: Path) -> None:
-    kept = [set(poisson_sample(spec_of(pool, budget=n))["id"].to_pylist()) for n in (50, 400, 5000)]
+    plans = (spec_of(pool, budget=n).analysis for n in (50, 400, 5000))
+    kept = [set(poisson_sample(plan)["id"].to_pylist()) for plan in plans]
     assert kept[0] < kept[1] < kept[2]
     assert len(kept[2]) == ROWS
 
@@ -145,25 +146,25 @@ def test_larger_budgets_keep_the_rows_of_smaller_ones(pool: Path) -> None:
 def test_pool_whose_rows_are_all_alike_is_sampled_evenly(tmp_path: Path) -> None:
     table = pool_table().set_column(2, "prediction", pa.array(np.zeros(ROWS, np.int8)))
     pq.write_table(table, tmp_path / "pool.parquet")
-    found = poisson_sample(spec_of(tmp_path / "pool.parquet"))
+    found = poisson_sample(spec_of(tmp_path / "pool.parquet").analysis)
     assert found[INCLUSION].to_numpy() == pytest.approx(200 / ROWS)
 
 
 @pytest.mark.parametrize("name", ["delta", "smoothing"])
 def test_shares_beyond_1_are_refused(pool: Path, name: str) -> None:
     with pytest.raises(InputError, match=f"sampler: poisson: {name} must be between 0 and 1"):
-        poisson_sample(spec_of(pool, sampler={"name": "poisson", name: 1.5}))
+        poisson_sample(spec_of(pool, sampler={"name": "poisson", name: 1.5}).analysis)
 
 
 @pytest.mark.parametrize("parameter", [{"cap": True}, {"online": "exclude"}])
 def test_what_a_filter_cannot_do_is_told(pool: Path, parameter: dict) -> None:
     with pytest.raises(InputError, match="a filter knows nothing of the other rows"):
-        poisson_sample(spec_of(pool, sampler={"name": "poisson", **parameter}))
+        poisson_sample(spec_of(pool, sampler={"name": "poisson", **parameter}).analysis)
 
 
 def test_rows_by_cell_are_those_of_a_workspace(pool: Path, tmp_path: Path) -> None:
     """One round of the whole budget, or three; with each row's own probability nearly the same."""
-    wanted = set(poisson_sample(spec_of(pool), by_cell=True)["id"].to_pylist())
+    wanted = set(poisson_sample(spec_of(pool).analysis, by_cell=True)["id"].to_pylist())
     assert len(wanted) > 150
     for name, sizes in (("one", [200]), ("three", [90, 60, 50])):
         content = spec_of(pool, workspace=str(tmp_path / name)).to_mapping()
@@ -176,7 +177,7 @@ def test_rows_by_cell_are_those_of_a_workspace(pool: Path, tmp_path: Path) -> No
             drawn += pq.read_table(batch)["id"].to_pylist()
         assert len(set(drawn)) == len(drawn)
         assert set(drawn) == wanted
-    own = set(poisson_sample(spec_of(pool))["id"].to_pylist())
+    own = set(poisson_sample(spec_of(pool).analysis)["id"].to_pylist())
     assert len(own ^ wanted) < 0.1 * len(wanted)
 
 
@@ -187,7 +188,7 @@ def test_rows_by_cell_are_those_of_an_evaluation_in_memory(pool: Path) -> None:
         probability=table["probability"].to_numpy(),
         **{"measure": "f1", "sampler": "poisson", "strata": {"leaves": 24}, "seed": 11},
     )
-    found = poisson_sample(spec_of(pool), by_cell=True)
+    found = poisson_sample(spec_of(pool).analysis, by_cell=True)
     assert sorted(evaluation.sample(200).tolist()) == found["id"].to_pylist()
     assert sorted(found[INCLUSION].to_pylist()) == pytest.approx(
         sorted(evaluation.history.rounds[0].probability)

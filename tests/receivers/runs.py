@@ -49,13 +49,9 @@ def run() -> Run:
     """The run of that evaluation, as if it were of a workspace."""
     pool = ({"path": "/data/pool/a.parquet", "size": 7, "blocks": "00"},)
     made = evaluation().state.run(GATES)
-    spec = made.spec
-    located = dataclasses.replace(
-        spec, pool=dataclasses.replace(spec.pool, path="/data/pool/*.parquet")
-    )
-    return dataclasses.replace(
-        made, name="pairs", workspace="/data/pairs", spec=located, pool=pool, page=lambda: b"<html>"
-    )
+    source = dataclasses.replace(made.source, path="/data/pool/*.parquet")
+    there = {"name": "pairs", "workspace": "/data/pairs", "source": source, "pool": pool}
+    return dataclasses.replace(made, **there, page=lambda: b"<html>")
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:

@@ -114,9 +114,8 @@ def test_what_was_read_and_what_was_made() -> None:
 def test_a_table_is_named_with_its_version(
     table: TableSpec, named: tuple[str, str], version: str
 ) -> None:
-    pool = dataclasses.replace(run().spec.pool, table=table, path=table.name)
-    spec = dataclasses.replace(run().spec, pool=pool)
-    _, end = events(dataclasses.replace(run(), spec=spec))
+    source = dataclasses.replace(run().source, table=table, path=table.name)
+    _, end = events(dataclasses.replace(run(), source=source))
     [read] = end["inputs"]
     assert (read["namespace"], read["name"]) == named
     assert read["facets"]["version"]["datasetVersion"] == version

@@ -71,7 +71,5 @@ def test_labels_of_measures(measure: str, label: str | None) -> None:
 
 
 def test_a_password_in_a_url_is_not_passed_on() -> None:
-    spec = run().spec
-    secret = dataclasses.replace(spec.pool, path="s3://user:secret@bucket/pool.parquet")
-    made = dataclasses.replace(run(), spec=dataclasses.replace(spec, pool=secret))
-    assert "secret" not in made.pool_name
+    secret = dataclasses.replace(run().source, path="s3://user:secret@bucket/pool.parquet")
+    assert "secret" not in dataclasses.replace(run(), source=secret).pool_name

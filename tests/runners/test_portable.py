@@ -75,7 +75,7 @@ def assert_same_sample(tmp_path: Path, server: Server, by_cell: bool) -> None:
     content = {"pool": {"path": "pool.parquet"}, "strata": {"leaves": 16}, "budget": 200, "seed": 4}
     spec = EvaluationSpec.from_mapping(content, tmp_path)
     found = kept_by_beam(table, 170, spec, by_cell, tmp_path / "kept", server.options)
-    assert found == pairs(poisson_sample(spec, by_cell))
+    assert found == pairs(poisson_sample(spec.analysis, by_cell))
     assert len(found) > 100
 
 

@@ -13,7 +13,7 @@ from evalsampling import EvaluationSpec, InputError
 from evalsampling.measures.build import build_measures
 from evalsampling.parts.references import load_object
 from evalsampling.spec import RoundSize, SystemSpec
-from evalsampling.spec.evaluation import StopSpec
+from evalsampling.spec.rounds import StopSpec
 from tests.averages import MICRO_F1
 from tests.spec.specs import parse, systems, write_module
 

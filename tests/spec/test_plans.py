@@ -1,4 +1,4 @@
-"""What passes over a pool, and batches, know of a spec."""
+"""What passes over a pool, batches and analyses know of a spec."""
 
 from typing import Any
 
@@ -46,3 +46,9 @@ def test_rows_of_a_cluster_stand_together_where_whole_clusters_are_drawn() -> No
     spec = parse(sampler="clusters", pool={"path": "x", "cluster": "person"})
     assert spec.labelling.by_cluster
     assert spec.labelling.labels == spec.labels
+
+
+def test_hidden_positives_have_a_prior_where_rows_have_classes() -> None:
+    spec = parse(hidden={"share": 0.2})
+    assert spec.analysis.label_prior == spec.hidden
+    assert parse(labels={"range": [0, 5]}, measure="mae").analysis.label_prior is None

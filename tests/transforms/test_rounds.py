@@ -160,7 +160,7 @@ def test_a_pool_that_grew_and_a_reserve_that_ran_out(
         keep(following | beam.Map(RoundChances.to_mapping), tmp_path / "next")
     of_all = facts.pool.of_rows(cells_of(facts, pool.table).sums())
     counts, _ = facts.label_join.join(rows, votes_of(answers))
-    analysis = analysis_of(Analysis.of_pool(of_all), counts, [chances])
+    analysis = analysis_of(Analysis.of_pool(of_all, facts.plan), counts, [chances])
     (said,) = kept(tmp_path / "estimates")
     wanted = json.loads(json.dumps(estimated(analysis).to_json()))
     assert {key: said[key] for key in wanted} == wanted
