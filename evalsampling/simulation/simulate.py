@@ -162,6 +162,7 @@ def run_repeat(
             methods=OWN,
         ),
         hidden=plan.hidden,
+        reading=pool.reading,
     )
     oracle = Urns(pool, int(seeds[1]), plan.votes)
     started, stuck, points = time.process_time(), 0, []

@@ -248,8 +248,8 @@ def promise_outcome(pool: KnownPool, analysis: Analysis, promise: Promise, plann
 
 def _keep(pool: KnownPool, promise: Promise, score: FloatArray, thresholds: FloatArray) -> Any:
     """Return at which thresholds the promise is true, shape (m,)."""
-    labels = pool.labels
-    negative, positive = labels.sum(axis=1) - labels[:, 1], labels[:, 1]
+    positive = pool.labels[:, pool.reading.labels.positive]
+    negative = pool.table.count - positive
     kept = np.ones(len(thresholds), dtype=np.bool_)
     above = (score >= thresholds[:, None]).astype(np.float64)
     for name, goal in promise.goals.items():

@@ -13,6 +13,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
+from evalsampling.evaluation.analysis import UNNAMED
 from evalsampling.label_spaces.base import FLAG, LABEL, LabelSpace
 from evalsampling.labels.items import graded_outputs, item_ids
 from evalsampling.measures.base import Measure
@@ -60,6 +61,7 @@ class KnownPool:
     outputs: Outputs
     systems: tuple[str | None, ...] = (None,)
     rate: FloatArray | None = None
+    reading: ReadingPlan = UNNAMED  # what its labels and scores are
 
     @classmethod
     def read(cls, stratification: Stratification, truth: Path) -> "KnownPool":
@@ -69,7 +71,7 @@ class KnownPool:
         if plan.pool.lists is not None:
             table, cell, outputs = _read_graded(stratification, truth)
             ones = np.ones(len(cell), dtype=np.int64)
-            return cls(table, cell, np.zeros_like(ones), ones, outputs, systems)
+            return cls(table, cell, np.zeros_like(ones), ones, outputs, systems, reading=plan)
         labels = _Truth.read(truth, plan)
         edges, fine = _distinctions(stratification)
         sums = RunningTotal(SUM_CELLS)
@@ -90,6 +92,7 @@ class KnownPool:
             outputs=kinds.outputs,
             systems=systems,
             rate=kinds.rate,
+            reading=plan,
         )
 
     @functools.cached_property

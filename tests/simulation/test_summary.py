@@ -1,11 +1,17 @@
 """Choices among systems: by hand, and as often wrong as the binomial distribution says."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import yaml
 from scipy import stats
 
+from evalsampling.commands.simulate import SimulateOptions
+from evalsampling.commands.simulate import simulate as simulate_command
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.measures import (
     Accuracy,
@@ -168,3 +174,25 @@ def test_more_labels_prove_more_and_none_is_broken_here() -> None:
     assert many["rows"] > few["rows"]
     assert few["broken"] == many["broken"] == 0
     assert np.isfinite(many["rows"])
+
+
+def test_either_class_may_be_the_positive_one(tmp_path: Path) -> None:
+    """Which code the positive class has decides nothing."""
+    label = np.where(POOL.label == 1, "yes", "no")
+    columns = {"id": np.arange(3000), "score": POOL.probability[:, 1]}
+    predicted = np.where(POOL.prediction == 1, "yes", "no")
+    pq.write_table(pa.table({**columns, "prediction": predicted}), tmp_path / "pool.parquet")
+    pq.write_table(pa.table({"id": columns["id"], "label": label}), tmp_path / "truth.parquet")
+    found = []
+    for classes in (["no", "yes"], ["yes", "no"]):
+        spec = {"pool": {"path": "pool.parquet"}, "measure": "precision", "budget": 600, "seed": 1,
+                "labels": {"classes": classes, "positive": "yes"}}  # fmt: skip
+        (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
+        options = SimulateOptions(
+            str(tmp_path / "spec.yaml"), str(tmp_path / "truth.parquet"),
+            repeats=3, certify="precision >= 0.8",
+        )  # fmt: skip
+        found.append(simulate_command(options).promises)
+    assert found[0] == found[1]
+    assert found[0][0].proved == 1
+    assert found[0][0].broken == 0
