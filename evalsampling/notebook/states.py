@@ -191,7 +191,11 @@ class MemoryState:
             round=len(analysis.history.rounds),
             labels=labels,
             open=len(analysis.history) - labels,
-            warnings=(*self.doubts(analysis), *cautions(analysis, estimates)),
+            warnings=(
+                *self.pool.stratification.about_scores(analysis.table),
+                *self.doubts(analysis),
+                *cautions(analysis, estimates),
+            ),
             numbers=tuple(map(Number.of, estimates)),
             gates=judged,
         )

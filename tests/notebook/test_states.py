@@ -6,6 +6,7 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from evalsampling import Evaluation
@@ -65,3 +66,14 @@ def test_rounds_are_within_an_amount_of_money_that_is_given() -> None:
     assert len(ids) == 25
     one.label(ids, [POOL.truth[id] for id in ids.tolist()])
     assert len(one.sample(30)) == 0
+
+
+def test_results_say_what_estimates_warn_of() -> None:
+    """Scores that expect ten times the positives that are predicted, among others."""
+    score = np.linspace(0, 0.9, 2000)
+    evaluation = Evaluation.from_arrays(score, (score > 0.89).astype(int), measure="precision")
+    ids = evaluation.sample(50)
+    evaluation.label(ids, np.zeros(len(ids), dtype=int))
+    warnings = evaluation.estimate().warnings
+    assert "expects 900 positives where 23 are predicted" in warnings[0]
+    assert evaluation.results()["warnings"].to_pylist() == ["\n".join(warnings)]
