@@ -23,7 +23,7 @@ def empty_history(spec: EvaluationSpec, table: CellTable) -> History:
     history = History.start(len(spec.pool.systems), table.classes, len(spec.pool.slices))
     if spec.pool.lists is None:
         return history
-    nothing = table.outputs.take(np.zeros(0, dtype=np.int64))
+    nothing = table.kinds.take(np.zeros(0, dtype=np.int64))
     return dataclasses.replace(history, outputs=nothing)
 
 
@@ -84,6 +84,6 @@ def _graded_rows(
     rows: pa.Table, label: IntArray, spec: EvaluationSpec, table: CellTable
 ) -> Outputs:
     """Return the outputs of queries, given the grades of items: see `graded_outputs`."""
-    systems, moments = len(spec.pool.systems), table.outputs.probability.shape[1]
+    systems, moments = len(spec.pool.systems), table.kinds.probability.shape[1]
     depth = max(gain.cut for gain in build_gains(spec.reading))
     return graded_outputs(rows, label, systems, moments, depth)

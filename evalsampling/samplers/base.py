@@ -29,6 +29,7 @@ from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
 from evalsampling.stats.history import History
+from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
 
 Rng = np.random.Generator
@@ -48,7 +49,7 @@ class Sampler(abc.ABC):
         with_replacement: whether the draws of a round are independent of each other.
         takes: what it can do with beside rows of one class that answers tell for certain:
             ``stochastic`` oracles, ``tags`` (rows with any number of many labels,
-            `CellTable.expected`), ``queries`` (with lists of items).
+            `Kinds.expected`), ``queries`` (with lists of items).
         needs: what a pool must have: a ``score`` to rank rows by; the ``cost`` of labels; the
             ``cluster`` of rows, of which it draws whole ones.
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
@@ -63,6 +64,8 @@ class Sampler(abc.ABC):
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
             another.
+        numbers: permanent random numbers of the first rows of each cell, for those that draw by
+            them; None where they are not known, so that rows of a cell are exchangeable.
     """
 
     name = "sampler"
@@ -77,6 +80,7 @@ class Sampler(abc.ABC):
     draws_for_all = False
     measure: Measure
     oracle: str = "deterministic"
+    numbers: PermanentNumbers | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check the oracle."""
@@ -213,7 +217,7 @@ class Sampler(abc.ABC):
         inputs = self.with_next_draw(self.inputs(table, history, confidence, model))
         estimates: list[Estimate] = []
         for measure in (part for each in measures for part in parts_of(each)):
-            if is_nil(measure, table.outputs):
+            if is_nil(measure, table.kinds):
                 estimates += take_nil(measure, inputs, scope)
             elif len(history) and history.picked.all() and not _is_census(inputs, measure):
                 estimates += refuse(measure, "picked rows", _PICKED, scope, confidence)
@@ -394,4 +398,4 @@ def weights_under(
 
 def no_rounds(table: CellTable) -> History:
     """Return the history of a pool before the first round, without slices."""
-    return History.start(table.outputs.prediction.shape[1], table.classes)
+    return History.start(table.kinds.prediction.shape[1], table.classes)

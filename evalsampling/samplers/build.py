@@ -66,6 +66,7 @@ def build_sampler(
         "measure": measure,
         "importance": tuple(weights.tolist()),
         "oracle": spec.labels.oracle,
+        "numbers": None,
         "branching": spec.strata.branching,
         "hidden": spec.hidden,
         "classes": len(spec.labels.classes),
