@@ -157,7 +157,7 @@ class Analysis:
         """Return the history with one round more, whose draws depend on the seed alone."""
         rng = np.random.Generator(np.random.PCG64([self.seed, len(self.history.rounds)]))
         sampler = self.sampler
-        if sampler.draws_by_number and self.numbers is not None:
+        if "numbers" in sampler.takes and self.numbers is not None:
             sampler = dataclasses.replace(sampler, numbers=self.numbers())
         drawn = sampler.design(self.table, self.history, new_rows, rng, budget)
         if self.clusters is None or "cluster" not in sampler.needs:

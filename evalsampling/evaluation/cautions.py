@@ -196,7 +196,7 @@ def caution_about_looks(
     spec: EvaluationSpec, estimates: Sequence[Estimate], sampler: Sampler, rounds: int
 ) -> str | None:
     """Return a warning if default intervals end the evaluation after several looks, else None."""
-    if rounds <= 1 or sampler.bears_looks or reason_to_stop(spec, estimates) != "half-width":
+    if rounds <= 1 or "looks" in sampler.takes or reason_to_stop(spec, estimates) != "half-width":
         return None
     return (
         f"stop.half_width: these are the first narrow intervals in {rounds} rounds, and such ones "

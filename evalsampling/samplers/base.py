@@ -49,18 +49,15 @@ class Sampler(abc.ABC):
         with_replacement: whether the draws of a round are independent of each other.
         takes: what it can do with beside rows of one class that answers tell for certain:
             ``stochastic`` oracles, ``tags`` (rows with any number of many labels,
-            `Kinds.expected`), ``queries`` (with lists of items).
+            `Kinds.expected`), ``queries`` (with lists of items), ``weights`` of measures (it draws
+            for all, not the first alone), ``numbers`` (see below), ``looks`` (its default intervals
+            hold the truth as often as they say where the first narrow one ends an evaluation).
         needs: what a pool must have: a ``score`` to rank rows by; the ``cost`` of labels; the
             ``cluster`` of rows, of which it draws whole ones.
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
-        bears_looks: whether its default intervals hold the truth as often as they say where the
-            first narrow one ends an evaluation.
         has_atoms: whether labelled rows may have chances of their own.
-        draws_by_number: whether the permanent random numbers of rows decide which are drawn, where
-            they are known.
         by_row: whether a round draws rows that were not drawn before, each with a chance that its
             cell alone decides.
-        draws_for_all: whether rounds are drawn for all measures, with weights, not the first alone.
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
             another.
@@ -73,11 +70,8 @@ class Sampler(abc.ABC):
     takes = frozenset({"stochastic"})
     needs = frozenset[str]()
     trusts_prior = False
-    bears_looks = False
     has_atoms = False
-    draws_by_number = False
     by_row = True
-    draws_for_all = False
     measure: Measure
     oracle: str = "deterministic"
     numbers: PermanentNumbers | None = dataclasses.field(default=None, kw_only=True)

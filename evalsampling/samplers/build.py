@@ -25,7 +25,7 @@ def build_sampler(
 ) -> Sampler:
     """Return the sampler that a spec names, made for the first measure and all of its systems.
 
-    One that draws for several measures (`Sampler.draws_for_all`) is made for all of them.
+    One that takes weights of measures (`Sampler.takes`) is made for all of them.
     """
     chosen = spec.sampler if name in (None, spec.sampler.name) else SamplerSpec(str(name))
     if ":" not in chosen.name:
@@ -57,7 +57,7 @@ def build_sampler(
         reference = parameters.get(key)
         if isinstance(reference, str) and (":" in reference or key == "weights"):
             parameters[key] = _function(key, reference, spec)
-    if maker.draws_for_all:
+    if "weights" in maker.takes:
         measure, weights = build_drawn_for(spec.reading, ranges)
     else:
         measure, weights = build_driver(spec.reading, ranges), np.ones(0)

@@ -80,10 +80,8 @@ class CalibratedDesign(Sampler):
     hidden: HiddenPrior = HiddenPrior()
     importance: tuple[float, ...] = ()
     name = "calibrated"
-    draws_for_all = True
-    bears_looks = True
     models_classes = True
-    takes = frozenset[str]()
+    takes = frozenset({"weights", "looks"})
 
     @property
     def weights(self) -> FloatArray:
@@ -177,8 +175,7 @@ class Clusters(CalibratedDesign):
     """
 
     name = "clusters"
-    draws_for_all = False
-    draws_by_number = True
+    takes = frozenset({"numbers", "looks"})
     needs = frozenset({"cluster"})
     by_row = False
 

@@ -85,9 +85,8 @@ class Poisson(Sampler):
     correct_bias: bool = False
     cap: bool = False
     name = "poisson"
-    takes = frozenset({"stochastic", "tags"})
+    takes = frozenset({"stochastic", "tags", "numbers"})
     trusts_prior = True
-    draws_by_number = True
 
     @property
     def by_row(self) -> bool:  # type: ignore[override]
