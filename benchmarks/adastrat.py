@@ -25,9 +25,8 @@ from runner import Options, Row, Table
 from evalsampling.measures import PRCurve
 from evalsampling.samplers import AdaStrat, LogStrat, RankedSampler
 from evalsampling.simulation.truth import KnownPool
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import CellTable, Kinds, Leaves
 from evalsampling.stats.history import History
-from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.precision_queries import QueryBound
 
 IntArray = npt.NDArray[np.int64]
@@ -78,16 +77,14 @@ class List:
         """The pool as simulations see it."""
         rows, hits, bins = self.rows[::-1], self.hits[::-1], len(self.rows)
         number = np.arange(bins)
-        outputs = Outputs(
+        kinds = Kinds(
             np.zeros((bins, 1), dtype=np.int64), number.astype(float)[:, None],
-            np.full((bins, 1, 2), 0.5),
+            np.full((bins, 1, 2), 0.5), cell=number, share=np.ones(bins),
         )  # fmt: skip
-        table = CellTable(
-            number, number, rows, np.full((bins, 2), 0.5), bins, number, np.ones(bins), outputs
-        )
+        table = CellTable(number, number, rows, np.full((bins, 2), 0.5), Leaves(bins), kinds)
         cell, label = np.repeat(number, 2), np.tile([0, 1], bins)
         count = np.stack([rows - hits, hits], axis=1).ravel()
-        return KnownPool(table, cell, label, count, outputs.take(cell))
+        return KnownPool(table, cell, label, count, kinds.take(cell))
 
 
 def _running_average(label: IntArray) -> npt.NDArray[np.float64]:

@@ -35,7 +35,7 @@ from evalsampling.simulation.simulate import Plan, simulate
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec, RoundSize
 from evalsampling.spec.hidden import HiddenPrior
-from evalsampling.stats.cells import CellGrid, CellTable
+from evalsampling.stats.cells import CellGrid, CellTable, Leaves
 from evalsampling.stats.history import History
 from evalsampling.stats.signatures import Signatures
 
@@ -334,7 +334,7 @@ def make_table(rows: int) -> tuple[CellTable, np.ndarray]:
     The prior takes the scores to be half as steep as they are.
     """
     score = np.linspace(-12, 4, LEAVES)
-    grid = CellGrid(np.arange(LEAVES), score, LEAVES, Signatures.every((2,)))
+    grid = CellGrid(np.arange(LEAVES), score, Leaves(LEAVES), Signatures.every((2,)))
     # Every leaf holds both predictions, more positive ones the higher the score.
     share = np.maximum(_of_both(special.expit(4 * score)), 1e-3)
     share *= np.exp(-0.8 * (score - score[0]))[:, None]
@@ -361,5 +361,5 @@ def make_known(rows: int) -> KnownPool:
         cell=cell,
         label=np.tile([0, 1], len(table))[count > 0],
         count=count[count > 0],
-        outputs=table.outputs.take(cell),
+        outputs=table.kinds.take(cell),
     )

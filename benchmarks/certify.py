@@ -157,8 +157,8 @@ def bounds(task: tuple[str, str]) -> list[Result]:
     pool, name = task
     known, promise = read(pool), Promise.read("precision >= 0.8")
     table, found = known.table, []
-    score = table.outputs.score[table.first_kind, 0]
-    predicted = table.outputs.prediction[table.first_kind, 0] == 1
+    score = table.kinds.score[table.kinds.first, 0]
+    predicted = table.kinds.prediction[table.kinds.first, 0] == 1
     threshold = score[predicted].min() if predicted.any() else np.inf
     sides = (("lower", 1), ("upper", -1))
     for budget in (300, 1000):
@@ -246,7 +246,7 @@ def rival(task: tuple[str, float, int]) -> list[Result]:
     *_, analysis = looks(known, "certify", promise, 400, seed)
     found = certify(analysis, promise, planned=400)
     above, history, table = found.rows or 0, analysis.history, known.table
-    score_of_row = table.outputs.score[table.first_kind, 0][history.cell]
+    score_of_row = table.kinds.score[table.kinds.first, 0][history.cell]
     below = score_of_row < (np.inf if found.threshold is None else found.threshold)
     ours = above + int(np.sum(below & (history.label == 1)))  # It calls labelled positives too.
 

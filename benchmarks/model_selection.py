@@ -27,9 +27,8 @@ from scipy import special
 
 from evalsampling.measures import Accuracy, Joint
 from evalsampling.samplers import Compare, Passive, ReplacementSampler
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import CellTable, Kinds, Leaves
 from evalsampling.stats.history import History
-from evalsampling.stats.outputs import Outputs
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
@@ -68,11 +67,9 @@ class Systems:
         """The rows, each a cell of its own."""
         rows = np.arange(len(self.label))
         both = np.stack([1 - self.probability, self.probability], axis=2)
-        outputs = Outputs(self.prediction, self.probability, both)
-        return CellTable(
-            rows, rows, np.ones_like(rows), both.mean(axis=1), len(rows), rows,
-            np.ones(len(rows)), outputs,
-        )  # fmt: skip
+        kinds = Kinds(self.prediction, self.probability, both, cell=rows, share=np.ones(len(rows)))
+        prior, leaves = both.mean(axis=1), Leaves(len(rows))
+        return CellTable(rows, rows, np.ones_like(rows), prior, leaves, kinds)
 
 
 def _fit(kernel: FloatArray, label: IntArray, penalty: float) -> FloatArray:

@@ -96,7 +96,7 @@ class Ground:
         """Return the sampler of a method."""
         strata = self.cut.spec.strata
         if method.flat:
-            leaves = max(self.cut.known.table.leaves, 2)
+            leaves = max(len(self.cut.known.table.leaves), 2)
             strata = msgspec.structs.replace(strata, branching=leaves)
         spec = dataclasses.replace(self.cut.spec, strata=strata)
         return build_sampler(spec.analysis, self.cut.cut.ranges, method.sampler)

@@ -7,9 +7,8 @@ import pyarrow as pa
 
 from evalsampling.samplers import Sampler
 from evalsampling.simulation.truth import KnownPool
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import CellTable, Kinds, Leaves
 from evalsampling.stats.history import History
-from evalsampling.stats.outputs import Outputs
 from tests.jobs import Pool
 
 
@@ -79,13 +78,13 @@ class Ranked:
             leaf=number,
             count=rows,
             prior=np.full((bins, 2), 0.5),
-            leaves=bins,
-            kind_cell=number,
-            kind_share=np.ones(bins),
-            outputs=Outputs(
+            leaves=Leaves(bins),
+            kinds=Kinds(
                 np.zeros((bins, 1), dtype=np.int64),
                 number.astype(float)[:, None],
                 np.full((bins, 1, 2), 0.5),
+                cell=number,
+                share=np.ones(bins),
             ),
         )
         cell = np.repeat(number, 2)
@@ -94,7 +93,7 @@ class Ranked:
             cell=cell,
             label=np.tile([0, 1], bins),
             count=np.stack([rows - hits, hits], axis=1).ravel(),
-            outputs=table.outputs.take(cell),
+            outputs=table.kinds.take(cell),
         )
 
 

@@ -40,14 +40,14 @@ def reserve_of(workspace: Path) -> dict[int, list[Any]]:
 
 
 def assert_same_tables(here: CellTable, there: CellTable) -> None:
-    for name in ("code", "leaf", "count", "prior", "kind_cell", "kind_share"):
+    for name in ("code", "leaf", "count", "prior"):
         np.testing.assert_array_equal(getattr(here, name), getattr(there, name), err_msg=name)
-    for name in ("prediction", "score", "probability"):
+    for name in ("cell", "share", "prediction", "score", "probability"):
         np.testing.assert_array_equal(
-            getattr(here.outputs, name), getattr(there.outputs, name), err_msg=name
+            getattr(here.kinds, name), getattr(there.kinds, name), err_msg=name
         )
-    assert here.leaves == there.leaves
-    slices = here.outputs.slices, there.outputs.slices
+    assert len(here.leaves) == len(there.leaves)
+    slices = here.kinds.slices, there.kinds.slices
     assert (slices[0] is None) == (slices[1] is None)
     if slices[0] is not None and slices[1] is not None:
         assert slices[0].named == slices[1].named

@@ -188,7 +188,7 @@ def plan(options: PlanOptions) -> PlanResult:
             report=progress.advance,
             clusters=clusters,
         )
-    has_scores = decided.has_classes and not table.exchangeable
+    has_scores = decided.has_classes and not table.leaves.exchangeable
     likelihood = expected_likelihood(table) if believed and has_scores else None
     planned = [build_sampler(spec.analysis, stratification.ranges, name) for name in names]
     trusts = any(sampler.trusts_prior for sampler in planned)

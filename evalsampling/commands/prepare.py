@@ -274,7 +274,7 @@ class Preparation:
         check_gated_slices(self.spec, counts)
         code, count, mean = sums.means()
         table = stratification.table_of_means(code, count, mean)
-        counted = (table.rows, table.leaves, len(table), reserve_rows)
+        counted = (table.rows, len(table.leaves), len(table), reserve_rows)
         sizes, names = dict(zip(_COUNTS, counted, strict=True)), self.spec.pool.slices
         slices = Slices.from_counts(names, counts, table)
         self.workspace.commit(

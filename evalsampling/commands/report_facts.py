@@ -165,7 +165,7 @@ def _provenance(snapshot: Snapshot) -> dict[str, Any]:
         "spec_sha256": digest(pool.spec.to_mapping()),
         "pool": pool_digest(marker["pool"], pool.spec.pool),
         "prior": pool.stratification.scores.prior,
-        "leaves": pool.table.leaves,
+        "leaves": len(pool.table.leaves),
         "cells": len(pool.table),
         "rounds": [
             {

@@ -158,11 +158,11 @@ class Analysis:
     def _designed(self, new_rows: int, budget: int | None) -> History:
         """Return the history with one round more, whose draws depend on the seed alone."""
         rng = np.random.Generator(np.random.PCG64([self.seed, len(self.history.rounds)]))
-        table = self.table
-        if self.sampler.draws_by_number and self.numbers is not None:
-            table = dataclasses.replace(table, numbers=self.numbers())
-        drawn = self.sampler.design(table, self.history, new_rows, rng, budget)
-        if self.clusters is None or "cluster" not in self.sampler.needs:
+        sampler = self.sampler
+        if "numbers" in sampler.takes and self.numbers is not None:
+            sampler = dataclasses.replace(sampler, numbers=self.numbers())
+        drawn = sampler.design(self.table, self.history, new_rows, rng, budget)
+        if self.clusters is None or "cluster" not in sampler.needs:
             return drawn
         last = dataclasses.replace(drawn.rounds[-1], together=self.clusters.rows_together)
         return dataclasses.replace(drawn, rounds=(*drawn.rounds[:-1], last))
@@ -353,7 +353,7 @@ class Analysis:
 
         None where there are too few labels, or no scores to be judged.
         """
-        is_known = self.reading.has_classes and not self.table.exchangeable
+        is_known = self.reading.has_classes and not self.table.leaves.exchangeable
         if not (parts and is_known and len(self.history.labelled)):
             return [None] * len(parts)
         sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice

@@ -191,7 +191,7 @@ def reason_to_stop(stop: StopSpec, estimates: Sequence[Estimate]) -> str | None:
 
 def _about_looks(analysis: Analysis, estimates: Sequence[Estimate]) -> list[str]:
     """Return a warning if default intervals end the evaluation after several looks."""
-    rounds, bears_looks = len(analysis.history.rounds), analysis.sampler.bears_looks
+    rounds, bears_looks = len(analysis.history.rounds), "looks" in analysis.sampler.takes
     if rounds <= 1 or bears_looks or reason_to_stop(analysis.stop, estimates) != "half-width":
         return []
     return [

@@ -23,7 +23,7 @@ def empty_history(reading: ReadingPlan, table: CellTable) -> History:
     history = History.start(len(reading.pool.systems), table.classes, len(reading.pool.slices))
     if reading.pool.lists is None:
         return history
-    nothing = table.outputs.take(np.zeros(0, dtype=np.int64))
+    nothing = table.kinds.take(np.zeros(0, dtype=np.int64))
     return dataclasses.replace(history, outputs=nothing)
 
 
@@ -84,6 +84,6 @@ def _graded_rows(
     rows: pa.Table, label: IntArray, reading: ReadingPlan, table: CellTable
 ) -> Outputs:
     """Return the outputs of queries, given the grades of items: see `graded_outputs`."""
-    systems, moments = len(reading.pool.systems), table.outputs.probability.shape[1]
+    systems, moments = len(reading.pool.systems), table.kinds.probability.shape[1]
     depth = max(gain.cut for gain in build_gains(reading))
     return graded_outputs(rows, label, systems, moments, depth)

@@ -29,7 +29,7 @@ from evalsampling.spec.labels_at_hand import (
     LabelsAtHand,
 )
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
-from evalsampling.stats.cells import UNORDERED, CellTable
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.history import ELSEWHERE, PEOPLE, SAMPLER, History, Round
 
@@ -66,8 +66,8 @@ def with_given(
         raise InputError(f"labels.column: no row of the pool has a label in {at_hand.column}")
     cell = np.searchsorted(table.code, rows[CELL].to_numpy())
     drawn = _drawn(pool, rows, cell, elsewhere)
-    outputs = table.outputs.take(table.first_kind[cell])
-    history = analysis.history.with_round(drawn, cell, rows[RANK].to_numpy(), outputs)
+    outputs, rank = table.kinds.of_cells(cell), rows[RANK].to_numpy()
+    history = analysis.history.with_round(drawn, cell, rank, outputs)
     return analysis.with_history(history), dict(enumerate(rows[GIVEN].to_pylist()))
 
 
@@ -197,8 +197,8 @@ class _GivenRows:
         Of each slice there are its title, which rows are of it, and its rows in each cell.
         """
         found, drawn = [], at_hand.drawn
-        everywhere = self.table.outputs.prediction[:, 0]
-        rows = self.table.count[self.table.kind_cell] * self.table.kind_share
+        kinds = self.table.kinds
+        everywhere, rows = kinds.prediction[:, 0], self.table.count[kinds.cell] * kinds.share
         for code in np.unique(everywhere).tolist():
             share = float(rows[everywhere == code].sum() / self.table.rows)
             is_said = self.prediction == code
@@ -211,7 +211,7 @@ class _GivenRows:
             mean = float(self.weight @ inside / self.weight.sum())
             words = f"{_percent(mean)} % of them have {title}, and {_percent(share)} % of the pool"
             found.append((self._chance_of_share(mean, share), words))
-        if self.table.ordered_by != UNORDERED:
+        if not self.table.leaves.exchangeable:
             mean = float(self.weight @ _ranks(self.table)[self.cell] / self.weight.sum())
             words = f"the mean rank of their scores is {mean:.2f}, and 0.50 in the pool"
             found.append((_two_sided(mean - 0.5, math.sqrt(1 / 12 / self._effective)), words))

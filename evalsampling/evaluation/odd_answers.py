@@ -141,8 +141,7 @@ class _Compared:
             return None
         expected = table.count @ table.prior
         shares = np.stack([
-            table.mean_by_cell((table.outputs.prediction[:, self.system] == code) * 1.0)
-            for code in range(table.classes)
+            table.kinds.predicted(code, self.system) for code in range(table.classes)
         ])  # fmt: skip
         predicted = shares @ table.count
         fits = (expected <= 2 * predicted + 1) & (predicted <= 2 * expected + 1)
@@ -223,8 +222,7 @@ class _Compared:
     def _is_common(self, code: int) -> bool:
         """Tell whether most rows of the pool are predicted to be of a class."""
         table = self.analysis.table
-        is_predicted = (table.outputs.prediction[:, self.system] == code).astype(np.float64)
-        return 2 * float(table.count @ table.mean_by_cell(is_predicted)) > table.rows
+        return 2 * float(table.count @ table.kinds.predicted(code, self.system)) > table.rows
 
     def moved(self) -> str:
         """Return that answers fit once they are moved by a row, or turned round."""

@@ -36,7 +36,7 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
     if not len(analysis.history.labelled):
         raise InputError("there is nothing to draw before the first label")
     if what in ("effort", "calibration"):
-        if analysis.table.expected is not None:
+        if analysis.table.kinds.expected is not None:
             raise InputError(f"picture: {what} is of rates of classes, of which rows have several")
         positives = [_positive(analysis)]
         if any(getattr(measure.plain, "sets", False) for measure in analysis.measures):
@@ -124,7 +124,7 @@ def labelled_bands(analysis: Analysis, labels: Mapping[str, Sequence[int]]) -> l
     model = analysis.label_model
     table, history, reading = analysis.table, analysis.history, analysis.reading
     pool, named = reading.pool, {}
-    if table.exchangeable:
+    if table.leaves.exchangeable:
         verdicts = named_verdicts(table, [str(name) for name in reading.labels.classes])
         named = {leaf: ", ".join(verdict) for leaf, verdict in enumerate(verdicts)}
     labelled = []

@@ -96,10 +96,10 @@ class Search:
         own = [drawn for drawn in analysis.history.rounds if drawn.origin == SAMPLER]
         reasons = {
             "labels must be of two classes": not analysis.reading.has_classes or table.classes != 2,
-            "rows have no score": table.exchangeable or not np.isfinite(self.score).any(),
-            "scores of several systems": table.outputs.prediction.shape[1] > 1,
+            "rows have no score": table.leaves.exchangeable or not np.isfinite(self.score).any(),
+            "scores of several systems": table.kinds.prediction.shape[1] > 1,
             "answers about a row differ": sampler.stochastic,
-            "rows have weights": table.outputs.weight is not None,
+            "rows have weights": table.kinds.weight is not None,
             "whole clusters were drawn": analysis.history.together is not None,
             f"rows drawn by {sampler.name} have no known chances": sampler.has_atoms
             or not (sampler.with_replacement or sampler.by_row)
@@ -123,7 +123,7 @@ class Search:
     def score(self) -> FloatArray:
         """Least score of each cell, shape (cells,)."""
         table = self.analysis.table
-        return np.asarray(table.outputs.score[table.first_kind, 0])
+        return np.asarray(table.kinds.score[table.kinds.first, 0])
 
     @functools.cached_property
     def thresholds(self) -> FloatArray:

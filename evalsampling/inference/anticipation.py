@@ -40,7 +40,7 @@ def calibrated_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Flo
     the mode of the posterior. Which row of a cell has a label does not depend on the label, so the
     likelihood needs no weights.
     """
-    predicted, rows = table.outputs.prediction[table.first_kind, system], seen.sum(axis=1)
+    predicted, rows = table.kinds.prediction[table.kinds.first, system], seen.sum(axis=1)
     slope = logit(np.clip(table.prior, _CLIP, 1 - _CLIP))
     by_class = [
         _regress(slope[:, c], predicted == c, seen[:, c], rows) for c in range(table.classes)
@@ -86,14 +86,14 @@ def anticipated_error(
     """
     share = unlabelled / table.rows
     spread = np.divide(share, table.rows * chance, out=np.zeros(len(table)), where=chance > 0)
-    if table.expected is not None:
-        mean, variance = influence_moments(measure, table.outputs, table.expected, risk)
+    if table.kinds.expected is not None:
+        mean, variance = influence_moments(measure, table.kinds, table.kinds.expected, risk)
         return np.asarray(np.sqrt(spread @ (mean**2 + variance) / draws))
     views = bounding_outputs(measure, table)
     total = np.zeros(len(measure.components))
     for y in each_label(table):
         of_kind = sum(measure.influence(outputs, y, risk) ** 2 for outputs in views)
-        squares = table.mean_by_cell(np.asarray(of_kind) / len(views))
+        squares = table.kinds.by_cell(np.asarray(of_kind) / len(views))
         total += (spread * prior[:, y[0]]) @ squares
     return np.sqrt(total / draws)
 
@@ -118,12 +118,12 @@ def draw_moments(
         for y in each_label(table)
     ]
     mean = sum(
-        float((weight * table.prior[:, y]) @ table.mean_by_cell(influence))
+        float((weight * table.prior[:, y]) @ table.kinds.by_cell(influence))
         for y, influence in terms
     ) / len(views)
     centre = mean if self_normalised else 0.0
     square = sum(
-        float((weight * ratio * table.prior[:, y]) @ table.mean_by_cell((influence - centre) ** 2))
+        float((weight * ratio * table.prior[:, y]) @ table.kinds.by_cell((influence - centre) ** 2))
         for y, influence in terms
     ) / len(views)
     variance = square if self_normalised else square - mean**2

@@ -6,7 +6,7 @@ from evalsampling.inference.calibration_curve import CalibrationCurve, CurveFit
 from evalsampling.inference.domains import Domain
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
-from evalsampling.stats.cells import BY_LEAF, CellTable
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History
 from evalsampling.stats.log_odds import log_odds_of_rank
@@ -29,7 +29,7 @@ def _find_obstacle(table: CellTable) -> str | None:
         return "no model of queries: their items have the labels"
     if table.classes > MOST_CLASSES:
         return f"no model of {table.classes} classes, at most {MOST_CLASSES}"
-    if table.exchangeable:
+    if table.leaves.exchangeable:
         return None  # Strata have rates of their own, or each verdict has an effect.
     prior = table.leaf_prior[table.leaf_count > 0]
     if len(prior) > 1 and np.ptp(prior, axis=0).max() <= _SAME_PRIOR:
@@ -78,13 +78,13 @@ def likeliness(table: CellTable, y: int) -> FloatArray:
     It is the rank by the prior probability; with several systems the greatest rank by any: a row
     that one of them holds likely is. Leaves by the greatest rank are in that order already.
     """
-    if table.exchangeable:  # What is expected of verdicts is no score that could order them.
+    if table.leaves.exchangeable:  # What is expected of verdicts is no score that could order them.
         return np.zeros(len(table))
-    if table.ordered_by == BY_LEAF:
+    if table.leaves.in_order:
         order = table.leaf if y else -table.leaf
         return log_odds_of_rank(order.astype(np.float64), table.count)
-    own = table.outputs.probability[:, 1:, y].T  # the same in all rows of a system without
-    orders = table.prior[:, y], *(table.mean_by_cell(each) for each in own if np.ptp(each) > 0)
+    own = table.kinds.probability[:, 1:, y].T  # the same in all rows of a system without
+    orders = table.prior[:, y], *(table.kinds.by_cell(each) for each in own if np.ptp(each) > 0)
     return np.max([log_odds_of_rank(order, table.count) for order in orders], axis=0)
 
 
@@ -109,7 +109,7 @@ def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -
     above the threshold that agrees best: shape (cells, systems), in [-1, 1], without the systems
     whose predictions are a threshold's.
     """
-    predicted = table.mean_by_cell((table.outputs.prediction == y).astype(np.float64))
+    predicted = table.kinds.by_cell((table.kinds.prediction == y).astype(np.float64))
     order = np.argsort(probability, kind="stable")
     is_first = np.diff(probability[order], prepend=-np.inf) > 0
     columns = []

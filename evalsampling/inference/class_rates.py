@@ -101,7 +101,7 @@ def have_own_rates(table: CellTable) -> bool:
 
     Of several systems there may be more strata than labels, whose priors would outweigh these.
     """
-    return table.exchangeable and table.outputs.prediction.shape[1] == 1
+    return table.leaves.exchangeable and table.kinds.prediction.shape[1] == 1
 
 
 def fit_labels(

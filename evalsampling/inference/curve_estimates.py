@@ -133,8 +133,7 @@ def _at_last_predicted(
 
     None if predictions do not follow from a threshold of the score.
     """
-    predicted = table.outputs.prediction[:, 0] == positive
-    share = table.mean_by_cell(predicted.astype(np.float64))
+    share = table.kinds.predicted(positive)
     if np.any((share > 0) & (share < 1)):
         return None
     ranked = curve.ranked

@@ -107,7 +107,7 @@ class Estimand:
         """
         measure, table = self.measure, self.inputs.table
         is_plain = measure.looks_at <= PREDICTION and len(measure.components) == 1
-        if not (is_plain and self._has_classes) or table.is_mixed.any():
+        if not (is_plain and self._has_classes) or table.kinds.mixed.any():
             return None
         first = self._with_odds(np.ones(len(table)))[0]
         other = self._with_odds(np.sqrt(np.arange(2, len(table) + 2)))[0]
@@ -115,7 +115,7 @@ class Estimand:
 
     @property
     def _has_classes(self) -> bool:
-        is_plain = "classes" in self.measure.label_kinds and self.inputs.table.expected is None
+        is_plain = "classes" in self.measure.label_kinds and self.inputs.table.kinds.tags is None
         return is_plain and self.inputs.table.covers(self.inputs.label)
 
     def _with_odds(self, odds: FloatArray) -> FloatArray:

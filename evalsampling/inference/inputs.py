@@ -61,8 +61,8 @@ class EstimationInput:
 
         None where no row scores so low, nothing orders the rows, or answers about a row differ.
         """
-        table, history = self.table, self.history
-        has_order = table.classes == 2 and table.expected is None and not table.exchangeable
+        table, history, kinds = self.table, self.history, self.table.kinds
+        has_order = table.classes == 2 and kinds.tags is None and not table.leaves.exchangeable
         if self.stochastic or not has_order or not table.covers(self.label):
             return None
         below = below_all_met(table, history)

@@ -139,9 +139,9 @@ class Linearisation:
         rows = self.domain.rows(table)
         share = rows / max(int(rows.sum()), 1) - np.bincount(cell, weight, len(table))
         risk = self.risk(weight)
-        if table.expected is not None:
-            risk = risk + expected_risk(measure, table, share)
-            centre = influence_moments(measure, table.outputs, table.expected, risk)[0]
+        if table.kinds.expected is not None:
+            risk = risk + expected_risk(measure, table.kinds, share)
+            centre = influence_moments(measure, table.kinds, table.kinds.expected, risk)[0]
         else:
             risk = risk + model_risk(measure, table, share[:, None] * response)
             centre = np.einsum("cy,cym->cm", response, influence_by_cell(measure, table, risk))
@@ -152,7 +152,7 @@ def influence_by_cell(measure: Measure, table: CellTable, risk: FloatArray) -> F
     """Return the mean influence at R^ of a row of each cell by label: (cells, classes, m)."""
     views = bounding_outputs(measure, table)
     by_label = [
-        sum(table.mean_by_cell(measure.influence(view, y, risk)) for view in views) / len(views)
+        sum(table.kinds.by_cell(measure.influence(view, y, risk)) for view in views) / len(views)
         for y in each_label(table)
     ]
     return np.nan_to_num(np.stack(by_label, axis=1))
@@ -167,14 +167,14 @@ def influences_by_cell(
     all risks, unless that takes matrices that are too large.
     """
     m, d = len(measure.components), parts[0].shape[1]
-    if max(len(table.outputs), len(parts[0]) * m) * d > LARGEST_MATRIX:
+    if max(len(table.kinds), len(parts[0]) * m) * d > LARGEST_MATRIX:
         for risks in parts:
             by_risk = np.stack([influence_by_cell(measure, table, risk) for risk in risks])
             yield list(np.transpose(by_risk, (2, 0, 3, 1)))
         return
     views = bounding_outputs(measure, table)
     losses = [
-        np.sum([table.mean_by_cell(measure.loss(view, y)) for view in views], axis=0) / len(views)
+        np.sum([table.kinds.by_cell(measure.loss(view, y)) for view in views], axis=0) / len(views)
         for y in each_label(table)
     ]
     for risks in parts:
@@ -227,7 +227,7 @@ class OwnProbabilities:
             factor = factor / total
         risk = part.risk(sample.weight * factor)
         cell = inputs.history.cell[sample.question[inputs.votes.row]]
-        mean = table.outputs.probability[table.first_kind[cell]]
+        mean = table.kinds.probability[table.kinds.first[cell]]
         of_cell = dataclasses.replace(inputs.outputs, probability=mean)
 
         def influence(outputs: Outputs) -> FloatArray:

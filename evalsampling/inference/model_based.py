@@ -268,7 +268,7 @@ def by_model(
     observed = of_measure.told(value_among(measure, model.history, estimand.domain)).tolist()
     bands = _band(ends, estimates, of_measure, model) if band and len(drawn) > 1 else None
     is_exact, of_known_rows = model.is_exact, measure.is_of_known_rows
-    holds_draws = not (is_exact or of_known_rows) and model.table.outputs.prediction.shape[1] > 1
+    holds_draws = not (is_exact or of_known_rows) and model.table.kinds.prediction.shape[1] > 1
     numbers = []
     for i, (design, of_number) in enumerate(zip(estimates, drawn, strict=True)):
         pull = weight = 1.0

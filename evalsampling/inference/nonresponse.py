@@ -78,7 +78,8 @@ def rows_represented(history: History, table: CellTable, ask_again: bool = False
     first_drawn, drawn, share = history.met, history.drawn, share_answered(history)
     question, has_label = history.question, history.label != NO_LABEL
     stands_for = np.zeros(len(history))
-    share_of_class = _class_share(first_drawn, table.leaf[history.cell], has_label, table.leaves)
+    leaf, leaves = table.leaf[history.cell], len(table.leaves)
+    share_of_class = _class_share(first_drawn, leaf, has_label, leaves)
     stands_for[has_label] = 1 / share_of_class[has_label]
     is_new = drawn == first_drawn[question]
     thin = share < WELL_ANSWERED
@@ -101,7 +102,8 @@ def response_by_cell(table: CellTable, history: History, question: IntArray) -> 
     if not len(question):
         return np.ones(len(table))
     has_label = history.label[question] != NO_LABEL
-    return response_by_leaf(table.leaf[history.cell[question]], has_label, table.leaves)[table.leaf]
+    leaf, leaves = table.leaf[history.cell[question]], len(table.leaves)
+    return response_by_leaf(leaf, has_label, leaves)[table.leaf]
 
 
 def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:
@@ -124,13 +126,11 @@ def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> Float
     return np.asarray(share[joined[part]])
 
 
-def _class_share(
-    first_drawn: IntArray, leaf: IntArray, has_label: BoolArray, leaves: int
-) -> FloatArray:
+def _class_share(drawn: IntArray, leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:
     """Return the labelled share of each row's response class, shape (questions,)."""
-    share = np.ones(len(first_drawn))
-    for number in np.unique(first_drawn[~has_label]):
-        rows = np.flatnonzero(first_drawn == number)
+    share = np.ones(len(drawn))
+    for number in np.unique(drawn[~has_label]):
+        rows = np.flatnonzero(drawn == number)
         share[rows] = response_by_leaf(leaf[rows], has_label[rows], leaves)[leaf[rows]]
     return share
 
@@ -141,7 +141,7 @@ def _shared_by_unseen(table: CellTable, unseen: IntArray, lost: IntArray) -> Flo
     From the top leaf down, cells of the same predictions are joined until they hold as many unseen
     rows as lost ones: drawn rows without a label.
     """
-    predictions = table.outputs.prediction[table.first_kind]
+    predictions = table.kinds.prediction[table.kinds.first]
     signature = distinct_rows(predictions)[1]
     order = np.lexsort([-table.leaf, signature])
     group = np.zeros(len(table), dtype=np.int64)

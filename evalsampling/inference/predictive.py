@@ -276,7 +276,7 @@ class Predictive:
     @functools.cached_property
     def without_unmet(self) -> "Predictive | None":
         """The same draws without positives scored below all labelled ones, if rows are."""
-        if self.table.classes != 2 or self.table.exchangeable:
+        if self.table.classes != 2 or self.table.leaves.exchangeable:
             return None
         unsearched = below_all_met(self.table, self.history)
         if not unsearched.any():
@@ -313,7 +313,7 @@ class Predictive:
             for way in extreme_outputs(measure, self.table)
         ]
         low, high = np.fmin.reduce(ways), np.fmax.reduce(ways)
-        if not self.table.is_mixed.any():
+        if not self.table.kinds.mixed.any():
             return low, high
         slack = self._slack(measure)
         least, greatest = np.transpose([component.bounds for component in measure.components])
@@ -337,7 +337,7 @@ class Predictive:
         slack = np.zeros(len(measure.components))
         for y in range(1, table.classes):
             further = influence[y] - influence[0]
-            variance = table.mean_by_cell(further**2) - table.mean_by_cell(further) ** 2
+            variance = table.kinds.by_cell(further**2) - table.kinds.by_cell(further) ** 2
             deviation = np.sqrt(
                 np.maximum(variance, 0.0) * (rate[:, y] * (1 - rate[:, y]))[:, None]
             )
@@ -370,12 +370,12 @@ class Predictive:
         risk = measure.mean_loss(self.history.outputs.take(labelled), y, weight)
         total = np.tile(risk, (len(self.unlabelled), 1))
         mass, share = self._mass[label], 1 / (rows * len(views))
-        y = np.full(len(self.table.outputs), true, dtype=np.int64)
+        y = np.full(len(self.table.kinds), true, dtype=np.int64)
         for view in views:
             if len(y) * len(risk) <= LARGEST_MATRIX:
-                total += mass @ (self.table.mean_by_cell(measure.loss(view, y)) * share)
+                total += mass @ (self.table.kinds.by_cell(measure.loss(view, y)) * share)
             else:
-                by_kind = mass[:, self.table.kind_cell] * (self.table.kind_share * share)
+                by_kind = mass[:, self.table.kinds.cell] * (self.table.kinds.share * share)
                 total += np.stack([measure.mean_loss(view, y, weight) for weight in by_kind])
         return total
 
@@ -477,15 +477,16 @@ def _parts(
         lowest, highest = np.flatnonzero(band == b)[[0, -1]]
         last = above[lowest] + int(rows[lowest])
         yield f"ranked {above[highest] + 1:,} to {last:,} by score", band[place] == b
-    if table.outputs.weight is not None:
-        weight = table.outputs.weight[table.first_kind][cells]
+    if table.kinds.weight is not None:
+        weight = table.kinds.weight[table.kinds.first][cells]
         heavy = weight > np.median(np.repeat(weight, labelled))
         if heavy.any() and not heavy.all():
             yield "that count more than others", heavy
             yield "that count less than others", ~heavy
-    for system, of_system in enumerate(table.outputs.prediction.T):
-        mostly = table.mean_by_cell((of_system == y).astype(np.float64))[cells] > 0.5
-        name = f" by system {system}" if table.outputs.prediction.shape[1] > 1 else ""
+    systems = table.kinds.prediction.shape[1]
+    for system in range(systems):
+        mostly = table.kinds.predicted(y, system)[cells] > 0.5
+        name = f" by system {system}" if systems > 1 else ""
         if mostly.any() and not mostly.all():
             yield f"predicted to be of it{name}", mostly
             yield f"not predicted to be of it{name}", ~mostly

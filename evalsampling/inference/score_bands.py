@@ -82,8 +82,7 @@ def score_bands(
     hit = votes.mean(np.isin(votes.label, codes).astype(np.float64))
     hits = np.bincount(cell, hit, len(table)).astype(np.float64)
     band_of_leaf = _bands(table.sum_by_leaf(by_cell[:, None])[:, 0], most)
-    first = table.first_kind
-    low, high = (outputs.score[first, 0] for outputs in (table.outputs, table.upper_outputs))
+    low, high = (each.score[table.kinds.first, 0] for each in (table.kinds, table.kinds.highest))
     bands = []
     for band in range(int(band_of_leaf.max()) + 1):
         leaves = np.flatnonzero(band_of_leaf == band)

@@ -17,7 +17,7 @@ from evalsampling.measures.expected_labels import (
 )
 from evalsampling.measures.on_cells import bounding_outputs, expected_risk, model_risk
 from evalsampling.stats.arrays import FloatArray
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import CellTable, Kinds
 from evalsampling.stats.outputs import Outputs
 
 LEAST_PROBABILITY = 1e-4
@@ -48,9 +48,9 @@ class Deviation:
         cls, measure: Measure, table: CellTable, prior: FloatArray, smoothing: float = 1.0
     ) -> "Deviation":
         """Return the deviation with the R_a that cells give by a prior, shape (cells, classes)."""
-        if table.expected is not None:
-            by_label = dataclasses.replace(table, expected=_of_labels(table, smoothing))
-            risk = expected_risk(measure, by_label, table.count.astype(np.float64)) / table.rows
+        if table.kinds.expected is not None:
+            kinds = dataclasses.replace(table.kinds, expected=_of_labels(table.kinds, smoothing))
+            risk = expected_risk(measure, kinds, table.count.astype(np.float64)) / table.rows
         else:
             anticipated = anticipate(prior, smoothing)
             risk = model_risk(measure, table, table.count[:, None] * anticipated) / table.rows
@@ -67,12 +67,12 @@ class Deviation:
 
     def of_cells(self, table: CellTable, prior: FloatArray) -> FloatArray:
         """Return h of the rows of each cell, shape (cells,), their root mean square."""
-        if table.expected is not None:
-            return self._by_label(table.outputs, _of_labels(table, self.smoothing))
+        if table.kinds.expected is not None:
+            return self._by_label(table.kinds, _of_labels(table.kinds, self.smoothing))
         views = bounding_outputs(self.measure, table)
         squares = sum(self._squares(outputs, table.classes) for outputs in views) / len(views)
         anticipated = anticipate(prior, self.smoothing)
-        return np.sqrt(np.sum(anticipated * table.mean_by_cell(np.asarray(squares)), axis=1))
+        return np.sqrt(np.sum(anticipated * table.kinds.by_cell(np.asarray(squares)), axis=1))
 
     def _by_label(self, outputs: Outputs, expected: FloatArray) -> FloatArray:
         """Return h, shape (n,), of rows with any number of many labels ([Y] eq. 95 to 97, 119)."""
@@ -91,11 +91,11 @@ class Deviation:
         return np.stack(by_class, axis=1)
 
 
-def _of_labels(table: CellTable, smoothing: float) -> FloatArray:
+def _of_labels(kinds: Kinds, smoothing: float) -> FloatArray:
     """Return what is anticipated of many labels in each cell, (cells, 1 + systems, labels)."""
-    assert table.expected is not None
-    assert table.outputs.tags is not None
-    return _shrunk(table.expected, table.outputs.tags, smoothing)
+    assert kinds.expected is not None
+    assert kinds.tags is not None
+    return _shrunk(kinds.expected, kinds.tags, smoothing)
 
 
 def _shrunk(expected: FloatArray, tags: FloatArray, smoothing: float) -> FloatArray:

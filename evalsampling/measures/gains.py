@@ -154,9 +154,9 @@ class GainMoments:
     @classmethod
     def of_cells(cls, gains: Sequence[Gain], table: CellTable) -> "GainMoments":
         """Return the mean moments of the queries of each cell, which the table has."""
-        kinds = table.outputs.probability[:, :, 0]
-        systems = table.outputs.prediction.shape[1]
-        return cls.from_shares(gains, table.mean_by_cell(kinds), systems)
+        kinds = table.kinds.probability[:, :, 0]
+        systems = table.kinds.prediction.shape[1]
+        return cls.from_shares(gains, table.kinds.by_cell(kinds), systems)
 
     @classmethod
     def from_shares(cls, gains: Sequence[Gain], shares: FloatArray, systems: int) -> "GainMoments":

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from evalsampling.measures.base import Measure, check_defined
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import CellTable, Kinds
 from evalsampling.stats.outputs import Outputs
 
 LARGEST_MATRIX = 1 << 22
@@ -26,18 +26,18 @@ FLOOR = 1e-9
 
 def adds_to(measure: Measure, table: CellTable) -> BoolArray:
     """Return whether a row of each cell and label may have a nonzero loss: (cells, classes)."""
-    low, high = table.outputs, table.upper_outputs
+    low, high = table.kinds, table.kinds.highest
     by_kind = [measure.may_add(low, high, y) for y in each_label(table)]
-    any_kind = table.mean_by_cell(np.stack(by_kind, axis=1).astype(np.float64)) > 0
-    return any_kind | table.is_mixed[:, None]
+    any_kind = table.kinds.by_cell(np.stack(by_kind, axis=1).astype(np.float64)) > 0
+    return any_kind | table.kinds.mixed[:, None]
 
 
 def always_adds_to(measure: Measure, table: CellTable) -> BoolArray:
     """Return whether all rows of each cell and label have a nonzero loss: (cells, classes)."""
-    low, high = table.outputs, table.upper_outputs
+    low, high = table.kinds, table.kinds.highest
     by_kind = [measure.must_add(low, high, y) for y in each_label(table)]
-    misses = table.mean_by_cell((~np.stack(by_kind, axis=1)).astype(np.float64))
-    return (misses == 0) & ~table.is_mixed[:, None]
+    misses = table.kinds.by_cell((~np.stack(by_kind, axis=1)).astype(np.float64))
+    return (misses == 0) & ~table.kinds.mixed[:, None]
 
 
 def cells_adding_to(measure: Measure, table: CellTable) -> BoolArray:
@@ -45,17 +45,17 @@ def cells_adding_to(measure: Measure, table: CellTable) -> BoolArray:
 
     Where rows have any number of many labels, no cell is ruled out.
     """
-    if table.expected is not None:
+    if table.kinds.expected is not None:
         return np.ones(len(table), dtype=np.bool_)
     return np.any(adds_to(measure, table), axis=1)
 
 
 def known_exactly(measure: Measure, table: CellTable) -> bool:
     """Tell whether the cell of a row and its label determine the row's loss."""
-    if table.expected is not None:
+    if table.kinds.expected is not None:
         return False
-    settled = measure.is_settled(table.outputs, table.upper_outputs)
-    return settled and not bool(table.is_mixed.any())
+    settled = measure.is_settled(table.kinds, table.kinds.highest)
+    return settled and not bool(table.kinds.mixed.any())
 
 
 def model_risk(measure: Measure, table: CellTable, mass: FloatArray) -> FloatArray:
@@ -63,7 +63,7 @@ def model_risk(measure: Measure, table: CellTable, mass: FloatArray) -> FloatArr
 
     ``mass`` is how many rows of each cell have each label, maybe expected ones: (cells, classes).
     """
-    by_kind = mass[table.kind_cell] * table.kind_share[:, None]
+    by_kind = mass[table.kinds.cell] * table.kinds.share[:, None]
     views = bounding_outputs(measure, table)
     sums = [
         measure.mean_loss(outputs, y, by_kind[:, y[0]] / len(views))
@@ -75,7 +75,7 @@ def model_risk(measure: Measure, table: CellTable, mass: FloatArray) -> FloatArr
 
 def bounding_outputs(measure: Measure, table: CellTable) -> list[Outputs]:
     """Return outputs that stand for the rows of each kind: one set, or two if scores matter."""
-    low, high = table.outputs, table.upper_outputs
+    low, high = table.kinds, table.kinds.highest
     return [low] if low is high or measure.is_settled(low, high) else [low, high]
 
 
@@ -96,14 +96,14 @@ def extreme_outputs(measure: Measure, table: CellTable) -> list[list[Outputs]]:
     return [[high if raised else low for raised in case] for case in sorted(cases)]
 
 
-def expected_risk(measure: Measure, table: CellTable, rows: FloatArray) -> FloatArray:
+def expected_risk(measure: Measure, kinds: Kinds, rows: FloatArray) -> FloatArray:
     """Return the expected total loss of rows with any number of many labels, shape (d,).
 
     It is exact: losses are linear in each label, and cells sum up labels and predictions. Entries
     that involve no label are those of the pool if ``rows`` are all rows.
     """
-    assert table.expected is not None
-    return measure.mean_loss(table.outputs, table.expected, rows)  # type: ignore[arg-type]
+    assert kinds.expected is not None
+    return measure.mean_loss(kinds, kinds.expected, rows)  # type: ignore[arg-type]
 
 
 def rows_of_cells(
@@ -114,11 +114,11 @@ def rows_of_cells(
     Probabilities that the measure does not look at are 0 and take no memory: with C classes there
     would be C^2 for each cell.
     """
-    kinds = np.flatnonzero(chosen[table.kind_cell])
-    if table.expected is not None:  # Rows with every label, and all predictions of their cell.
-        outputs = table.outputs.take(kinds)
+    kinds = np.flatnonzero(chosen[table.kinds.cell])
+    if table.kinds.expected is not None:  # Rows with all labels and predictions of their cell.
+        outputs = table.kinds.take(kinds)
         tags = np.asarray(outputs.tags) > 0
-        every: npt.NDArray[Any] = np.ones_like(table.expected[kinds])
+        every: npt.NDArray[Any] = np.ones_like(table.kinds.expected[kinds])
         return dataclasses.replace(outputs, tags=tags), every
     views = [outputs.take(kinds) for outputs in bounding_outputs(measure, table)]
     _, systems, classes = views[0].probability.shape
@@ -141,15 +141,15 @@ def numbers_of_rows(
 
     ``by_class`` is how many rows of each cell have each label, shape (cells, classes).
     """
-    kinds = np.flatnonzero(chosen[table.kind_cell])
+    kinds = np.flatnonzero(chosen[table.kinds.cell])
     views = len(bounding_outputs(measure, table))
-    number = by_class[table.kind_cell[kinds]] * table.kind_share[kinds, None] / views
+    number = by_class[table.kinds.cell[kinds]] * table.kinds.share[kinds, None] / views
     return np.tile(number.T.ravel(), views)
 
 
 def each_label(table: CellTable) -> list[IntArray]:
     """Return, for each class, the labels of rows of each kind if all are of that class."""
-    return [np.full(len(table.outputs), y, dtype=np.int64) for y in range(table.classes)]
+    return [np.full(len(table.kinds), y, dtype=np.int64) for y in range(table.classes)]
 
 
 def predictive(table: CellTable, systems: Sequence[int]) -> FloatArray:
@@ -157,9 +157,9 @@ def predictive(table: CellTable, systems: Sequence[int]) -> FloatArray:
 
     A system without probabilities of its own has the prior.
     """
-    own = table.outputs.probability[:, systems]
+    own = table.kinds.probability[:, systems]
     has_own = own.sum(axis=2, keepdims=True) > 0
-    return np.where(has_own, own, table.prior[table.kind_cell][:, None])
+    return np.where(has_own, own, table.prior[table.kinds.cell][:, None])
 
 
 # The norms of losses, by which [MR] chooses rows.
@@ -211,4 +211,4 @@ def cell_norms(measure: Measure, table: CellTable, risk: FloatArray, floor: floa
         ],
         axis=0,
     ).T
-    return np.maximum(table.mean_by_cell(by_kind), floor * adds_to(measure, table))
+    return np.maximum(table.kinds.by_cell(by_kind), floor * adds_to(measure, table))

@@ -89,14 +89,15 @@ class ComparedSystems:
             mean[:, :columns], self.space.systems
         )
         own = self.space.own_probabilities()
-        rank, cell = table.outputs.prediction, table.kind_cell
-        outputs = dataclasses.replace(
-            table.outputs,
+        rank, cell = table.kinds.prediction, table.kinds.cell
+        kinds = dataclasses.replace(
+            table.kinds,
             prediction=self.space.codes_at(position)[cell] + rank,
             score=self.space.absolute(variance)[cell],
             probability=np.broadcast_to(own, (len(rank), *own.shape)),
+            upper=None,
         )
-        return dataclasses.replace(table, outputs=outputs, upper=None, disagreement=of_pairs)
+        return dataclasses.replace(table, kinds=kinds, disagreement=of_pairs)
 
 
 def _compares(plan: ReadingPlan, parts: tuple[object, ...]) -> bool:

@@ -222,11 +222,11 @@ class PoolScores:
 
         Then warnings of those that predict positives where their score is low.
         """
-        positive, outputs = plan.labels.positive, table.outputs
+        positive, kinds = plan.labels.positive, table.kinds
         contradictions, turned = [], []
         for place, (system, rule) in enumerate(zip(plan.pool.systems, self.rules, strict=True)):
-            predicted = table.mean_by_cell((outputs.prediction[:, place] == positive) * 1.0)
-            own = table.mean_by_cell(np.nan_to_num(outputs.probability[:, place, positive]))
+            predicted = kinds.predicted(positive, place)
+            own = kinds.by_cell(np.nan_to_num(kinds.probability[:, place, positive]))
             sums = float(table.count @ own), float(table.count @ predicted)
             columns = {"score": system.score, "probability": system.probability}
             whose = "pool" if system.name is None else f"pool.systems.{system.name}"
@@ -242,7 +242,7 @@ class PoolScores:
                     f"or {way_out}"
                 )
             key = "probability" if system.score is None else "score"
-            score = table.mean_by_cell(outputs.score[:, place])
+            score = kinds.by_cell(kinds.score[:, place])
             if columns[key] and chance_of_order(score, table.count, predicted) < _TURNED:
                 turned.append(
                     f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "

@@ -56,8 +56,8 @@ def check_named(table: CellTable) -> None:
 
     Where rare slices share cells, a slice without rows is met when rows are drawn.
     """
-    slices = table.outputs.slices
-    if slices is None or table.is_mixed.any():
+    slices = table.kinds.slices
+    if slices is None or table.kinds.mixed.any():
         return
     for (column, values), codes in zip(slices.named.items(), slices.code.T, strict=True):
         for code, value in enumerate(values, start=1):

@@ -26,7 +26,7 @@ from evalsampling.preparation.summary import (
 )
 from evalsampling.spec import MAX_CELLS, ReadingPlan
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.cells import BY_LEAF, GUESSED, CellGrid, CellSums, CellTable, by_verdict
+from evalsampling.stats.cells import GUESSED, CellGrid, CellSums, CellTable, Leaves, by_verdict
 from evalsampling.stats.greatest_rank import GreatestRank
 from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.magnitudes import MOST_CLASSES, POWERS, MagnitudeClasses
@@ -64,7 +64,7 @@ class Stratification:
     min_rows: IntArray | None = None
     # classes of costs and of weights, by the names of those in which rows differ
     magnitudes: Mapping[str, MagnitudeClasses] = dataclasses.field(default_factory=dict)
-    # hierarchy of the leaves of their own: see `CellTable`; None for none
+    # hierarchy of the leaves of their own: see `Leaves`; None for none
     parting: IntArray | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -178,15 +178,14 @@ class Stratification:
             low[1:], high[:-1] = self.bin_edges, np.nextafter(self.bin_edges, -np.inf)
             if self.ranges[0] is not None and not self.scores.infinite:
                 low[0], high[-1] = min(self.ranges[0][0], high[0]), max(self.ranges[0][1], low[-1])
-        leaves = len(self.edges) + 1 if self.grouped is None else self.grouped.leaves
+        number = len(self.edges) + 1 if self.grouped is None else self.grouped.leaves
         return CellGrid(
             leaf,
             low,
-            leaves,
+            Leaves(number, self.parting, in_order=isinstance(self.grouped, GreatestRank)),
             self.signatures,
             high,
             self.magnitudes,
-            self.parting,
             self.plan.named_slices,
             self.labels,
         )
@@ -236,13 +235,14 @@ class Stratification:
         strata = self.plan.strata
         if strata.columns or strata.by_predictions or strata.edges is not None:
             return []
-        if table.leaves * FEW_LEAVES >= min(strata.leaves, table.rows):
+        leaves = len(table.leaves)
+        if leaves * FEW_LEAVES >= min(strata.leaves, table.rows):
             return []
         largest = table.leaf_count.max() / table.rows
         by_features = isinstance(self.grouped, KdTree)
         what = "the features take" if by_features else "the score takes"
         return [
-            f"strata.leaves: {table.leaves} of {strata.leaves} leaves came out, the largest with "
+            f"strata.leaves: {leaves} of {strata.leaves} leaves came out, the largest with "
             f"{100 * largest:.0f} % of the rows: {what} few values, or most "
             "rows lie in a small part of the range"
         ]
@@ -264,8 +264,6 @@ class Stratification:
             table = self.grid.table(
                 code, count, mean, classes=self.labels or self.signatures.shape[0]
             )
-        if isinstance(self.grouped, GreatestRank):
-            table = dataclasses.replace(table, ordered_by=BY_LEAF)
         check_named(table)
         return table
 

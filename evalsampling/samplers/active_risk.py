@@ -114,7 +114,7 @@ class ActiveRisk(DeviationSampler):
         if self.model == "uniform":
             return np.full((len(table), table.classes), 1 / table.classes)
         systems = sorted({system for part in parts_of(self.measure) for system in part.systems})
-        own = table.mean_by_cell(predictive(table, systems).mean(axis=1))
+        own = table.kinds.by_cell(predictive(table, systems).mean(axis=1))
         if self.model == "prior":
             share = table.count @ own / table.rows
             return np.tile(share if self.class_prior is None else self.class_prior, (len(table), 1))

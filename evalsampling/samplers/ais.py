@@ -116,12 +116,8 @@ class AdaptiveImportance(ReplacementSampler):
 
     def _tree(self, table: CellTable) -> LeafTree:
         """Return the tree over the leaves: their own hierarchy if they have one."""
-        if table.parting is None:
-            return _even_tree(table.leaves, self.branching)
-        if "tree" not in table.memory:
-            table.memory["tree"] = LeafTree.parted(table.parting)
-        tree: LeafTree = table.memory["tree"]
-        return tree
+        own = table.leaves.hierarchy
+        return _even_tree(len(table.leaves), self.branching) if own is None else own
 
     def _model(
         self, table: CellTable, history: History, by_tree: Callable[[FloatArray], FloatArray]
@@ -132,7 +128,7 @@ class AdaptiveImportance(ReplacementSampler):
         """
         if not isinstance(self.model, str):
             response = probabilities("sampler.model", self.model, table, history)
-            return response, dataclasses.replace(table, prior=response).leaf_prior
+            return response, table.mean_by_leaf(response)
         # A class that the prior excludes keeps a small probability.
         posterior = np.maximum(table.leaf_prior, FLOOR)
         posterior = by_tree(posterior) if self.model == "tree" else posterior
@@ -154,7 +150,7 @@ class AdaptiveImportance(ReplacementSampler):
         cell, label = history.cell[atom], history.label[atom]
 
         def by_tree(prior: FloatArray) -> FloatArray:
-            labelled = np.zeros((table.leaves, table.classes))
+            labelled = np.zeros((len(table.leaves), table.classes))
             np.add.at(labelled, (table.leaf[cell], label), 1)
             return fit_dirichlet_tree(
                 tree=self._tree(table),
@@ -186,7 +182,7 @@ class AdaptiveImportance(ReplacementSampler):
             sample = self.weigh(table, history)
             votes = history.votes(sample.question)
             leaf = table.leaf[history.cell[sample.question[votes.row]]]
-            counts = np.zeros((table.leaves, table.classes))
+            counts = np.zeros((len(table.leaves), table.classes))
             np.add.at(counts, (leaf, votes.label), votes.spread(sample.weight_sum))
             return predict_stochastic(self._tree(table), prior, counts, self.concentration)
 

@@ -29,6 +29,7 @@ from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
 from evalsampling.stats.history import History
+from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
 
 Rng = np.random.Generator
@@ -48,21 +49,20 @@ class Sampler(abc.ABC):
         with_replacement: whether the draws of a round are independent of each other.
         takes: what it can do with beside rows of one class that answers tell for certain:
             ``stochastic`` oracles, ``tags`` (rows with any number of many labels,
-            `CellTable.expected`), ``queries`` (with lists of items).
+            `Kinds.expected`), ``queries`` (with lists of items), ``weights`` of measures (it draws
+            for all, not the first alone), ``numbers`` (see below), ``looks`` (its default intervals
+            hold the truth as often as they say where the first narrow one ends an evaluation).
         needs: what a pool must have: a ``score`` to rank rows by; the ``cost`` of labels; the
             ``cluster`` of rows, of which it draws whole ones.
         trusts_prior: whether rows are chosen by the prior probabilities, whatever labels say.
-        bears_looks: whether its default intervals hold the truth as often as they say where the
-            first narrow one ends an evaluation.
         has_atoms: whether labelled rows may have chances of their own.
-        draws_by_number: whether the permanent random numbers of rows decide which are drawn, where
-            they are known.
         by_row: whether a round draws rows that were not drawn before, each with a chance that its
             cell alone decides.
-        draws_for_all: whether rounds are drawn for all measures, with weights, not the first alone.
         measure: the measure whose variance is to be small.
         oracle: ``deterministic`` if a row has one label, ``stochastic`` if asking again may bring
             another.
+        numbers: permanent random numbers of the first rows of each cell, for those that draw by
+            them; None where they are not known, so that rows of a cell are exchangeable.
     """
 
     name = "sampler"
@@ -70,13 +70,11 @@ class Sampler(abc.ABC):
     takes = frozenset({"stochastic"})
     needs = frozenset[str]()
     trusts_prior = False
-    bears_looks = False
     has_atoms = False
-    draws_by_number = False
     by_row = True
-    draws_for_all = False
     measure: Measure
     oracle: str = "deterministic"
+    numbers: PermanentNumbers | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Check the oracle."""
@@ -213,7 +211,7 @@ class Sampler(abc.ABC):
         inputs = self.with_next_draw(self.inputs(table, history, confidence, model))
         estimates: list[Estimate] = []
         for measure in (part for each in measures for part in parts_of(each)):
-            if is_nil(measure, table.outputs):
+            if is_nil(measure, table.kinds):
                 estimates += take_nil(measure, inputs, scope)
             elif len(history) and history.picked.all() and not _is_census(inputs, measure):
                 estimates += refuse(measure, "picked rows", _PICKED, scope, confidence)
@@ -394,4 +392,4 @@ def weights_under(
 
 def no_rounds(table: CellTable) -> History:
     """Return the history of a pool before the first round, without slices."""
-    return History.start(table.outputs.prediction.shape[1], table.classes)
+    return History.start(table.kinds.prediction.shape[1], table.classes)

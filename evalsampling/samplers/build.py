@@ -25,7 +25,7 @@ def build_sampler(
 ) -> Sampler:
     """Return the sampler that a plan names, made for the first measure and all of its systems.
 
-    One that draws for several measures (`Sampler.draws_for_all`) is made for all of them.
+    One that takes weights of measures (`Sampler.takes`) is made for all of them.
     """
     reading, pool, labels = plan.reading, plan.reading.pool, plan.reading.labels
     chosen = plan.sampler if name in (None, plan.sampler.name) else SamplerSpec(str(name))
@@ -57,7 +57,7 @@ def build_sampler(
         reference = parameters.get(key)
         if isinstance(reference, str) and (":" in reference or key == "weights"):
             parameters[key] = _function(key, reference, pool.directory)
-    if maker.draws_for_all:
+    if "weights" in maker.takes:
         measure, weights = build_drawn_for(reading, ranges)
     else:
         measure, weights = build_driver(reading, ranges), np.ones(0)
@@ -66,6 +66,7 @@ def build_sampler(
         "measure": measure,
         "importance": tuple(weights.tolist()),
         "oracle": labels.oracle,
+        "numbers": None,
         "branching": reading.strata.branching,
         "hidden": plan.hidden,
         "classes": len(labels.classes),

@@ -80,10 +80,8 @@ class CalibratedDesign(Sampler):
     hidden: HiddenPrior = HiddenPrior()
     importance: tuple[float, ...] = ()
     name = "calibrated"
-    draws_for_all = True
-    bears_looks = True
     models_classes = True
-    takes = frozenset[str]()
+    takes = frozenset({"weights", "looks"})
 
     @property
     def weights(self) -> FloatArray:
@@ -110,7 +108,7 @@ class CalibratedDesign(Sampler):
         comparison = _Comparison.of_designs(self.measure, self.weights, model, labels)
         sizes = [per_root_cost(comparison.size(power), table.cost) for power in POWERS]
         left_in_leaf = table.sum_by_leaf(left[:, None])[table.leaf, 0]
-        by_strata = 1 / np.maximum(left_in_leaf, 1) / table.leaves
+        by_strata = 1 / np.maximum(left_in_leaf, 1) / len(table.leaves)
         candidates = [
             water_fill(mix_evenly(size, left, EVEN_SHARE) + STRATA_SHARE * by_strata, left, wanted)
             for size in sizes
@@ -120,8 +118,7 @@ class CalibratedDesign(Sampler):
             money = [float(table.cost @ (chance * left)) for chance in candidates]
             removed = [gain / price for gain, price in zip(removed, money, strict=True)]
         chance = candidates[int(np.argmax(removed))]
-        by_leaf = table.sum_by_leaf(table.count[:, None] * comparison.rate)
-        posterior = by_leaf / np.maximum(table.leaf_count, 1)[:, None]
+        posterior = table.mean_by_leaf(comparison.rate)
         return draw_unseen(table, history, chance, rng, posterior=posterior)
 
     def exhausted(self, table: CellTable, history: History) -> bool:
@@ -178,8 +175,7 @@ class Clusters(CalibratedDesign):
     """
 
     name = "clusters"
-    draws_for_all = False
-    draws_by_number = True
+    takes = frozenset({"numbers", "looks"})
     needs = frozenset({"cluster"})
     by_row = False
 
@@ -190,10 +186,10 @@ class Clusters(CalibratedDesign):
         drawn = history.drawn_by_cell(len(table))
         left = table.rows - int(drawn.sum())
         wanted = min(new_rows, left, new_rows if budget is None else budget)
-        if table.numbers is None:
+        if self.numbers is None:
             chance = np.full(len(table), wanted / max(left, 1))
             return draw_unseen(table, history, chance, rng)
-        cell, rank = table.numbers.next_clusters(drawn, wanted, rng)
+        cell, rank = self.numbers.next_clusters(drawn, wanted, rng)
         chance = np.full(len(table), len(cell) / max(left, 1))
         return draw_these(table, history, chance, cell, rank)
 
@@ -283,7 +279,7 @@ def _spread(
     ``risks``, shape (draws, d): expected mean losses; ``labels``: their number after the round.
     """
     table = model.table
-    entries = table.classes * len(table.outputs) * len(measure.components)
+    entries = table.classes * len(table.kinds) * len(measure.components)
     step = -(-len(risks) // max(_MOST_INFLUENCES // entries, 4))
     check_defined(measure, risks.mean(axis=0))
     rates, risks = model.rates[::step], risks[::step]

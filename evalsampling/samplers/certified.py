@@ -47,7 +47,7 @@ class CertifyingDesign(CalibratedDesign):
 
     def aim(self, table: CellTable, rate: FloatArray, labels: int) -> float:
         """Return the threshold that a round is for, given the rate of positives: (cells,)."""
-        score = table.outputs.score[table.first_kind, 0]
+        score = table.kinds.score[table.kinds.first, 0]
         outlooks = [
             Outlook.of(name, goal, score, rate, table.count) for name, goal in self.goals.items()
         ]
@@ -79,11 +79,9 @@ class CertifyingDesign(CalibratedDesign):
             weights = (float("precision" in self.goals or "f1" in self.goals), 1.0, 0.0)
             inner = CalibratedDesign(curve, hidden=self.hidden, importance=weights)
             return inner.design(table, history, new_rows, rng, budget)
-        above = table.outputs.score[table.first_kind, 0] >= threshold
+        above = table.kinds.score[table.kinds.first, 0] >= threshold
         above |= "accuracy" in self.goals
         few = min(round(EVEN_SHARE * wanted), int(left[~above].sum()))
         sizes = {True: min(wanted - few, int(left[above].sum()))}
         sizes[False] = min(wanted - sizes[True], int(left[~above].sum()))
-        mass = table.sum_by_leaf(table.count[:, None] * rate)
-        posterior = mass / np.maximum(table.leaf_count, 1)[:, None]
-        return draw_simply(table, history, above, sizes, rng, posterior)
+        return draw_simply(table, history, above, sizes, rng, table.mean_by_leaf(rate))

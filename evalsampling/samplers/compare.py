@@ -206,8 +206,8 @@ def _apart(
     root = table.disagreement.root[:, place] * width**2
     if not centred:
         return root
-    each = [pair.loss(table.outputs, y)[:, 0] for y in each_label(table)]
-    expected = table.mean_by_cell(np.einsum("yk,ky->k", np.array(each), probability))
+    each = [pair.loss(table.kinds, y)[:, 0] for y in each_label(table)]
+    expected = table.kinds.by_cell(np.einsum("yk,ky->k", np.array(each), probability))
     delta = float(table.count @ expected) / table.rows
     return np.sqrt(np.maximum(root**2 - 2 * delta * expected + delta**2, 0.0))
 
@@ -227,8 +227,8 @@ def _spread(
     The measure has few components, whose squares add up; ``probability``, shape (kinds, classes),
     is what labels are expected.
     """
-    rows = table.count[table.kind_cell] * table.kind_share
-    mass = table.mean_by_cell(probability) * table.count[:, None]
+    rows = table.count[table.kinds.cell] * table.kinds.share
+    mass = table.kinds.by_cell(probability) * table.count[:, None]
     risk = model_risk(measure, table, mass) / table.rows
     views = bounding_outputs(measure, table)
     influence = np.nan_to_num(
@@ -237,7 +237,7 @@ def _spread(
     expected = probability.T / len(views)
     if centred:
         influence -= np.einsum("vykm,yk->m", influence, expected * rows) / table.rows
-    return np.sqrt(table.mean_by_cell(np.einsum("vykm,yk->k", influence**2, expected)))
+    return np.sqrt(table.kinds.by_cell(np.einsum("vykm,yk->k", influence**2, expected)))
 
 
 def _distance(pair: Difference, table: CellTable, power: int) -> FloatArray:
@@ -252,9 +252,9 @@ def _distance(pair: Difference, table: CellTable, power: int) -> FloatArray:
         apart = table.disagreement.square if power == 2 else table.disagreement.distance
         return apart[:, place]
     if isinstance(pair.first, MeanSquaredError):  # in steps of the range
-        number, another = (table.outputs.prediction[:, system] for system in pair.systems)
-        return np.abs(table.mean_by_cell((number - another).astype(np.float64))) ** power
+        number, another = (table.kinds.prediction[:, system] for system in pair.systems)
+        return np.abs(table.kinds.by_cell((number - another).astype(np.float64))) ** power
     if not isinstance(pair.first, Brier):
-        return table.mean_by_cell((~pair.agrees(table.outputs)).astype(np.float64)) ** power
-    first, other = (table.outputs.probability[:, system] for system in pair.systems)
-    return table.mean_by_cell(np.sqrt(np.sum((first - other) ** 2, axis=1))) ** power
+        return table.kinds.by_cell((~pair.agrees(table.kinds)).astype(np.float64)) ** power
+    first, other = (table.kinds.probability[:, system] for system in pair.systems)
+    return table.kinds.by_cell(np.sqrt(np.sum((first - other) ** 2, axis=1))) ** power

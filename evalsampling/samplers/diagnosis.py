@@ -54,7 +54,7 @@ def diagnose(table: CellTable, history: History) -> list[LeafDiagnosis]:
             observed=tuple((mass[leaf] / total[leaf]).tolist()) if total[leaf] else None,
             posterior=None if model is None else tuple(model[leaf].tolist()),
         )
-        for leaf in range(table.leaves)
+        for leaf in range(len(table.leaves))
     ]
 
 

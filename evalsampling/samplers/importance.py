@@ -74,7 +74,7 @@ class Importance(ReplacementSampler):
         return self.calibration is not None
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        if table.expected is not None:
+        if table.kinds.expected is not None:
             deviation = Deviation.from_cells(self.measure, table, table.prior)
             value = deviation.of_cells(table, table.prior)
             return Proposal(value / np.sum(table.count * value))

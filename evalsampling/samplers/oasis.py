@@ -58,15 +58,14 @@ class Oasis(ReplacementSampler):
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         measure = self.measure
         assert isinstance(measure, FBeta | Precision | Recall)
-        hit = table.outputs.prediction[:, measure.system] == measure.positive
-        mass = table.count * table.mean_by_cell(hit.astype(np.float64))
-        predicted = table.sum_by_leaf(mass[:, None])[:, 0] / np.maximum(table.leaf_count, 1)
+        share = table.kinds.predicted(measure.positive, measure.system)
+        predicted = table.mean_by_leaf(share[:, None])[:, 0]
         draws = history.question
         draws = draws[history.label[draws] >= 0]
         leaf, votes = table.leaf[history.cell[draws]], history.votes(draws)
-        share = votes.mean((votes.label == measure.positive).astype(np.float64))
+        said = votes.mean((votes.label == measure.positive).astype(np.float64))
         positives, negatives = (
-            np.bincount(leaf, y, table.leaves).astype(np.float64) for y in (share, 1 - share)
+            np.bincount(leaf, y, len(table.leaves)).astype(np.float64) for y in (said, 1 - said)
         )
         rate = beta_by_stratum(
             table.leaf_prior[:, measure.positive],

@@ -85,9 +85,8 @@ class Poisson(Sampler):
     correct_bias: bool = False
     cap: bool = False
     name = "poisson"
-    takes = frozenset({"stochastic", "tags"})
+    takes = frozenset({"stochastic", "tags", "numbers"})
     trusts_prior = True
-    draws_by_number = True
 
     @property
     def by_row(self) -> bool:  # type: ignore[override]
@@ -135,9 +134,9 @@ class Poisson(Sampler):
         threshold = self._threshold(table, history, size, left, wanted)
         cap = budget if self.cap else None
         fresh = None
-        if table.numbers is not None:
+        if self.numbers is not None:
             before = inclusion_so_far(table, history)
-            fresh = table.numbers.fresh(table.count - left, before)
+            fresh = self.numbers.fresh(table.count - left, before)
         if self.online == "include":
             after = self._draw_again(table, history, threshold, left, rng, cap, fresh)
         else:
@@ -201,9 +200,7 @@ class Poisson(Sampler):
             new=np.ones(len(cells), dtype=np.bool_),
             cell_probability=chance,
         )
-        return history.with_round(
-            combined, cells, ranks, table.outputs.take(table.first_kind[cells])
-        )
+        return history.with_round(combined, cells, ranks, table.kinds.of_cells(cells))
 
     def size(self, table: CellTable, history: History) -> FloatArray:
         """Return the size of the rows of each cell, shape (cells,), of the next round."""

@@ -18,7 +18,6 @@ from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.equal_strata import with_labels
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen, water_fill
-from evalsampling.stats.magnitudes import COST
 
 LABELS_PER_STRATUM = 10
 """Labels that a stratum of the estimate should have: leaves are joined until it expects them."""
@@ -60,7 +59,7 @@ class Stratified(Sampler):
         cost = np.bincount(cost_class, table.count * table.cost) / np.maximum(rows, 1)
         size = per_root_cost(np.ones(len(cost)), np.maximum(cost, np.finfo(np.float64).tiny))
         chance = water_fill(size[cost_class], left, wanted)
-        group = cost_class * table.leaves + table.leaf
+        group = cost_class * len(table.leaves) + table.leaf
         return draw_unseen(table, history, chance, rng, group=group)
 
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
@@ -75,7 +74,7 @@ class Stratified(Sampler):
             inside = group == number
             leaf, count = table.leaf[inside], table.count[inside]
             rows_of_leaf, labels_of_leaf = (
-                np.bincount(leaf, values, table.leaves).astype(np.int64)
+                np.bincount(leaf, values, len(table.leaves)).astype(np.int64)
                 for values in (count, labelled[inside])
             )
             stratum[inside] = strata + _joined(rows_of_leaf, labels_of_leaf)[leaf]
@@ -86,7 +85,8 @@ class Stratified(Sampler):
 
 def _cost_class(table: CellTable) -> IntArray:
     """Return the class of costs of each cell, shape (cells,); 0 if all labels cost the same."""
-    return table.magnitude_class.get(COST, np.zeros(len(table), dtype=np.int64))
+    of_kind = table.kinds.cost_class
+    return np.zeros(len(table), np.int64) if of_kind is None else of_kind[table.kinds.first]
 
 
 def _joined(rows: IntArray, labels: IntArray) -> IntArray:

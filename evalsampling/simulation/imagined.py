@@ -40,19 +40,19 @@ _MOST = 1 - 1e-9
 def imagine(table: CellTable, systems: tuple[str | None, ...], seed: Sequence[int]) -> KnownPool:
     """Return a pool whose labels are drawn from the prior probabilities of its cells."""
     rng = np.random.Generator(np.random.PCG64(list(seed)))
-    kinds = len(table.kind_cell)
+    kinds = len(table.kinds)
     rows = _whole_shares(table)
     prior = table.prior / table.prior.sum(axis=1, keepdims=True)
-    counts = rng.multinomial(rows, prior[table.kind_cell])
+    counts = rng.multinomial(rows, prior[table.kinds.cell])
     label = np.tile(np.arange(table.classes), kinds)
     kind = np.repeat(np.arange(kinds), table.classes)
     held = np.flatnonzero(counts.ravel())
     return KnownPool(
         table=table,
-        cell=table.kind_cell[kind[held]],
+        cell=table.kinds.cell[kind[held]],
         label=label[held],
         count=counts.ravel()[held],
-        outputs=table.outputs.take(kind[held]),
+        outputs=table.kinds.take(kind[held]),
         systems=systems,
     )
 
@@ -86,7 +86,7 @@ class Curves:
         hidden positives added, so that precision and recall come out, or are as near as can be.
         """
         table, given = self.table, self.table.prior[:, self.positive]
-        predicted = table.count * _predicted_share(table, self.positive)
+        predicted = table.count * table.kinds.predicted(self.positive)
         positives = float(predicted.sum()) or ONE_CLASS * table.rows
         least = _LEAST_OF_POOL / table.rows
         precision, recall = np.maximum(chance[:2], least)
@@ -137,13 +137,13 @@ class Curves:
 
 def _whole_shares(table: CellTable) -> IntArray:
     """Return the rows of each kind: shares of the cells' rows, rounded so that they add up."""
-    ends = np.cumsum(table.kind_share) - np.arange(len(table))[table.kind_cell]
-    count = table.count[table.kind_cell]
+    ends = np.cumsum(table.kinds.share) - np.arange(len(table))[table.kinds.cell]
+    count = table.count[table.kinds.cell]
     upper = np.rint(np.clip(ends, 0, 1) * count).astype(np.int64)
-    last = np.append(np.diff(table.kind_cell) > 0, True)
+    last = np.append(np.diff(table.kinds.cell) > 0, True)
     upper[last] = count[last]
     lower = np.concatenate([[0], upper[:-1]])
-    lower[table.first_kind] = 0
+    lower[table.kinds.first] = 0
     return upper - lower
 
 
@@ -171,10 +171,4 @@ def _with_rate(table: CellTable, rate: FloatArray, positive: int) -> CellTable:
 
 def _predicted(table: CellTable, positive: int) -> float:
     """Return the rows that the first system predicts positive."""
-    return round(float(table.count @ _predicted_share(table, positive)))
-
-
-def _predicted_share(table: CellTable, positive: int) -> FloatArray:
-    """Return the share of the rows of each cell that it predicts positive, shape (cells,)."""
-    predicted = (table.outputs.prediction[:, 0] == positive).astype(np.float64)
-    return table.mean_by_cell(predicted)
+    return round(float(table.count @ table.kinds.predicted(positive)))

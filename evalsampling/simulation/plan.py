@@ -97,7 +97,7 @@ def plan(
             "pool.lists: there is no plan for rankings: `simulate` says what to expect, on queries "
             "whose grades are known"
         )
-    if table.expected is not None:
+    if table.kinds.expected is not None:
         raise InputError(
             f"labels.multilabel: there is no plan for {space.size}: it imagines rows "
             "with one label each. `simulate` says what to expect, on rows whose labels are known"

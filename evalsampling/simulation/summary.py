@@ -234,7 +234,7 @@ def promise_outcome(pool: KnownPool, analysis: Analysis, promise: Promise, plann
     """Return what becomes of a promise of the pool, which has no slices here."""
     found = certify(analysis, promise, planned=planned)
     table = pool.table
-    score = table.outputs.score[table.first_kind, 0]
+    score = table.kinds.score[table.kinds.first, 0]
     thresholds = np.unique(score)
     kept = _keep(pool, promise, score, thresholds)
     rows = (score >= thresholds[:, None]) @ table.count

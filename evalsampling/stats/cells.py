@@ -19,17 +19,14 @@ import numpy.typing as npt
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.disagreement import CellDisagreement
 from evalsampling.stats.distinct import within_runs
-from evalsampling.stats.magnitudes import MagnitudeClasses
+from evalsampling.stats.magnitudes import COST, MagnitudeClasses
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.signatures import Signatures
 from evalsampling.stats.slices import Named, SliceCodes
+from evalsampling.stats.tree import LeafTree
 
 PROBABILITY_ONE = 1 << 32
 """The integer that stands for a probability of one."""
-
-BY_PRIOR, BY_LEAF, UNORDERED = "prior", "leaf", "nothing"
-"""What may tell which rows of a pool are likelier positive than others."""
 
 GUESSED = 0.3
 """Share of the verdicts that are expected to be guesses, right as often as chance has it.
@@ -43,52 +40,94 @@ these as integers exactly (2^16 x 2^32 < 2^53)."""
 
 
 @dataclasses.dataclass(frozen=True)
+class Leaves:
+    """The leaves that cells are in: how many there are, and what their order says."""
+
+    number: int  # none of them is empty when cut from the pool
+    # (leaves - 1,): level at which each two neighbouring leaves part in their own hierarchy, from 1
+    parting: IntArray | None = None
+    in_order: bool = False  # rows of a later leaf are likelier positive, whatever their prior says
+    exchangeable: bool = False  # they are what systems predict; no score tells their rows apart
+
+    def __len__(self) -> int:
+        """Return their number."""
+        return self.number
+
+    @functools.cached_property
+    def hierarchy(self) -> LeafTree | None:
+        """The tree over the leaves that is their own, if they have one."""
+        return None if self.parting is None else LeafTree.parted(self.parting)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Kinds(Outputs):
+    """What the systems say of each *kind* of rows: predictions, least scores and means.
+
+    A cell whose rows have different signatures, being pooled, is of several kinds; every other
+    cell is of one. Mean cost and weight are the same for all kinds of a cell.
+    """
+
+    cell: IntArray  # (kinds,), ascending: index of the cell of each kind
+    share: FloatArray  # (kinds,): its share of the cell's rows, summing to 1 in each cell
+    # (kinds, systems): greatest scores; None if all scores of a kind are equal
+    upper: FloatArray | None = None
+    cost_class: IntArray | None = None  # (kinds,): class of costs; None if all labels cost the same
+    # (kinds, 1 + systems, labels), where rows have any number of many labels: the share expected to
+    # have each, then to have it and be predicted it by each system; cells are of one kind then
+    expected: FloatArray | None = None
+
+    @functools.cached_property
+    def first(self) -> IntArray:
+        """The first kind of each cell, shape (cells,)."""
+        return np.flatnonzero(np.diff(self.cell, prepend=-1))
+
+    @functools.cached_property
+    def mixed(self) -> BoolArray:
+        """Which cells are of several kinds, shape (cells,)."""
+        return np.bincount(self.cell) > 1
+
+    @functools.cached_property
+    def highest(self) -> Outputs:
+        """The same with the greatest scores of each kind."""
+        return self if self.upper is None else dataclasses.replace(self, score=self.upper)
+
+    def of_cells(self, cell: IntArray) -> Outputs:
+        """Return what systems say of a row of the first kind of given cells."""
+        return self.take(self.first[cell])
+
+    def by_cell(self, values: FloatArray) -> FloatArray:
+        """Return the means over the kinds of each cell, (cells, ...), of values (kinds, ...)."""
+        if len(self.first) == len(self):
+            return values
+        share = self.share.reshape(-1, *(1 for _ in values.shape[1:]))
+        return np.add.reduceat(values * share, self.first, axis=0)
+
+    def predicted(self, code: int, system: int = 0) -> FloatArray:
+        """Return the share of the rows of each cell that a system predicts a class, (cells,)."""
+        return self.by_cell((self.prediction[:, system] == code).astype(np.float64))
+
+
+@dataclasses.dataclass(frozen=True)
 class CellTable:
     """The cells of a pool that hold rows, ordered by bin, then signature.
-
-    A cell whose rows have different signatures, being pooled, is described by several *kinds*
-    of rows; every other cell is of one kind.
 
     Attributes:
         code: shape (cells,), ascending: the cell's number among all possible ones, used in files.
         leaf: shape (cells,): the leaf of each cell, in [0, leaves).
         count: shape (cells,): rows.
-        prior: shape (cells, classes): mean prior probability of each class.
-        leaves: number of leaves, none of them empty when cut from the pool.
-        kind_cell: shape (kinds,), ascending: index of the cell of each kind.
-        kind_share: shape (kinds,): its share of the cell's rows, summing to 1 in each cell.
-        outputs: a row for each kind: predictions, least scores, mean probabilities, and mean cost
-            and weight, which are the same for all kinds of a cell.
-        upper: shape (kinds, systems): greatest scores; None if all scores of a kind are equal.
-        magnitude_class: shape (cells,) each: class of costs, and of weights, of each cell, by the
-            names of those in which rows differ.
-        parting: shape (leaves - 1,): level at which each two neighbouring leaves part in their own
-            hierarchy, from 1; None if they have none.
-        expected: shape (cells, 1 + systems, labels): where rows have any number of many labels, the
-            share expected to have each, then to have it and be predicted it by each system. Every
-            cell is of one kind then, and `prior` has the labels' probabilities.
-        numbers: permanent random numbers of the first rows of each cell, for samplers that draw by
-            them; None if they are not known: the rows of a cell are exchangeable then.
+        prior: shape (cells, classes): mean prior probability of each class, or of many labels.
+        leaves: the leaves.
+        kinds: the kinds of rows of the cells, with what the systems say of them.
         disagreement: how far the systems are apart in each cell, if several predict numbers.
-        ordered_by: what tells which rows are likelier positive: `BY_PRIOR`, `BY_LEAF` if leaves are
-            in order, or `UNORDERED` if leaves are what systems predict.
     """
 
     code: IntArray
     leaf: IntArray
     count: IntArray
     prior: FloatArray
-    leaves: int
-    kind_cell: IntArray
-    kind_share: FloatArray
-    outputs: Outputs
-    upper: FloatArray | None = None
-    magnitude_class: Mapping[str, IntArray] = dataclasses.field(default_factory=dict)
-    parting: IntArray | None = None
-    expected: FloatArray | None = None
-    numbers: PermanentNumbers | None = None
+    leaves: Leaves
+    kinds: Kinds
     disagreement: CellDisagreement | None = None
-    ordered_by: str = BY_PRIOR
 
     def __len__(self) -> int:
         """Return the number of cells."""
@@ -98,11 +137,6 @@ class CellTable:
     def classes(self) -> int:
         """Number of classes."""
         return self.prior.shape[1]
-
-    @property
-    def exchangeable(self) -> bool:
-        """Whether leaves are what systems predict, and no score tells their rows apart."""
-        return self.ordered_by == UNORDERED
 
     def covers(self, label: IntArray) -> bool:
         """Tell whether labels are of its classes, so that it has their probabilities."""
@@ -121,8 +155,7 @@ class CellTable:
     @functools.cached_property
     def cost(self) -> FloatArray | None:
         """Mean cost of a label in each cell, shape (cells,); None if all cost the same."""
-        cost = self.outputs.cost
-        return None if cost is None else cost[self.first_kind]
+        return None if self.kinds.cost is None else self.kinds.cost[self.kinds.first]
 
     @functools.cached_property
     def leaf_count(self) -> IntArray:
@@ -132,38 +165,16 @@ class CellTable:
     @functools.cached_property
     def leaf_prior(self) -> FloatArray:
         """s(y|k), mean prior probability of each class in each leaf, shape (leaves, classes)."""
-        mass = self.sum_by_leaf(self.count[:, None] * self.prior)
-        return mass / np.maximum(self.leaf_count, 1)[:, None]
+        return self.mean_by_leaf(self.prior)
 
     def sum_by_leaf(self, values: npt.NDArray[np.generic]) -> FloatArray:
         """Return the sums over leaves, shape (leaves, n), of values of shape (cells, n)."""
-        return np.stack(
-            [np.bincount(self.leaf, column, minlength=self.leaves) for column in values.T], axis=1
-        )
+        return np.stack([np.bincount(self.leaf, of, len(self.leaves)) for of in values.T], axis=1)
 
-    def mean_by_cell(self, values: FloatArray) -> FloatArray:
-        """Return the means over the kinds of each cell, (cells, ...), of values (kinds, ...)."""
-        if len(self.kind_cell) == len(self):
-            return values
-        share = self.kind_share.reshape(-1, *(1 for _ in values.shape[1:]))
-        return np.add.reduceat(values * share, self.first_kind, axis=0)
-
-    @functools.cached_property
-    def upper_outputs(self) -> Outputs:
-        """Outputs of a row of each kind, with the greatest scores of the kind."""
-        if self.upper is None:
-            return self.outputs
-        return dataclasses.replace(self.outputs, score=self.upper)
-
-    @functools.cached_property
-    def is_mixed(self) -> BoolArray:
-        """Which cells are of several kinds, shape (cells,)."""
-        return np.bincount(self.kind_cell, minlength=len(self)) > 1
-
-    @functools.cached_property
-    def first_kind(self) -> IntArray:
-        """The first kind of each cell, shape (cells,)."""
-        return np.flatnonzero(np.diff(self.kind_cell, prepend=-1))
+    def mean_by_leaf(self, values: FloatArray) -> FloatArray:
+        """Return the means over the rows of leaves, (leaves, n), of values of shape (cells, n)."""
+        mass = self.sum_by_leaf(self.count[:, None] * values)
+        return mass / np.maximum(self.leaf_count, 1)[:, None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -226,12 +237,11 @@ class CellGrid:
 
     leaf: IntArray  # (bins,): leaf of each bin, in [0, leaves)
     score: FloatArray  # (bins,): least score of the first system in each bin
-    leaves: int
+    leaves: Leaves
     signatures: Signatures  # the slots
     upper: FloatArray | None = None  # (bins,): greatest score in each bin; None if it is `score`
     # classes of costs and of weights, by the names of those in which rows differ
     magnitudes: Mapping[str, MagnitudeClasses] = dataclasses.field(default_factory=dict)
-    parting: IntArray | None = None  # hierarchy of the leaves: see `CellTable`
     # slices whose codes follow the predictions in a signature
     named: Named = dataclasses.field(default_factory=dict)
     labels: int = 0  # number of the labels of which a row may have many; 0 for classes
@@ -282,15 +292,15 @@ class CellGrid:
         members = [self.signatures.predictions(number) for number in range(self.signatures.slots)]
         sizes = np.array([len(share) for _, share in members])
         starts = np.cumsum(sizes) - sizes
-        kind_cell = np.repeat(np.arange(len(code)), sizes[slot])
-        member = starts[slot[kind_cell]] + within_runs(sizes[slot])
+        cell = np.repeat(np.arange(len(code)), sizes[slot])
+        member = starts[slot[cell]] + within_runs(sizes[slot])
         systems = len(self.signatures.shape) - len(self.named)
         signature = np.concatenate([codes for codes, _ in members])[member]
         # The scores of the other systems are not known, so they have no bounds.
-        score = np.full((len(kind_cell), systems), -np.inf)
-        score[:, 0] = self.score[bin[kind_cell]]
+        score = np.full((len(cell), systems), -np.inf)
+        score[:, 0] = self.score[bin[cell]]
         upper = np.full_like(score, np.inf)
-        upper[:, 0] = (self.score if self.upper is None else self.upper)[bin[kind_cell]]
+        upper[:, 0] = (self.score if self.upper is None else self.upper)[bin[cell]]
         own = means[:, 1:] if means.shape[1] > 1 else means[:, :1]
         prediction = signature[:, :systems]
         tags = expected = None
@@ -298,27 +308,20 @@ class CellGrid:
             tags, expected = means[:, 1 : 1 + systems], np.delete(means, range(1, 1 + systems), 1)
             # The sets that two systems predict are taken to differ in every cell.
             prediction, own = prediction + np.arange(systems), own[:, :systems, :0]
-        return CellTable(
-            code=code,
-            leaf=self.leaf[bin],
-            count=count,
-            prior=means[:, 0],
-            leaves=self.leaves,
-            kind_cell=kind_cell,
-            kind_share=np.concatenate([share for _, share in members])[member],
-            outputs=Outputs(
-                prediction=prediction,
-                score=score,
-                probability=own[kind_cell],
-                slices=SliceCodes(self.named, signature[:, systems:]) if self.named else None,
-                tags=tags,
-                magnitudes={name: value[kind_cell] for name, value in magnitudes.items()},
-            ),
+        kinds = Kinds(
+            prediction=prediction,
+            score=score,
+            probability=own[cell],
+            slices=SliceCodes(self.named, signature[:, systems:]) if self.named else None,
+            tags=tags,
+            magnitudes={name: value[cell] for name, value in magnitudes.items()},
+            cell=cell,
+            share=np.concatenate([share for _, share in members])[member],
             upper=upper,
-            magnitude_class=of_class,
-            parting=self.parting,
+            cost_class=of_class[COST][cell] if COST in of_class else None,
             expected=expected,
         )
+        return CellTable(code, self.leaf[bin], count, means[:, 0], self.leaves, kinds)
 
 
 def expected_of_verdicts() -> str:
@@ -330,7 +333,7 @@ def expected_of_verdicts() -> str:
 def named_verdicts(table: CellTable, classes: Sequence[str]) -> list[list[str]]:
     """Return what each system predicts in each leaf, as texts; of mixed leaves of one kind."""
     first = np.unique(table.leaf, return_index=True)[1]
-    verdict = table.outputs.prediction[table.first_kind[first]]
+    verdict = table.kinds.prediction[table.kinds.first[first]]
     return [[f"predicted {classes[code]}" for code in says] for says in verdict.tolist()]
 
 
@@ -339,20 +342,18 @@ def by_verdict(table: CellTable, guessed: float | None = GUESSED) -> CellTable:
 
     The share ``guessed`` of the verdicts are guesses; None keeps the prior probabilities.
     """
-    signature = table.outputs.prediction[table.first_kind]
-    mixed = np.cumsum(table.is_mixed) * table.is_mixed  # Rare signatures that share a cell.
+    signature, mixed = table.kinds.prediction[table.kinds.first], table.kinds.mixed
+    mixed = np.cumsum(mixed) * mixed  # Rare signatures that share a cell.
     key = np.concatenate([signature, mixed[:, None]], axis=1)
-    kinds, leaf = np.unique(key, axis=0, return_inverse=True)
+    verdicts, leaf = np.unique(key, axis=0, return_inverse=True)
     prior = table.prior if guessed is None else _expected(table, guessed)
-    return dataclasses.replace(
-        table, leaf=leaf.reshape(-1), leaves=len(kinds), prior=prior, ordered_by=UNORDERED
-    )
+    leaves = Leaves(len(verdicts), exchangeable=True)
+    return dataclasses.replace(table, leaf=leaf.reshape(-1), leaves=leaves, prior=prior)
 
 
 def _expected(table: CellTable, guessed: float) -> FloatArray:
     """Return the probability of each class in each cell: the mean over the systems' verdicts."""
-    prediction, classes = table.outputs.prediction, table.classes
-    says = (prediction[:, :, None] == np.arange(classes)).mean(axis=1)
-    by_cell = table.mean_by_cell(says)
+    says = (table.kinds.prediction[:, :, None] == np.arange(table.classes)).mean(axis=1)
+    by_cell = table.kinds.by_cell(says)
     share = table.count @ by_cell / table.rows
     return np.asarray((1 - guessed) * by_cell + guessed * share)

@@ -152,7 +152,7 @@ class _Draws:
         drawn = Round(asked, probability[picks], new, proposal.posterior, proposal.cell_probability)
         cell = np.array(self.new_cells, dtype=np.int64)
         rank = np.array(self._new_ranks, dtype=np.int64)
-        outputs = self._table.outputs.take(self._table.first_kind[cell])
+        outputs = self._table.kinds.of_cells(cell)
         return self._before.with_round(drawn, cell, rank, outputs)
 
 

@@ -213,7 +213,7 @@ def draw_these(
         posterior=posterior,
         cell_probability=chance,
     )
-    return history.with_round(drawn, cells, ranks, table.outputs.take(table.first_kind[cells]))
+    return history.with_round(drawn, cells, ranks, table.kinds.of_cells(cells))
 
 
 def round_sizes(size: FloatArray, group: IntArray, rng: np.random.Generator) -> IntArray:

@@ -24,12 +24,12 @@ class RankedList:
     @classmethod
     def of_cells(cls, table: CellTable) -> "RankedList":
         """Return the list of the first system's scores."""
-        least = table.outputs.score[table.first_kind, 0]
+        least = table.kinds.score[table.kinds.first, 0]
         threshold, first, group = np.unique(-least, return_index=True, return_inverse=True)
-        if len(threshold) == 1 and table.leaves > 1:
+        if len(threshold) == 1 and len(table.leaves) > 1:
             raise ValueError("rows are ranked by score, so the strata must be cut from it")
         rows = np.bincount(group, table.count, len(threshold)).astype(np.int64)
-        highest = table.upper_outputs.score[table.first_kind, 0][first]
+        highest = table.kinds.highest.score[table.kinds.first, 0][first]
         return cls(group.ravel(), rows, np.cumsum(rows), -threshold, highest)
 
     def __len__(self) -> int:

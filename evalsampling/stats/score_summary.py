@@ -42,7 +42,6 @@ class ScoreSummary:
         prior = table.prior[:, positive]
         values, place = np.unique(prior, return_inverse=True)
         rows = np.bincount(place, table.count)
-        predicted = (table.outputs.prediction[:, 0] == positive).astype(np.float64)
         return cls(
             rows=table.rows,
             cells=len(table),
@@ -50,9 +49,9 @@ class ScoreSummary:
             least=float(values[0]),
             greatest=float(values[-1]),
             expected=float(table.count @ prior),
-            predicted=float(table.count @ table.mean_by_cell(predicted)),
+            predicted=float(table.count @ table.kinds.predicted(positive)),
             tied=float(rows.max() / table.rows),
-            strata=tuple(table.leaf_count.tolist()) if table.exchangeable else (),
+            strata=tuple(table.leaf_count.tolist()) if table.leaves.exchangeable else (),
         )
 
     @property

@@ -206,7 +206,7 @@ def _beginnings(snapshot: Snapshot) -> list[FloatArray | None]:
     """Return `RoundChances.begin` of each round of a workspace, and of the one after them."""
     sampler, history = snapshot.analysis.sampler, snapshot.history
     rounds, cells = len(history.rounds), len(snapshot.pool.table)
-    if not rounds or sampler.draws_by_number or not sampler.by_row:
+    if not rounds or "numbers" in sampler.takes or not sampler.by_row:
         return [None] * (rounds + 1)
     numbers = snapshot.pool.numbers()
     drawn = [history.first(place).drawn_by_cell(cells) for place in range(1, rounds + 1)]

@@ -193,7 +193,7 @@ def cells_to_store(
     mean, relative = np.split(mean, [mean.shape[1] - len(of_class)], axis=1)
     for name, share in zip(stratification.magnitudes, relative.T, strict=True):
         magnitudes[f"{name}.class"] = of_class[name]
-        magnitudes[f"{name}.mean"] = table.outputs.magnitudes[name][table.first_kind]
+        magnitudes[f"{name}.mean"] = table.kinds.magnitudes[name][table.kinds.first]
         magnitudes[f"{name}.relative"] = share
     for place, column in enumerate(mean.T):
         system, y = divmod(place - table.classes, table.classes)

@@ -176,7 +176,7 @@ def test_features_without_a_score() -> None:
     arguments["pool"] = {"features": ["x", "y"], "slices": ["year"]}
     arguments["columns"]["year"] = arguments["columns"]["year"].astype(str)
     evaluation = answered(Evaluation.from_arrays(**arguments), truth)
-    assert evaluation.analysis.table.leaves == 10
+    assert len(evaluation.analysis.table.leaves) == 10
     y = np.array(list(truth.values()))
     f1, *_ = evaluation.estimate()
     f = arguments["prediction"]
@@ -313,7 +313,7 @@ def test_diagnose() -> None:
     truth = make_pool().truth
     evaluation = Evaluation.from_arrays(**arrays())
     before = evaluation.analysis.diagnose()
-    assert [leaf.leaf for leaf in before] == list(range(evaluation.analysis.table.leaves))
+    assert [leaf.leaf for leaf in before] == list(range(len(evaluation.analysis.table.leaves)))
     assert sum(leaf.rows for leaf in before) == 2000
     assert all(leaf.observed is None and leaf.posterior is None for leaf in before)
     answered(evaluation, truth)

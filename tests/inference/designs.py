@@ -113,7 +113,7 @@ def ask(
     ranks = np.array([rank[c] + np.sum(asked[:i] == c) for i, c in enumerate(asked)], int)
     question = len(history) + np.arange(len(asked))
     drawn = Round(question, q[asked], np.ones(len(asked), bool), cell_probability=q)
-    after = history.with_round(drawn, asked, ranks, table.outputs.take(table.first_kind[asked]))
+    after = history.with_round(drawn, asked, ranks, table.kinds.take(table.kinds.first[asked]))
     given = [
         int(labels[c][r]) if answer else NO_LABEL
         for c, r, answer in zip(asked, ranks, answers, strict=True)

@@ -21,7 +21,7 @@ def test_calibrated_prior_is_the_mode_of_the_regression() -> None:
     chance = []
     for code in (0, 1):
         x = special.logit(pool.table.prior[:, code])
-        predicted = pool.table.outputs.prediction[:, 0] == code
+        predicted = pool.table.kinds.prediction[:, 0] == code
         design = np.stack([np.ones(len(x)), x, predicted], axis=1)
         y = pool.label[drawn] == code
 

@@ -174,7 +174,7 @@ def ask_rows(
     question = len(history) + np.arange(len(part))
     drawn = Round(question, q[cell], np.ones(len(part), bool), cell_probability=q)
     after = history.with_round(
-        drawn, cell, rank, pool.table.outputs.take(pool.table.first_kind[cell])
+        drawn, cell, rank, pool.table.kinds.take(pool.table.kinds.first[cell])
     )
     labels = [int(truth[c][r]) for c, r in part]
     return after.with_labels(np.append(history.label, labels).astype(np.int64))
@@ -209,7 +209,7 @@ def one_by_one(labels: np.ndarray, rows: int) -> tuple[list[Block], History]:
     question = np.arange(draws)
     drawn = Round(question, np.repeat(chance, draws), np.ones(draws, bool))
     zeros = np.zeros(draws, dtype=np.int64)
-    outputs = pool.table.outputs.take(zeros)
+    outputs = pool.table.kinds.take(zeros)
     history = pool.start().with_round(drawn, zeros, question, outputs).with_labels(labels)
     count, rate = np.array([rows]), np.array([0.9])
     return [Block(question, chance, count, rate, 0, draws, replaced=True)], history
@@ -246,7 +246,7 @@ def test_what_is_known_of_all_other_rows_is_proof() -> None:
     question = np.arange(9)
     drawn = Round(question, np.full(9, 0.9), np.ones(9, bool), cell_probability=np.array([0.9]))
     zeros = np.zeros(9, dtype=np.int64)
-    history = pool.start().with_round(drawn, zeros, question, pool.table.outputs.take(zeros))
+    history = pool.start().with_round(drawn, zeros, question, pool.table.kinds.take(zeros))
     history = history.with_labels(labels)
     goals = np.array([0.79, 0.81])
     asked = Hypotheses(terms_of_cells("precision", np.zeros(1), np.zeros(2), goals))

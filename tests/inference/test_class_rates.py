@@ -12,12 +12,12 @@ from evalsampling.inference.class_curves import obstacle
 from evalsampling.inference.class_rates import ClassRates, expected_rates, fit_labels
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.spec.hidden import HiddenPrior
-from evalsampling.stats.cells import BY_PRIOR, UNORDERED
+from evalsampling.stats.cells import Leaves
 from tests.samplers.pools import make_pool
 from tests.stats.histories import labelled_at_random
 
 POOL = make_pool(3000, 4, seed=3, positive=0.2, strength=4)
-TABLE = dataclasses.replace(POOL.table, ordered_by=UNORDERED)
+TABLE = dataclasses.replace(POOL.table, leaves=Leaves(4, exchangeable=True))
 HISTORY = labelled_at_random(POOL, 200, seed=5)
 
 
@@ -27,7 +27,7 @@ def test_rates_have_the_posterior_of_a_sample_of_each_stratum() -> None:
     assert isinstance(model, ClassRates)
     many = dataclasses.replace(model, draws=40_000)
     leaf = TABLE.leaf[HISTORY.cell]
-    for stratum in range(TABLE.leaves):
+    for stratum in range(len(TABLE.leaves)):
         answers = HISTORY.label[leaf == stratum]
         of_stratum = many.rates[:, np.flatnonzero(TABLE.leaf == stratum)[0], 1]
         exact = scipy.stats.beta(0.5 + answers.sum(), 0.5 + len(answers) - answers.sum())
@@ -41,7 +41,7 @@ def test_rates_have_the_posterior_of_a_sample_of_each_stratum() -> None:
 def test_cells_of_a_stratum_are_alike_and_no_positive_hides() -> None:
     model = fit_labels(TABLE, HISTORY, (1,))
     first, group = model.alike
-    assert np.all(TABLE.leaf[first] == np.arange(TABLE.leaves))
+    assert np.all(TABLE.leaf[first] == np.arange(len(TABLE.leaves)))
     assert np.all(group == TABLE.leaf)
     assert model.other_shares == ()
     assert model.with_share(0.5) is model
@@ -54,7 +54,7 @@ def test_scores_keep_their_curve() -> None:
     assert len(model.other_shares) == 2
     even = dataclasses.replace(TABLE, prior=np.full_like(TABLE.prior, 0.5))
     assert obstacle(even) is None
-    assert obstacle(dataclasses.replace(even, ordered_by=BY_PRIOR)) is not None
+    assert obstacle(dataclasses.replace(even, leaves=Leaves(4))) is not None
 
 
 @pytest.mark.slow

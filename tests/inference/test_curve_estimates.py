@@ -26,6 +26,7 @@ from evalsampling.measures import (
 )
 from evalsampling.stats.ranked_list import RankedList
 from tests.ranked_lists import Ranked, labels
+from tests.samplers.pools import one_each
 
 LIST = Ranked.of_labels(labels(900, seed=7), bins=30, first=5)
 RANKED = RankedList.of_cells(LIST.known.table)
@@ -85,15 +86,13 @@ def test_what_the_curve_says_nothing_of() -> None:
     assert place.tolist() == [int(np.sum(score >= one)) - 1 for one in THRESHOLDS]
 
 
-CALLED = LIST.known.table.outputs.score[:, 0] >= 12
+CALLED = LIST.known.table.kinds.score[:, 0] >= 12
 TABLE = dataclasses.replace(
     LIST.known.table,
-    outputs=dataclasses.replace(
-        LIST.known.table.outputs, prediction=CALLED.astype(np.int64)[:, None]
-    ),
+    kinds=dataclasses.replace(LIST.known.table.kinds, prediction=CALLED.astype(np.int64)[:, None]),
 )
 KNOWN = dataclasses.replace(
-    LIST.known, table=TABLE, outputs=TABLE.outputs.take(LIST.known.cell)
+    LIST.known, table=TABLE, outputs=TABLE.kinds.take(LIST.known.cell)
 )  # fmt: skip
 
 
@@ -122,16 +121,15 @@ def test_numbers_at_a_threshold_have_the_bounds_of_the_envelope(measure: Measure
 def test_a_threshold_within_a_bin_has_bounds_too() -> None:
     """Two signatures of one bin: the rows above the threshold and those below it."""
     table = TABLE
-    split = int(np.flatnonzero(table.outputs.score[:, 0] == 11)[0])
+    split = int(np.flatnonzero(table.kinds.score[:, 0] == 11)[0])
     twice = np.insert(np.arange(30), split, split)
-    outputs = table.outputs.take(twice)
-    outputs.prediction[split + 1] = 1
+    kinds = one_each(table.kinds.take(twice))
+    kinds.prediction[split + 1] = 1
     count = table.count[twice]
     count[split : split + 2] = [count[split] - count[split] // 3, count[split] // 3]
     both = dataclasses.replace(
-        table, code=np.arange(31), leaf=twice, count=count, prior=table.prior[twice],
-        kind_cell=np.arange(31), kind_share=np.ones(31), outputs=outputs,
-    )  # fmt: skip
+        table, code=np.arange(31), leaf=twice, count=count, prior=table.prior[twice], kinds=kinds
+    )
     curve = dataclasses.replace(CURVE, ranked=RankedList.of_cells(both))
     [one] = with_envelope([estimate_of(FBeta())], FBeta(), curve, both)
     [whole] = with_envelope([estimate_of(FBeta())], FBeta(), CURVE, TABLE)
@@ -163,8 +161,8 @@ def test_what_has_no_bounds_is_left_as_it_is() -> None:
     """Predictions of no threshold, other measures, parts of the pool, a higher confidence."""
     one = estimate_of(FBeta())
     scattered = (np.arange(30) % 2)[:, None]
-    mixed = dataclasses.replace(TABLE.outputs, prediction=scattered)
-    table = dataclasses.replace(TABLE, outputs=mixed)
+    mixed = dataclasses.replace(TABLE.kinds, prediction=scattered)
+    table = dataclasses.replace(TABLE, kinds=mixed)
     assert with_envelope([one], FBeta(), CURVE, table) == [one]
     assert with_envelope([one], Prevalence(), CURVE, TABLE) == [one]
     assert with_envelope([one], FBeta(system=1), CURVE, TABLE) == [one]

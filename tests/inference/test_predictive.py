@@ -81,7 +81,7 @@ def test_brier_score_of_a_draw_takes_the_mean_probability_of_a_cell() -> None:
     rows = np.random.default_rng(4).permutation(300)[:60]
     drawn = model_of(POOL, labelled_rows(POOL, rows)).everywhere
     values = values_of(drawn, Brier())[:, 0]
-    p = POOL.table.outputs.probability[POOL.cell, 0, 1]
+    p = POOL.table.kinds.probability[POOL.cell, 0, 1]
     p[rows] = POOL.probability[rows, 1]
     for draw in (0, 7):
         label = completed(POOL, rows, drawn, draw)
@@ -357,7 +357,7 @@ def test_bounds_hold_whichever_of_the_pooled_rows_of_a_cell_have_a_label(classes
     """Labels go with what one of two systems says, as far as the numbers of a draw allow."""
     pool = make_pool(400, 4, seed=3, classes=classes, positive=0.4)
     pool = with_second_system(pool, seed=2, slots=2)
-    assert pool.table.is_mixed.any()
+    assert pool.table.kinds.mixed.any()
     rows = np.random.default_rng(5).permutation(400)[:40]
     drawn = model_of(pool, labelled_rows(pool, rows)).everywhere
     first, other = Accuracy(system=0), Accuracy(system=1)
@@ -420,7 +420,7 @@ def test_band_without_positives_where_the_model_expects_them_is_named() -> None:
 
 def test_predictions_that_the_model_is_wrong_about_are_named() -> None:
     """Half of the rows predicted positive are, in every band, where the model expects few."""
-    predicted = TABLE.mean_by_cell((TABLE.outputs.prediction[:, 0] == 1).astype(np.float64)) > 0.5
+    predicted = TABLE.kinds.by_cell((TABLE.kinds.prediction[:, 0] == 1).astype(np.float64)) > 0.5
     low = np.full(len(TABLE), 0.1)
     seen = labels_at(np.where(predicted, 0.3, 0.08), 2)
     words = misfit(TABLE, seen, draws_about(low, 2), np.random.default_rng(2))
@@ -431,10 +431,10 @@ def test_predictions_that_the_model_is_wrong_about_are_named() -> None:
 def test_labels_that_go_with_weights_are_named() -> None:
     """Rows that count more are positive three times as often as the score has it."""
     heavy = np.arange(len(TABLE)) % 2 == 1
-    outputs = dataclasses.replace(
-        TABLE.outputs, magnitudes={"weight": np.where(heavy, 9.0, 1.0)[TABLE.kind_cell]}
+    kinds = dataclasses.replace(
+        TABLE.kinds, magnitudes={"weight": np.where(heavy, 9.0, 1.0)[TABLE.kinds.cell]}
     )
-    table, low = dataclasses.replace(TABLE, outputs=outputs), np.full(len(TABLE), 0.1)
+    table, low = dataclasses.replace(TABLE, kinds=kinds), np.full(len(TABLE), 0.1)
     seen = labels_at(np.where(heavy, 0.3, 0.1), 2)
     words = misfit(table, seen, draws_about(low, 2), np.random.default_rng(2))
     assert words is not None

@@ -144,7 +144,7 @@ def test_the_model_of_random_answers_knows_no_row() -> None:
     known, drawn = (Accuracy().values(model.everywhere.risks(Accuracy()))[:, 0] for model in fitted)
     assert np.ptp(known) == 0
     assert known[0] == pytest.approx(pool.value(Accuracy()))
-    predicted = pool.table.outputs.prediction[pool.table.first_kind, 0]
+    predicted = pool.table.kinds.prediction[pool.table.kinds.first, 0]
     rate = fitted[1].rates[:, np.arange(len(pool.table)), predicted]
     of_rates = rate @ pool.table.count / len(pool)
     assert drawn.mean() == pytest.approx(of_rates.mean(), abs=4 * drawn.std() / len(drawn) ** 0.5)

@@ -66,7 +66,7 @@ def test_pooled_cells_may_always_add() -> None:
         [True, True],
     ]
     norms = cell_norms(measure, pool.table, np.array([0.3, 0.5]), 1e-4)
-    pooled = int(np.flatnonzero(np.bincount(pool.table.kind_cell) > 1)[0])
+    pooled = int(np.flatnonzero(np.bincount(pool.table.kinds.cell) > 1)[0])
     assert np.all(norms[pooled] >= 1e-4)
 
 
@@ -109,8 +109,8 @@ def test_rows_that_stand_for_cells_are_as_many_as_these(measure: Measure) -> Non
     total = np.bincount(label, number)
     np.testing.assert_allclose(total, by_class[chosen].sum(axis=0), rtol=1e-12)
     says = np.bincount(rows.prediction[:, 0], number)
-    kinds = table.outputs.prediction[:, 0]
-    of_kind = (by_class.sum(axis=1) * chosen)[table.kind_cell] * table.kind_share
+    kinds = table.kinds.prediction[:, 0]
+    of_kind = (by_class.sum(axis=1) * chosen)[table.kinds.cell] * table.kinds.share
     np.testing.assert_allclose(says, np.bincount(kinds, of_kind), rtol=1e-12)
 
 
@@ -169,7 +169,7 @@ def test_pooled_cells_have_the_mean_of_their_rows() -> None:
     pool = with_second_system(pool, seed=3, slots=3)
     both = Joint((FBeta(system=1), Precision()))
     assert len(pool.table) == 3
-    assert len(pool.table.kind_cell) > 5
+    assert len(pool.table.kinds.cell) > 5
     pi = np.array([[0.5, 0.3, 0.2]])
     of_rows = np.repeat(pi, 300, axis=0)
     risk = sum(of_rows[:, y] @ both.loss(pool.outputs, np.full(300, y)) for y in range(3)) / 300
@@ -185,6 +185,6 @@ def test_pooled_cells_have_the_mean_of_their_rows() -> None:
 def test_probabilities_are_those_of_the_cell() -> None:
     """Brier score: loss at the mean probability, 2 (p - y)^2."""
     pool = make_pool(100, 4, seed=5)
-    p = pool.table.outputs.probability[:, 0, 1]
+    p = pool.table.kinds.probability[:, 0, 1]
     norms = cell_norms(Brier(), pool.table, np.array([0.2]), 1e-9)
     np.testing.assert_allclose(norms, np.stack([2 * p**2, 2 * (1 - p) ** 2], axis=1), rtol=1e-9)

@@ -90,8 +90,8 @@ def test_cells_have_the_means_of_their_rows(systems: int) -> None:
             np.testing.assert_allclose(known[:, place], mean, rtol=1e-5, atol=1e-4)
     space = memory.spec.labels.space
     assert isinstance(space, ComparedNumbers)
-    first = table.first_kind[cell]
-    shown = space.decode(table.outputs.prediction[first])
+    first = table.kinds.first[cell]
+    shown = space.decode(table.kinds.prediction[first])
     means = np.stack([np.bincount(cell, f) for f in predicted.T], axis=1) / table.count[:, None]
     np.testing.assert_allclose(shown, means[cell], atol=1e-6)
     # No cell holds rows of different orders, so none of its differences is off.
@@ -103,8 +103,8 @@ def test_equal_predictions_are_equal_in_cells_and_others_are_not() -> None:
     pool = make_compared_numbers(300)
     memory = in_memory(pool, 2, strata={"leaves": 4})
     predicted, _ = columns_of(pool, 2)
-    outputs = memory.table.outputs.prediction
-    same = by_row(memory, (outputs[:, 0] == outputs[:, 1])[memory.table.first_kind])
+    outputs = memory.table.kinds.prediction
+    same = by_row(memory, (outputs[:, 0] == outputs[:, 1])[memory.table.kinds.first])
     np.testing.assert_array_equal(same, predicted[:, 0] == predicted[:, 1])
 
 
@@ -112,10 +112,10 @@ def test_rare_orders_share_cells_and_any_of_them_may_differ() -> None:
     """Of four systems there are 24 orders and more, with ties; few have cells of their own."""
     memory = in_memory(make_compared_numbers(900, 4), 4, measure="mse", sampler="compare",
                        strata={"leaves": 400})  # fmt: skip
-    assert memory.table.is_mixed.any()
+    assert memory.table.kinds.mixed.any()
     q = memory.analysis.sampler.proposal(memory.table, memory.analysis.history).cell_probability
     assert memory.table.count @ q == pytest.approx(1)
-    assert np.all(q[memory.table.is_mixed] > 0)
+    assert np.all(q[memory.table.kinds.mixed] > 0)
 
 
 @pytest.mark.parametrize(("engine"), ENGINES)

@@ -58,7 +58,7 @@ def test_neither_strata_nor_cells_depend_on_how_the_pool_is_cut(size: int) -> No
     codes = [np.concatenate([cells.cell for cells in batches]) for batches in (one, several)]
     assert codes[0].tolist() == codes[1].tolist()
     tables = table_of(whole, one), table_of(cut, several)
-    np.testing.assert_array_equal(tables[0].outputs.probability, tables[1].outputs.probability)
+    np.testing.assert_array_equal(tables[0].kinds.probability, tables[1].kinds.probability)
 
 
 def test_a_batch_without_queries_adds_nothing() -> None:
@@ -82,7 +82,7 @@ def test_cells_hold_the_mean_moments_of_their_queries() -> None:
     total = float(table.cost @ table.count)
     assert total == pytest.approx(sum(QUERIES.columns["cost"]), rel=1e-7)
     # Queries that are ranked alike have cells of their own.
-    alike = table.outputs.prediction[:, 1] == 0
+    alike = table.kinds.prediction[:, 1] == 0
     agree = [QUERIES.ranked(q, "new") == QUERIES.ranked(q, "old") for q in range(len(QUERIES))]
     assert table.count[alike].sum() == sum(agree)
 

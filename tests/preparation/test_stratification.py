@@ -48,7 +48,7 @@ def test_the_cases_are_what_they_are_called(job: Any) -> None:
     pooled = pools["pooled signatures"]
     assert needs_signature_counts(pooled.spec.reading)
     assert len(stratifications["pooled signatures"].signatures.pooled) > 1
-    assert len(pooled.table.kind_cell) > len(pooled.table)
+    assert len(pooled.table.kinds.cell) > len(pooled.table)
     assert pooled.stratification.grid.cells <= 4096
     assert pools["slices"].slices.values == (
         ("Bern", "Genève", "Zürich", "null"),
@@ -57,7 +57,7 @@ def test_the_cases_are_what_they_are_called(job: Any) -> None:
     )
     for counts in pools["slices"].slices.counts:
         np.testing.assert_array_equal(counts.sum(axis=0), pools["slices"].table.count)
-    assert pools["classes of systems"].table.outputs.probability.shape[1:] == (2, 3)
+    assert pools["classes of systems"].table.kinds.probability.shape[1:] == (2, 3)
 
 
 @pytest.mark.parametrize("case", CASES)

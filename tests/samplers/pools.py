@@ -13,7 +13,7 @@ from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Re
 from evalsampling.pool.columns import with_slices
 from evalsampling.samplers import Sampler
 from evalsampling.simulation.truth import KnownPool, _Kinds
-from evalsampling.stats.cells import CellGrid, CellSums, CellTable
+from evalsampling.stats.cells import CellGrid, CellSums, CellTable, Kinds, Leaves
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.hashing import hash_integers
 from evalsampling.stats.history import NO_LABEL, History
@@ -115,7 +115,7 @@ class Pool:
         }
         score = np.arange(leaves, dtype=float)
         bins = np.arange(leaves)
-        return CellGrid(bins, score, leaves, signatures, magnitudes=magnitudes, named=named)
+        return CellGrid(bins, score, Leaves(leaves), signatures, magnitudes=magnitudes, named=named)
 
     @functools.cached_property
     def _codes(self) -> np.ndarray:
@@ -454,8 +454,12 @@ def table_of(prediction: list[list[int]], chance: list[list[float]]) -> CellTabl
         leaf=rows,
         count=np.ones(len(rows), dtype=np.int64),
         prior=probability.mean(axis=1),
-        leaves=len(rows),
-        kind_cell=rows,
-        kind_share=np.ones(len(rows)),
-        outputs=outputs,
+        leaves=Leaves(len(rows)),
+        kinds=one_each(outputs),
     )
+
+
+def one_each(outputs: Outputs) -> Kinds:
+    """Outputs of cells, each of which is of one kind."""
+    cells = len(outputs)
+    return Kinds(**vars(outputs), cell=np.arange(cells), share=np.ones(cells))

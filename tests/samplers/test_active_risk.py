@@ -29,11 +29,11 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 from tests.compared_numbers import by_row, rows_apart
-from tests.samplers.pools import Pool, make_pool, table_of
+from tests.samplers.pools import Pool, make_pool, one_each, table_of
 
 
 def proposal_of(sampler: ActiveRisk, table: CellTable) -> np.ndarray:
-    start = History.start(table.outputs.prediction.shape[1], table.classes)
+    start = History.start(table.kinds.prediction.shape[1], table.classes)
     return sampler.proposal(table, start).cell_probability
 
 
@@ -74,9 +74,8 @@ def table_of_variances(variance: list[float]) -> CellTable:
     rows = np.arange(len(variance))
     chances = np.tile(CHANCES, (len(variance), 1))
     outputs = Outputs(np.zeros((len(rows), 1), int), np.array(variance)[:, None], chances[:, None])
-    return dataclasses.replace(
-        table_of([[0] * len(rows)], [[0.5] * len(rows)]), prior=chances, outputs=outputs
-    )
+    table = table_of([[0] * len(rows)], [[0.5] * len(rows)])
+    return dataclasses.replace(table, prior=chances, kinds=one_each(outputs))
 
 
 def test_squared_loss_by_the_published_figures() -> None:

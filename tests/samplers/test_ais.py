@@ -17,7 +17,7 @@ from evalsampling.measures import (
 from evalsampling.samplers import AdaptiveImportance, Importance, Passive
 from evalsampling.samplers.diagnosis import divergence
 from evalsampling.stats.arrays import FloatArray
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import CellTable, Leaves
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.oracle import (
     MAX_ITERATIONS,
@@ -194,7 +194,7 @@ def test_floor_of_a_stochastic_oracle_bounds_the_square() -> None:
     history, _ = pool.run_stochastic(sampler, pool.probability, 3, 20, seed=2)
     proposal = sampler.proposal(pool.table, history)
     response = proposal.posterior[pool.table.leaf]
-    f = pool.table.outputs.prediction[:, 0]
+    f = pool.table.kinds.prediction[:, 0]
     expected = np.sqrt(np.where(f == 1, response[:, 0], 1e-9 / 4 * response[:, 1]))
     found = proposal.cell_probability / proposal.cell_probability.max()
     np.testing.assert_allclose(found, expected / expected.max(), rtol=1e-9)
@@ -283,7 +283,7 @@ def test_an_own_model_of_a_stochastic_oracle() -> None:
     sampler = AdaptiveImportance(Accuracy(), "stochastic", model=half_and_half)
     history, _ = pool.run_stochastic(sampler, pool.probability, 2, 30, seed=1)
     of_cell = half_and_half(pool.table, _answers(history, pool))
-    wrong = 1 - of_cell[np.arange(len(pool.table)), pool.table.outputs.prediction[:, 0]]
+    wrong = 1 - of_cell[np.arange(len(pool.table)), pool.table.kinds.prediction[:, 0]]
     q = sampler.proposal(pool.table, history).cell_probability
     # Accuracy's loss is 0 or 1, and its Jacobian -1.
     np.testing.assert_allclose(q, np.sqrt(wrong) / (pool.table.count @ np.sqrt(wrong)), rtol=1e-6)
@@ -307,8 +307,8 @@ def test_epsilon_is_the_least_weight_of_a_loss() -> None:
     np.testing.assert_allclose(drawn, drawn[0], rtol=1e-12)
     assert np.ptp(small.atom_probability[small.atom_probability > 0]) > 1e-3
     static = Importance(FBeta(), epsilon=1e6).proposal(pool.table, pool.start()).cell_probability
-    may_add = FBeta().adds(pool.table.outputs, np.ones(len(pool.table), dtype=np.int64))
-    assert np.ptp(static[may_add & (pool.table.outputs.prediction[:, 0] == 1)]) < 1e-9
+    may_add = FBeta().adds(pool.table.kinds, np.ones(len(pool.table), dtype=np.int64))
+    assert np.ptp(static[may_add & (pool.table.kinds.prediction[:, 0] == 1)]) < 1e-9
 
 
 @pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
@@ -339,7 +339,7 @@ def test_constants_of_the_tree_are_those_of_the_fit(oracle: str) -> None:
 
 def test_leaves_with_a_hierarchy_of_their_own_make_the_tree() -> None:
     pool = make_pool(90, 3, seed=9, positive=0.4)
-    table = dataclasses.replace(pool.table, parting=np.array([2, 1]))
+    table = dataclasses.replace(pool.table, leaves=Leaves(3, np.array([2, 1])))
     history, _ = pool.run(AdaptiveImportance(FBeta()), 2, 20, seed=1)
     counts = np.zeros((3, 2))
     np.add.at(counts, (pool.table.leaf[history.cell], history.label), 1)

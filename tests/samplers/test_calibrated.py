@@ -272,7 +272,7 @@ def test_size_is_the_root_of_the_mean_variance_that_a_label_makes(labels: int) -
     spread = _Comparison.of_designs(FBeta(), np.ones(1), model, labels).spread
 
     rate, count = model.rates[:, :, 1], pool.table.count
-    found = pool.table.outputs.prediction[:, 0] == 1
+    found = pool.table.kinds.prediction[:, 0] == 1
     hits = (rate * count)[:, found].sum(axis=1)
     half = (count[found].sum() + (rate * count).sum(axis=1)) / 2
     f1 = (hits / half)[:, None]

@@ -11,7 +11,7 @@ from evalsampling.samplers.certified import CertifyingDesign
 from tests.samplers.pools import make_pool
 
 POOL = make_pool(4000, 40, seed=3, positive=0.2, strength=6)
-SCORE = POOL.table.outputs.score[POOL.table.first_kind, 0]
+SCORE = POOL.table.kinds.score[POOL.table.kinds.first, 0]
 RATE = POOL.truth[:, 1] / POOL.table.count
 
 

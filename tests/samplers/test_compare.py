@@ -31,7 +31,7 @@ TWO = ReportedDomains(systems=("a", "b"))
 
 
 def proposal_of(sampler: Compare, table: CellTable) -> np.ndarray:
-    start = History.start(table.outputs.prediction.shape[1])
+    start = History.start(table.kinds.prediction.shape[1])
     return sampler.proposal(table, start).cell_probability
 
 
@@ -60,7 +60,7 @@ def test_more_classes_by_the_chance_that_either_is_right() -> None:
     """sqrt(pi(f1) + pi(f2)): the thesis's multi-class loss with Delta = 0."""
     pool = with_second_system(make_pool(300, 6, seed=4, classes=3), seed=1)
     q = proposal_of(Compare(ACCURACIES, floor=0), pool.table)
-    pi, f = pool.table.outputs.probability.mean(axis=1), pool.table.outputs.prediction
+    pi, f = pool.table.kinds.probability.mean(axis=1), pool.table.kinds.prediction
     rows = np.arange(len(pi))
     size = np.sqrt(pi[rows, f[:, 0]] + pi[rows, f[:, 1]]) * (f[:, 0] != f[:, 1])
     np.testing.assert_allclose(q, size / (pool.table.count @ size), rtol=1e-12)
@@ -84,7 +84,7 @@ def test_squared_loss_in_closed_form() -> None:
     """Corollary 5.2 with mu = mu^2 + s^2 = p for labels 0 and 1; the Brier score is twice it."""
     table = table_of([[1, 0, 1, 0]] * 2, [[0.9, 0.3, 0.6, 0.2], [0.7, 0.4, 0.9, 0.25]])
     q = proposal_of(Compare(BRIERS, variant="active", floor=0), table)
-    p = table.outputs.probability[:, :, 1]
+    p = table.kinds.probability[:, :, 1]
     one, two = p[:, 0] - p[:, 1], p[:, 0] ** 2 - p[:, 1] ** 2
     mu = p.mean(axis=1)
     delta = np.mean(two - 2 * one * mu)
@@ -109,7 +109,7 @@ def test_squared_loss_is_drawn_by_the_published_mixture_form() -> None:
     )
     np.testing.assert_allclose(published, [0.5590169944, 0.1004987562, 1.2649110641], rtol=1e-9)
     table = table_of([[1, 0, 1, 0]] * 2, [[0.9, 0.3, 0.6, 0.2], [0.7, 0.4, 0.9, 0.25]])
-    f = table.outputs.probability[:, :, 1]
+    f = table.kinds.probability[:, :, 1]
     size = mixture_form(f, f * (1 - f))
     for variant in ("rescaled", "active"):
         q = proposal_of(Compare(BRIERS, variant=variant, floor=0), table)
@@ -125,7 +125,7 @@ def test_the_mixture_of_pairs_is_the_published_one() -> None:
 def test_active_risk_is_the_mean_of_both_systems_optima() -> None:
     """sqrt((1 - 2 R) e + R^2) of each system, normalised (corollary 4.2)."""
     q = proposal_of(Compare(BOTH, variant="active_risk", floor=0), FIVE)
-    f, p = FIVE.outputs.prediction, FIVE.outputs.probability
+    f, p = FIVE.kinds.prediction, FIVE.kinds.probability
     sizes = []
     for system in range(2):
         error = 1 - p[np.arange(4), system, f[:, system]]
@@ -138,7 +138,7 @@ def test_active_risk_draws_evenly_where_labels_are_certain() -> None:
     """Then no label is expected to move either value: it divided nothing by nothing."""
     sure = table_of([[1, 1, 0, 0], [1, 1, 0, 0]], [[1.0, 1.0, 0.0, 0.0]] * 2)
     differing = dataclasses.replace(
-        sure, outputs=dataclasses.replace(sure.outputs, prediction=FIVE.outputs.prediction)
+        sure, kinds=dataclasses.replace(sure.kinds, prediction=FIVE.kinds.prediction)
     )
     for table in (sure, differing):
         q = proposal_of(Compare(BOTH, variant="active_risk", floor=0), table)

@@ -143,7 +143,7 @@ def test_a_cell_has_the_published_chance_of_all_of_its_rows() -> None:
 def test_rows_on_which_systems_agree_are_not_drawn() -> None:
     pool = in_memory(make_compared_numbers(400), 2)
     table, q = pool.table, proposal_of(pool)
-    predicted = by_row(pool, table.outputs.prediction[table.first_kind])
+    predicted = by_row(pool, table.kinds.prediction[table.kinds.first])
     np.testing.assert_array_equal(q == 0, predicted[:, 0] == predicted[:, 1])
 
 

@@ -45,7 +45,7 @@ def test_loss_that_hardly_matters_weighs_the_floor() -> None:
     pool = make_pool(300, 8, seed=4)
     q = Importance(Lopsided()).proposal(pool.table, pool.start()).cell_probability
     prior = leaf_means(pool)[pool.table.leaf]
-    predicted = pool.table.outputs.prediction[:, 0] == 1
+    predicted = pool.table.kinds.prediction[:, 0] == 1
     weight = np.where(predicted, prior[:, 0], 1e-9 * prior[:, 1])
     np.testing.assert_allclose(q, weight / (pool.table.count @ weight), rtol=1e-6)
 
@@ -168,7 +168,7 @@ POOL = make_pool(90, 5, seed=1, positive=0.3)
 
 
 def predicted_only(table: CellTable, history: History) -> np.ndarray:
-    return np.asarray(table.outputs.prediction[:, 0] == 1)
+    return np.asarray(table.kinds.prediction[:, 0] == 1)
 
 
 def more_where_labelled(table: CellTable, history: History) -> np.ndarray:
@@ -188,9 +188,7 @@ def test_rows_are_drawn_in_proportion_to_the_weights(weights: object) -> None:
 
 def test_support_is_what_the_weights_reach() -> None:
     some = Given(FBeta(), weights=predicted_only)
-    np.testing.assert_array_equal(
-        some.support(POOL.table), POOL.table.outputs.prediction[:, 0] == 1
-    )
+    np.testing.assert_array_equal(some.support(POOL.table), POOL.table.kinds.prediction[:, 0] == 1)
     assert some.can_estimate(POOL.table, Precision())
     for measure in (FBeta(), Recall(), Accuracy(), Prevalence()):
         assert not some.can_estimate(POOL.table, measure)

@@ -24,7 +24,7 @@ def slow_proposal(
     a, total = WEIGHT[measure.name], len(pool)
     said = (pool.outputs.prediction[:, measure.system] == measure.positive).tolist()
     rows = pool.rows(history, order)
-    yes, no = [0.0] * pool.table.leaves, [0.0] * pool.table.leaves
+    yes, no = [0.0] * len(pool.table.leaves), [0.0] * len(pool.table.leaves)
     hits = found = claimed = 0.0
     for question, q in zip(history.question.tolist(), history.probability.tolist(), strict=True):
         label, row = history.label[question], rows[question]
@@ -37,7 +37,7 @@ def slow_proposal(
         found += w * positive
         claimed += w * said[row]
     weights, rates, shares = [], [], []
-    for k in range(pool.table.leaves):
+    for k in range(len(pool.table.leaves)):
         inside = np.flatnonzero(pool.leaf == k)
         weights.append(len(inside) / total)
         shares.append(np.mean([said[x] for x in inside]) if len(inside) else 0.0)
@@ -58,7 +58,7 @@ def slow_proposal(
     ]
     epsilon = sampler.epsilon
     q = [epsilon * m + (1 - epsilon) * x / sum(v) for m, x in zip(weights, v, strict=True)]
-    size = np.bincount(pool.leaf, minlength=pool.table.leaves)
+    size = np.bincount(pool.leaf, minlength=len(pool.table.leaves))
     return np.array([q[k] / size[k] for k in pool.leaf.tolist()])
 
 

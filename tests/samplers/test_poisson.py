@@ -436,7 +436,7 @@ def test_difference_estimator_adds_what_the_labels_say_to_the_totals_of_the_prio
     rows = LARGE.rows(history, order)
     b = history.rounds[0].cell_probability
     p = anticipate(LARGE.table.prior, 1.0)
-    predicted = LARGE.table.outputs.prediction[:, 0]
+    predicted = LARGE.table.kinds.prediction[:, 0]
     model = p[np.arange(len(p)), predicted]
     right = LARGE.prediction[rows] == LARGE.label[rows]
     cell = LARGE.cell[rows]

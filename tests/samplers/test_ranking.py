@@ -11,10 +11,11 @@ from evalsampling.inference.domains import ReportedDomains
 from evalsampling.measures import Joint, Measure, difference
 from evalsampling.measures.gains import DCG, ERR, GainMoments
 from evalsampling.samplers import ActiveCosts, Passive, Ranking
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import CellTable, Leaves
 from evalsampling.stats.gains import ExpectedLists
 from evalsampling.stats.history import History, Round
 from evalsampling.stats.outputs import Outputs
+from tests.samplers.pools import one_each
 
 GRADES, DEPTH = 3, 4
 GAINS = (DCG(classes=GRADES, cut=3), ERR(classes=GRADES, cut=3))
@@ -44,16 +45,15 @@ class Pool:
         differs = np.any(place[:, 1] != place[:, 0], axis=1)
         prediction = np.stack([np.zeros(queries, dtype=np.int64), differs], axis=1)
         shares = moments.shares(GAINS)[:, :, None]
+        outputs = Outputs(prediction, np.zeros((queries, 2)), shares, magnitudes={"cost": cost})
         rows = np.arange(queries)
         table = CellTable(
             code=rows,
             leaf=rows,
             count=np.ones(queries, dtype=np.int64),
             prior=np.ones((queries, 1)),
-            leaves=queries,
-            kind_cell=rows,
-            kind_share=np.ones(queries),
-            outputs=Outputs(prediction, np.zeros((queries, 2)), shares, magnitudes={"cost": cost}),
+            leaves=Leaves(queries),
+            kinds=one_each(outputs),
         )
         return cls(moments, place, probability, table)
 
@@ -63,10 +63,10 @@ class Pool:
         uniform = rng.random(self.probability.shape[:2])[:, :, None]
         grade = (uniform > np.cumsum(self.probability, axis=2)[:, :, :-1]).sum(axis=2)
         by_rank = np.take_along_axis(grade[:, None], self.place, axis=2)
-        return dataclasses.replace(self.table.outputs, grades=by_rank)
+        return dataclasses.replace(self.table.kinds, grades=by_rank)
 
     def start(self) -> History:
-        nothing = self.table.outputs.take(np.zeros(0, dtype=np.int64))
+        nothing = self.table.kinds.take(np.zeros(0, dtype=np.int64))
         return dataclasses.replace(History.start(2, 1), outputs=nothing)
 
     def truth(self, measure: Measure, outputs: Outputs) -> float:
@@ -159,13 +159,13 @@ def mirrored(pool: Pool) -> Pool:
     )
     rows = np.arange(2 * len(pool.place))
     shares = flip.shares(GAINS)[:, :, None]
-    prediction = np.tile(pool.table.outputs.prediction, (2, 1))
+    prediction = np.tile(pool.table.kinds.prediction, (2, 1))
     table = dataclasses.replace(
         pool.table,
-        code=rows, leaf=rows, leaves=len(rows), kind_cell=rows,
-        count=np.ones_like(rows), prior=np.ones((len(rows), 1)), kind_share=np.ones(len(rows)),
-        outputs=Outputs(prediction, np.zeros(prediction.shape), shares,
-                        magnitudes={"cost": np.tile(pool.table.cost, 2)}),
+        code=rows, leaf=rows, leaves=Leaves(len(rows)),
+        count=np.ones_like(rows), prior=np.ones((len(rows), 1)),
+        kinds=one_each(Outputs(prediction, np.zeros(prediction.shape), shares,
+                               magnitudes={"cost": np.tile(pool.table.cost, 2)})),
     )  # fmt: skip
     return Pool(flip, pool.place, pool.probability, table)
 
@@ -184,7 +184,7 @@ def test_tests_of_alike_systems_reject_as_often_as_they_say() -> None:
     for repeat in range(300):
         grades = half.graded(1000 + repeat).grades
         both = np.concatenate([grades, grades[:, ::-1]])
-        outputs = dataclasses.replace(pool.table.outputs, grades=both)
+        outputs = dataclasses.replace(pool.table.kinds, grades=both)
         assert pool.truth(DCGS, outputs) == pytest.approx(0, abs=1e-12)
         history = sampler.design(pool.table, pool.start(), 1, np.random.default_rng(repeat))
         history = history.with_rows(outputs.take(history.cell), history.slice)

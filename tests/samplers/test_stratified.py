@@ -65,7 +65,7 @@ def test_leaves_get_their_share_rounded_up_or_down() -> None:
     pool = make_pool(5000, 40, seed=2)
     for seed in range(20):
         history, _ = pool.run(Stratified(FBeta()), 1, 300, seed)
-        taken = np.bincount(pool.table.leaf[history.cell], minlength=pool.table.leaves)
+        taken = np.bincount(pool.table.leaf[history.cell], minlength=len(pool.table.leaves))
         assert np.all(np.abs(taken - 300 * pool.table.leaf_count / 5000) < 1 + 1e-9)
 
 
@@ -102,10 +102,10 @@ def test_leaves_are_drawn_in_proportion_to_their_rows() -> None:
     """Chi-square over the leaves of many rounds of a pool that is not used up."""
     pool = make_pool(5000, 6, seed=2)
     pool = Pool(pool.leaf**2 // 5, pool.prediction, pool.probability, pool.label)
-    found = np.zeros(pool.table.leaves)
+    found = np.zeros(len(pool.table.leaves))
     for seed in range(40):
         history, _ = pool.run(Stratified(FBeta()), 2, 25, seed)
-        found += np.bincount(pool.table.leaf[history.cell], minlength=pool.table.leaves)
+        found += np.bincount(pool.table.leaf[history.cell], minlength=len(pool.table.leaves))
     expected = 2000 * pool.table.leaf_count / 5000
     some = expected > 0
     assert not found[~some].any()

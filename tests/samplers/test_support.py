@@ -105,7 +105,7 @@ def test_what_may_and_what_must_add() -> None:
     assert adds_to(SureErrors(), table).all()
     # Wrong above .55 for sure: predicted 1, labelled 0, in the bins from .6 up.
     sure = always_adds_to(SureErrors(), table)
-    expected = (table.outputs.prediction[:, 0] == 1) & (table.outputs.score[:, 0] >= 0.6)
+    expected = (table.kinds.prediction[:, 0] == 1) & (table.kinds.score[:, 0] >= 0.6)
     assert np.array_equal(sure[:, 0], expected)
     assert not sure[:, 1][expected].any()
 
@@ -146,7 +146,7 @@ def test_signatures_that_share_a_cell_support_only_the_measure_sampled_for() -> 
         strata={"leaves": 64},
         sampler="ais",
     )
-    assert evaluation.analysis.table.is_mixed.any()
+    assert evaluation.analysis.table.kinds.mixed.any()
     ids = evaluation.sample(100)
     evaluation.label(ids, label[ids])
     first, second = evaluation.estimate()

@@ -168,7 +168,7 @@ def test_a_price_is_that_of_sizes_by_rows() -> None:
     """Row by row: with sizes s and standard deviations d, sum d^2 / s times sum s, by (sum d)^2."""
     table = dataclasses.replace(POOL, cost=None).table
     rate, count = table.prior[:, 1], table.count
-    found = table.outputs.prediction[:, 0] == 1
+    found = table.kinds.prediction[:, 0] == 1
     p = np.repeat(rate, count)
     of_accuracy = np.sqrt(p * (1 - p))
     of_precision = of_accuracy * np.repeat(found, count)

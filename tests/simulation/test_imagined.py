@@ -18,7 +18,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.hidden import RELATIVE_TO, HiddenPrior
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.rank_prior import ONE_CLASS
-from tests.samplers.pools import make_pool
+from tests.samplers.pools import make_pool, one_each
 
 POOL = make_pool(4000, 8, seed=3)
 TABLE = POOL.table
@@ -39,12 +39,11 @@ def test_labels_follow_the_scores() -> None:
 def test_pooled_kinds_of_a_cell_share_its_rows() -> None:
     """Of a cell of several kinds, each gets its share of the rows, and all add up."""
     cells = len(TABLE)
-    mixed = dataclasses.replace(
-        TABLE,
-        kind_cell=np.repeat(np.arange(cells), 3),
-        kind_share=np.tile([0.2, 0.5, 0.3], cells),
-        outputs=TABLE.outputs.take(np.repeat(TABLE.first_kind, 3)),
-    )
+    kinds = dataclasses.replace(
+        one_each(TABLE.kinds.take(np.repeat(TABLE.kinds.first, 3))),
+        cell=np.repeat(np.arange(cells), 3), share=np.tile([0.2, 0.5, 0.3], cells),
+    )  # fmt: skip
+    mixed = dataclasses.replace(TABLE, kinds=kinds)
     known = imagine(mixed, (None,), (0,))
     assert np.array_equal(known.labels.sum(axis=1), TABLE.count)
     rows = _whole_shares(mixed).reshape(cells, 3)
@@ -55,7 +54,7 @@ def test_pooled_kinds_of_a_cell_share_its_rows() -> None:
 
 def shares(table: CellTable, positive: int = 1) -> tuple[float, float]:
     """Precision and recall that the rates of a table make expect."""
-    predicted = table.mean_by_cell((table.outputs.prediction[:, 0] == positive).astype(float))
+    predicted = table.kinds.by_cell((table.kinds.prediction[:, 0] == positive).astype(float))
     rate = table.count * table.prior[:, positive]
     hits = float(predicted @ rate)
     return hits / float(predicted @ table.count), hits / float(rate.sum())
@@ -70,7 +69,7 @@ def test_curves_of_ranks_have_precision_and_recall(
     prior = TABLE.prior**0.2
     table = dataclasses.replace(TABLE, prior=prior / prior.sum(axis=1, keepdims=True))
     made = Curves(table, positive, HiddenPrior(), believed=False).at(np.array(chance))
-    blind = TABLE.count @ (TABLE.outputs.prediction[:, 0] == positive) / TABLE.rows
+    blind = TABLE.count @ (TABLE.kinds.prediction[:, 0] == positive) / TABLE.rows
     lowest = max(blind, LEAST_RECALL)
     precision, recall = shares(made, positive)
     assert precision == pytest.approx(chance[0], rel=0.02)
@@ -109,7 +108,7 @@ def test_curves_of_a_class_that_is_never_predicted() -> None:
 def test_curves_are_spread_evenly() -> None:
     """Each twentieth of the precisions has one of 20 curves, and so of the recalls."""
     curves = Curves(TABLE, 1, HiddenPrior(0.01, 0.5), believed=False)
-    lowest = max(LEAST_RECALL, float(TABLE.outputs.prediction[:, 0] @ TABLE.count) / TABLE.rows)
+    lowest = max(LEAST_RECALL, float(TABLE.kinds.prediction[:, 0] @ TABLE.count) / TABLE.rows)
     for seed in (0, 1):
         made = [shares(curves.spread(seed, repeat, 20)) for repeat in range(20)]
         precision, recall = np.sort(made, axis=0).T
@@ -133,7 +132,7 @@ def test_curves_are_spread_evenly() -> None:
 def test_what_is_believed(keys: dict[str, str], times: float, believed: bool) -> None:
     """Not an order; nor probabilities that expect a fifth, or five times, of what is predicted."""
     spec = EvaluationSpec.from_mapping({"pool": {"path": "x", **keys}}, "/")
-    predicted = TABLE.count @ (TABLE.outputs.prediction[:, 0] == 1) / TABLE.rows
+    predicted = TABLE.count @ (TABLE.kinds.prediction[:, 0] == 1) / TABLE.rows
     rate = np.full(len(TABLE), min(times * predicted, 0.99))
     table = dataclasses.replace(TABLE, prior=np.stack([1 - rate, rate], axis=1))
     assert is_believed(spec.reading, table) == believed

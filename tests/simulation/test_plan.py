@@ -110,7 +110,7 @@ def test_importance_error_is_the_asymptotic_one(pool: tuple[Path, np.ndarray]) -
     from evalsampling.stats.history import History
 
     q = sampler.proposal(table, History.start()).cell_probability
-    wrong = np.where(table.outputs.prediction[:, 0] == 1, table.prior[:, 0], table.prior[:, 1])
+    wrong = np.where(table.kinds.prediction[:, 0] == 1, table.prior[:, 0], table.prior[:, 1])
     p = 1 / table.rows
     variance = np.sum(table.count * p**2 / q * wrong) - np.sum(table.count * p * wrong) ** 2
     rows = plan(asked, table, ranges, ["importance"], budgets=(400,), repeats=400)

@@ -12,6 +12,7 @@ from evalsampling.stats.cells import (
     CellGrid,
     CellSums,
     CellTable,
+    Leaves,
     by_verdict,
     named_verdicts,
 )
@@ -33,7 +34,7 @@ def make_grid(shape: tuple[int, ...], leaf: list[int] | None = None) -> CellGrid
     bins = shape[0]
     leaves = [*range(bins)] if leaf is None else leaf
     score = np.arange(bins) / 8
-    return CellGrid(np.array(leaves), score, max(leaves) + 1, Signatures.every(shape[1:]))
+    return CellGrid(np.array(leaves), score, Leaves(max(leaves) + 1), Signatures.every(shape[1:]))
 
 
 def make_rows(
@@ -85,7 +86,7 @@ def test_table_equals_counting_row_by_row(shape: tuple[int, ...], classes: int) 
     table = grid.table(*sums.means(), classes)
     keys = sorted(count)
     assert len(table) == len(keys) < np.prod(shape)
-    signature = table.outputs.prediction.tolist()
+    signature = table.kinds.prediction.tolist()
     assert [(k, *s) for k, s in zip(table.leaf.tolist(), signature, strict=True)] == keys
     assert table.count.tolist() == [count[key] for key in keys]
     assert table.rows == 400
@@ -94,17 +95,17 @@ def test_table_equals_counting_row_by_row(shape: tuple[int, ...], classes: int) 
     assert table.prior.tolist() == means
     assert sums.probability[table.code].tolist() == [mass[key] for key in keys]
     # Every cell is of one kind, with the score of its bin and, of one system, the prior's.
-    assert table.kind_cell.tolist() == table.first_kind.tolist() == [*range(len(keys))]
-    assert table.kind_share.tolist() == [1] * len(keys)
-    assert table.outputs.score[:, 0].tolist() == [key[0] / 8 for key in keys]
+    assert table.kinds.cell.tolist() == table.kinds.first.tolist() == [*range(len(keys))]
+    assert table.kinds.share.tolist() == [1] * len(keys)
+    assert table.kinds.score[:, 0].tolist() == [key[0] / 8 for key in keys]
     # Of the scores of the other systems nothing is known.
-    assert np.all(table.outputs.score[:, 1:] == -np.inf)
-    assert np.all(table.upper_outputs.score[:, 1:] == np.inf)
-    np.testing.assert_array_equal(table.upper_outputs.score[:, 0], table.outputs.score[:, 0])
-    assert not table.is_mixed.any()
-    assert table.outputs.probability[:, 0].tolist() == means
+    assert np.all(table.kinds.score[:, 1:] == -np.inf)
+    assert np.all(table.kinds.highest.score[:, 1:] == np.inf)
+    np.testing.assert_array_equal(table.kinds.highest.score[:, 0], table.kinds.score[:, 0])
+    assert not table.kinds.mixed.any()
+    assert table.kinds.probability[:, 0].tolist() == means
 
-    assert table.leaves == shape[0]
+    assert len(table.leaves) == shape[0]
     for k in range(shape[0]):
         rows = [key for key in keys if key[0] == k]
         assert table.leaf_count[k] == sum(count[key] for key in rows)
@@ -126,8 +127,8 @@ def test_systems_with_probabilities_of_their_own() -> None:
     for c, number in enumerate(table.code.tolist()):
         mean = probability[code == number].mean(axis=0)
         np.testing.assert_allclose(table.prior[c], mean[:2], atol=2**-32)
-        np.testing.assert_allclose(table.outputs.probability[c, 0], mean[2:4], atol=2**-32)
-        np.testing.assert_allclose(table.outputs.probability[c, 1], mean[4:], atol=2**-32)
+        np.testing.assert_allclose(table.kinds.probability[c, 0], mean[2:4], atol=2**-32)
+        np.testing.assert_allclose(table.kinds.probability[c, 1], mean[4:], atol=2**-32)
 
 
 def test_leaves_are_groups_of_bins() -> None:
@@ -139,7 +140,7 @@ def test_leaves_are_groups_of_bins() -> None:
     p = rng.random((300, 2))
     table = grid.table(*CellSums.from_rows(grid.cells, grid.codes(bins, prediction), p).means(), 2)
     assert len(table) == 12
-    assert table.leaves == 3
+    assert len(table.leaves) == 3
     assert table.leaf.tolist() == np.repeat(leaf, 2).tolist()
     of_leaf = np.array(leaf)[bins]
     assert table.leaf_count.tolist() == np.bincount(of_leaf).tolist()
@@ -151,11 +152,11 @@ def test_scores_lie_between_those_of_the_bin() -> None:
     grid = dataclasses.replace(make_grid((3, 2)), upper=np.array([0.1, 0.2, 0.9]))
     sums = CellSums.from_rows(6, np.array([0, 3, 4, 5]), np.full((4, 2), 0.5))
     table = grid.table(*sums.means(), 2)
-    assert table.outputs.score[:, 0].tolist() == [0, 0.125, 0.25, 0.25]
-    assert table.upper_outputs.score[:, 0].tolist() == [0.1, 0.2, 0.9, 0.9]
-    assert table.upper_outputs.prediction.tolist() == table.outputs.prediction.tolist()
-    plain = dataclasses.replace(table, upper=None)
-    assert plain.upper_outputs is plain.outputs
+    assert table.kinds.score[:, 0].tolist() == [0, 0.125, 0.25, 0.25]
+    assert table.kinds.highest.score[:, 0].tolist() == [0.1, 0.2, 0.9, 0.9]
+    assert table.kinds.highest.prediction.tolist() == table.kinds.prediction.tolist()
+    plain = dataclasses.replace(table.kinds, upper=None)
+    assert plain.highest is plain
 
 
 @pytest.mark.parametrize("columns", [2, 6])
@@ -163,7 +164,7 @@ def test_sums_of_no_rows_make_an_empty_table(columns: int) -> None:
     shape = (3, 2) if columns == 2 else (3, 2, 2)
     grid = make_grid(shape)
     table = grid.table(*no_rows(grid.cells, columns).means(), 2)
-    assert len(table) == table.rows == len(table.outputs) == 0
+    assert len(table) == table.rows == len(table.kinds) == 0
     assert table.leaf_count.tolist() == [0, 0, 0]
 
 
@@ -175,7 +176,7 @@ def make_pooled(bins: int = 3, slots: int = 3) -> tuple[CellTable, np.ndarray, n
     counts = SignatureCounts.from_codes(codes, hash_integers(np.arange(2000), 0))
     signatures = Signatures.most_common((4, 4), counts, slots)
     leaf = np.arange(bins)
-    grid = CellGrid(leaf, leaf.astype(float), bins, signatures)
+    grid = CellGrid(leaf, leaf.astype(float), Leaves(bins), signatures)
     code = grid.codes(rng.integers(0, bins, 2000), prediction)
     sums = CellSums.from_rows(grid.cells, code, rng.random((2000, 12)))
     return grid.table(*sums.means(), 4), code, prediction
@@ -185,16 +186,16 @@ def test_pooled_cells_have_a_kind_for_each_signature() -> None:
     """Slots 0 and 1 are the two most common signatures, slot 2 the fourteen others."""
     table, _, prediction = make_pooled()
     assert table.code.tolist() == [*range(9)]
-    assert np.bincount(table.kind_cell).tolist() == [1, 1, 14] * 3
-    assert table.is_mixed.tolist() == [False, False, True] * 3
+    assert np.bincount(table.kinds.cell).tolist() == [1, 1, 14] * 3
+    assert table.kinds.mixed.tolist() == [False, False, True] * 3
     tuples = [tuple(row) for row in prediction.tolist()]
     by_count = collections.Counter(tuples).most_common()
     kept = {signature for signature, _ in by_count[:2]}
     rare = dict(by_count[2:])
     for c in range(9):
-        kinds = table.kind_cell == c
-        found = [tuple(row) for row in table.outputs.prediction[kinds].tolist()]
-        share = dict(zip(found, table.kind_share[kinds].tolist(), strict=True))
+        kinds = table.kinds.cell == c
+        found = [tuple(row) for row in table.kinds.prediction[kinds].tolist()]
+        share = dict(zip(found, table.kinds.share[kinds].tolist(), strict=True))
         assert sum(share.values()) == pytest.approx(1, abs=1e-12)
         if c % 3 < 2:
             assert set(found) <= kept
@@ -202,23 +203,24 @@ def test_pooled_cells_have_a_kind_for_each_signature() -> None:
             assert set(found) == set(rare)
             for signature, times in rare.items():
                 assert share[signature] == pytest.approx(times / sum(rare.values()))
-        assert table.first_kind[c] == np.flatnonzero(kinds)[0]
+        assert table.kinds.first[c] == np.flatnonzero(kinds)[0]
 
 
 def test_means_by_cell_are_those_of_the_kinds() -> None:
     table, _, _ = make_pooled()
     rng = np.random.default_rng(4)
     for shape in ((), (2,), (2, 3)):
-        values = rng.normal(size=(len(table.kind_cell), *shape))
+        values = rng.normal(size=(len(table.kinds.cell), *shape))
         expected = np.zeros((len(table), *shape))
-        for cell, share, value in zip(table.kind_cell, table.kind_share, values, strict=True):
+        for cell, share, value in zip(table.kinds.cell, table.kinds.share, values, strict=True):
             expected[cell] += share * value
-        np.testing.assert_allclose(table.mean_by_cell(values), expected, rtol=1e-12)
-    plain = dataclasses.replace(
-        table, kind_cell=np.arange(9), kind_share=np.ones(9), outputs=table.outputs.take(range(9))
-    )
-    values = rng.normal(size=(9, 2))
-    np.testing.assert_array_equal(plain.mean_by_cell(values), values)
+        np.testing.assert_allclose(table.kinds.by_cell(values), expected, rtol=1e-12)
+    hit = table.kinds.prediction[:, 1] == 3
+    np.testing.assert_array_equal(table.kinds.predicted(3, 1), table.kinds.by_cell(hit * 1.0))
+    table, _, _ = make_pooled(slots=16)
+    assert len(table) == len(table.kinds)
+    values = rng.normal(size=(len(table), 2))
+    np.testing.assert_array_equal(table.kinds.by_cell(values), values)
 
 
 @pytest.mark.parametrize("layout", ["rows", "columns", "reversed", "complement"])
@@ -266,7 +268,7 @@ def test_totals_beyond_int64_are_exact() -> None:
 
 def _table(systems: int, counts: list[int]) -> CellTable:
     """Return cells of one leaf, one for each combination of verdicts of two classes."""
-    grid = CellGrid(np.zeros(1, np.int64), np.zeros(1), 1, Signatures.every((2,) * systems))
+    grid = CellGrid(np.zeros(1, np.int64), np.zeros(1), Leaves(1), Signatures.every((2,) * systems))
     rows = np.array(counts)
     code = np.flatnonzero(rows)
     return grid.table(code, rows[code], np.full((len(code), 2), 0.5), classes=2)
@@ -275,8 +277,8 @@ def _table(systems: int, counts: list[int]) -> CellTable:
 def test_classes_have_as_many_rows_as_are_predicted() -> None:
     table = by_verdict(_table(1, [940, 60]))
     assert table.leaf.tolist() == [0, 1]
-    assert table.leaves == 2
-    assert table.exchangeable
+    assert len(table.leaves) == 2
+    assert table.leaves.exchangeable
     right = 1 - GUESSED
     assert np.allclose(table.prior[:, 1], [GUESSED * 0.06, right + GUESSED * 0.06])
     assert np.allclose(table.count @ table.prior, [940, 60])
@@ -298,10 +300,9 @@ def test_verdicts_of_several_systems_count_alike() -> None:
 def test_cells_of_one_verdict_are_one_stratum() -> None:
     """As where slices or classes of costs divide it; a prior that is there is kept."""
     table = _table(1, [50, 50])
-    twice = dataclasses.replace(
-        table, outputs=dataclasses.replace(table.outputs, prediction=np.ones((2, 1), np.int64))
-    )
+    kinds = dataclasses.replace(table.kinds, prediction=np.ones((2, 1), np.int64))
+    twice = dataclasses.replace(table, kinds=kinds)
     alike = by_verdict(twice, None)
     assert alike.leaf.tolist() == [0, 0]
-    assert alike.leaves == 1
+    assert len(alike.leaves) == 1
     assert np.all(alike.prior == 0.5)

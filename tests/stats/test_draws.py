@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import CellTable, Kinds, Leaves
 from evalsampling.stats.draws import Proposal, StopRule, draw_rows
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.outputs import Outputs
@@ -35,13 +35,14 @@ def rows_of(count: int) -> Outputs:
 
 def make_table(count: list[int], kinds: list[int] | None = None) -> CellTable:
     """Cells of so many rows, each of one kind, or of so many; predictions number the kinds."""
-    kind_cell = np.repeat(np.arange(len(count)), kinds or 1)
-    share = 1 / np.bincount(kind_cell)[kind_cell]
-    outputs = rows_of(len(kind_cell))
-    outputs.prediction[:, 0] = np.arange(len(kind_cell))
+    cell = np.repeat(np.arange(len(count)), kinds or 1)
+    share = 1 / np.bincount(cell)[cell]
+    outputs = rows_of(len(cell))
+    outputs.prediction[:, 0] = np.arange(len(cell))
     cells = np.arange(len(count))
     prior = np.full((len(count), 2), 0.5)
-    return CellTable(cells, cells, np.array(count), prior, len(count), kind_cell, share, outputs)
+    of_cells = Kinds(**vars(outputs), cell=cell, share=share)
+    return CellTable(cells, cells, np.array(count), prior, Leaves(len(count)), of_cells)
 
 
 def make_history(cell: list[int], label: list[int]) -> History:

@@ -1,5 +1,7 @@
 """Cells as a ranked list."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -36,9 +38,8 @@ def test_places_of_ranks_and_thresholds() -> None:
 
 def test_a_threshold_within_a_bin_is_told_of() -> None:
     known = Ranked(np.array([5, 10]), np.zeros(2, int)).known
-    table = known.table
-    wide = type(table)(**{**vars(table), "upper": np.array([[0.9], [1.9]])})
-    ranked = RankedList.of_cells(wide)
+    kinds = dataclasses.replace(known.table.kinds, upper=np.array([[0.9], [1.9]]))
+    ranked = RankedList.of_cells(dataclasses.replace(known.table, kinds=kinds))
     assert ranked.reaching(np.array([0.5])) is None
     assert ranked.reaching(np.array([1.5])) is None
     assert ranked.reaching(np.array([0.95, 1.0, 1.95])).tolist() == [0, 0, -1]  # type: ignore[union-attr]
@@ -46,9 +47,6 @@ def test_a_threshold_within_a_bin_is_told_of() -> None:
 
 def test_cells_that_are_not_bins_of_the_score_have_no_ranks() -> None:
     known = Ranked(np.array([5, 10]), np.zeros(2, int)).known
-    table = known.table
-    outputs = type(table.outputs)(
-        table.outputs.prediction, np.full((2, 1), -np.inf), table.outputs.probability
-    )
+    kinds = dataclasses.replace(known.table.kinds, score=np.full((2, 1), -np.inf))
     with pytest.raises(ValueError, match="strata must be cut from it"):
-        RankedList.of_cells(type(table)(**{**vars(table), "outputs": outputs}))
+        RankedList.of_cells(dataclasses.replace(known.table, kinds=kinds))

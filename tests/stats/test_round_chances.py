@@ -98,7 +98,7 @@ def with_model(table: CellTable) -> RoundChances:
         table.count,
         rng.random(len(table)),
         12,
-        rng.dirichlet(np.ones(3), table.leaves),
+        rng.dirichlet(np.ones(3), len(table.leaves)),
         rng.random(len(table)),
     )
 

@@ -60,8 +60,8 @@ class EqualCountStrata(Sampler):
 
     def error(self, table: CellTable) -> FloatArray:
         """Return the prior probability that the system is wrong, shape (cells,)."""
-        prediction = table.outputs.prediction[:, self.measure.system]
-        return 1 - table.mean_by_cell(table.prior[table.kind_cell, prediction])
+        prediction = table.kinds.prediction[:, self.measure.system]
+        return 1 - table.kinds.by_cell(table.prior[table.kinds.cell, prediction])
 
     def stratum(self, table: CellTable) -> IntArray:
         """Return the number of each cell's stratum, shape (cells,), least confident first."""

@@ -16,7 +16,7 @@ def by_prediction(cells: CellTable, labels: npt.NDArray[np.float64]) -> npt.NDAr
         cells: the cells of the pool; `prior` is the mean probability of each class by the scores.
         labels: labels of each class in each cell so far, shape (cells, classes).
     """
-    predicted = cells.outputs.prediction[cells.first_kind, 0]
+    predicted = cells.kinds.prediction[cells.kinds.first, 0]
     same = predicted[:, None] == predicted
     drawn = labels.sum(axis=1)
     expected = same @ (drawn[:, None] * cells.prior)

@@ -158,7 +158,7 @@ def test_where_informative_rows_are_cheap_costs_alone_are_as_good_as_the_model()
     pool = dataclasses.replace(PLAIN, cost=cost, cost_classes=1)
     exact = dataclasses.replace(
         pool.table,
-        outputs=dataclasses.replace(pool.table.outputs, magnitudes={"cost": _of_cells(pool, cost)}),
+        kinds=dataclasses.replace(pool.table.kinds, magnitudes={"cost": _of_cells(pool, cost)}),
     )
     one = samplers.ActiveUniformCosts(Accuracy()).proposal(exact, pool.start())
     other = samplers.ActiveCosts(Accuracy()).proposal(exact, pool.start())
