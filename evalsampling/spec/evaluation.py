@@ -45,9 +45,6 @@ MAX_CELLS = 4096
 LARGEST_ROUND = 10**9
 """Size at which a growing round stops growing."""
 
-WORKSPACE_STORES = ("gs",)
-"""Schemes of our own stores that can hold a workspace, as they create a file only if it is new."""
-
 
 class RoundSize(msgspec.Struct, frozen=True):
     """New rows of each round: first, first x growth, first x growth^2, ...
@@ -263,9 +260,7 @@ class EvaluationSpec:
             gates=top.section("gates").read(GatesSpec),
             seed=top.integer("seed", 0, least=0),
             sink=SinkSpec.read(top.section("sink"), pool.payload, pool.mistaken_ids, pool.id),
-            workspace=absolute(
-                "workspace", top.text("workspace"), str(directory), WORKSPACE_STORES
-            ),
+            workspace=absolute("workspace", top.text("workspace"), str(directory), ["gs"]),
         )
         spec._check()
         return spec

@@ -37,10 +37,6 @@ class LocalStore(Store):
         self.directory = directory
         self.root = str(directory)
 
-    @classmethod
-    def at(cls, root: str) -> "LocalStore":
-        return cls(Path(root))
-
     # --- the five calls
 
     def read(self, name: str) -> bytes:

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.parts.registry import Registry
 from evalsampling.pool.arrow import is_text, nested_fields, plain, plain_type
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.conditions import outline
@@ -63,7 +62,6 @@ PARQUET = Parquet()
 _JSON_LINES, _LOGS = JsonLines(), Logs()
 
 _BY_SUFFIX: Mapping[str, Format | Parquet] = {
-    ".parquet": PARQUET,
     ".csv": Csv(","),
     ".tsv": Csv("\t"),
     ".jsonl": _JSON_LINES,
@@ -75,9 +73,6 @@ _BY_SUFFIX: Mapping[str, Format | Parquet] = {
 
 _WORKBOOKS = (".xlsx", ".xls", ".ods")
 
-OTHERS: Registry[Format] = Registry("formats", {}, "evalsampling.pool.formats.registry:Format")
-"""Formats of installed packages, by the end of file names without its dot."""
-
 
 def format_of(path: str) -> Format | Parquet:
     """Return the format of a file by the end of its name; text may be compressed."""
@@ -86,13 +81,9 @@ def format_of(path: str) -> Format | Parquet:
         bare = name.removesuffix(compression)
         if bare != name and bare.endswith(TEXT):
             name = bare
-    own = next((f for suffix, f in _BY_SUFFIX.items() if name.endswith(suffix)), None)
-    if own is not None:
-        return own
     if name.endswith(_WORKBOOKS):
         raise InputError(f"{path}: a workbook is no pool: save the sheet as CSV, in UTF-8")
-    ending = name.rpartition("/")[2].rpartition(".")[2]
-    return OTHERS.get(ending, PARQUET)
+    return next((own for suffix, own in _BY_SUFFIX.items() if name.endswith(suffix)), PARQUET)
 
 
 def kind_of(file: PlannedFile) -> Format | Parquet:
