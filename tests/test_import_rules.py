@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import graphlib
 import importlib
 import subprocess
 import sys
@@ -145,6 +146,15 @@ def test_modules_import_only_what_is_above_them() -> None:
         assert "evalsampling" not in ours, path
         rooms = {name.split(".")[1] for name in ours} - {here}
         assert rooms <= NARROWER.get(here, above(here)), path
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Imports for types alone count, and those within functions; a `CycleError` has the circle."""
+    graph = {}
+    for path in (*MODULES, *(ROOT / "pipelines").glob("*.py")):
+        files = (file_of(name) or file_of(name.rpartition(".")[0]) for name in imported(path))
+        graph[path] = {file.resolve() for file in files if file} - {path}
+    graphlib.TopologicalSorter(graph).prepare()
 
 
 @pytest.mark.parametrize("name", ["avro", "csv", "jsonl", "parquet"])

@@ -3,7 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.arrow import is_text, nested_fields, plain, plain_type
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.conditions import outline
-from evalsampling.pool.files import TEXT, StoredFile, error_of_reading
+from evalsampling.pool.files import TEXT, error_of_reading
 from evalsampling.pool.formats.avro import Avro
 from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.jsonl import JsonLines
@@ -21,40 +21,9 @@ from evalsampling.pool.formats.logs import LinesOrLog, Logs
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.text import COMPRESSIONS
 from evalsampling.pool.layout import Layout, PlannedFile
-from evalsampling.pool.splits import PLACE, Contents, WorkItem
+from evalsampling.pool.splits import PLACE, Contents, Format, WorkItem
 from evalsampling.spec.where import Condition
 from evalsampling.storage.filesystems import readable
-
-
-class Format(Protocol):
-    """A format of files that are imported once into Parquet.
-
-    Attributes:
-        untyped: whether there is text alone.
-        inferred: whether the types of columns are known from the first rows only.
-    """
-
-    untyped: bool
-    inferred: bool
-
-    def inspect(self, file: StoredFile) -> Contents:
-        """Return the columns of a file.
-
-        Raises:
-            InputError: if it cannot be read.
-        """
-
-    def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Yield all rows of a file in batches of bounded size.
-
-        Args:
-            file: to read.
-            schema: names and types of the columns that are wanted.
-
-        Raises:
-            InputError: if the file cannot be read, naming the row.
-        """
-
 
 PARQUET = Parquet()
 """Format of files whose names end in no known suffix."""
