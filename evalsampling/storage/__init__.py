@@ -54,13 +54,12 @@ def replace_files(contents: Mapping[str, bytes]) -> None:
     others, or not at all.
     """
     first = next(iter(contents))
-    folder = first.rpartition("/")[0]
-    by_name = {path.rpartition("/")[2]: content for path, content in contents.items()}
-    store = open_store(folder or "/" * first.startswith("/") or ".")
     try:
-        if isinstance(store, LocalStore):
-            local.replace_files({store.directory / name: by_name[name] for name in by_name})
+        if not is_url(first):
+            local.replace_files({Path(path): content for path, content in contents.items()})
             return
+        store = open_store(folder_of(first))
+        by_name = {path.rpartition("/")[2]: content for path, content in contents.items()}
         *others, last = by_name
         if others:
             with contextlib.suppress(AccessError):  # Who may not remove it may not replace it.
