@@ -11,7 +11,7 @@ from evalsampling.commands.options import CLUSTER, DRAWN, POSITIVE, WEIGHT, opti
 from evalsampling.errors import InputError, UsageError
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.labels_at_hand import read_labels_at_hand
-from evalsampling.spec.sections import READ_FROM, Section, absolute
+from evalsampling.spec.sections import Section, absolute
 from evalsampling.storage import is_url
 
 OF_TABLE = ("drawn", "positive", "cluster", "weight")
@@ -99,7 +99,7 @@ def estimate_labelled(
 def _others(plan: ReadingPlan, options: EstimateCommandOptions, positive: str) -> str:
     """Return what a plan says otherwise than the options, in words; nothing if it says the same."""
     at_hand, here = plan.labels.at_hand, str(Path.cwd())
-    if plan.pool.path != absolute("pool.path", options.workspace, here, READ_FROM):
+    if plan.pool.path != absolute("pool.path", options.workspace, here):
         return f"pool.path: {plan.pool.path}"
     if at_hand is None or at_hand.column != options.label:
         return f"labels.column: {None if at_hand is None else at_hand.column}"

@@ -21,9 +21,9 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import cautions, reason_to_stop
 from evalsampling.evaluation.certificate import Certificate
-from evalsampling.evaluation.estimates import Estimates
+from evalsampling.evaluation.estimates import Estimates, PeopleAgreement
 from evalsampling.evaluation.gates import Gates, judge
-from evalsampling.evaluation.people import PeopleAgreement, people_agree
+from evalsampling.evaluation.people import people_agree
 from evalsampling.inference.precision_curve import Bounded, Guarantee
 from evalsampling.inference.results import Estimate, brief, no_width_because, rested_on, widest_half
 from evalsampling.labels.tally import Awaited

@@ -1,19 +1,17 @@
 """What an evaluation estimates, for notebooks: found by name, shown as a table, handed on."""
 
+import dataclasses
 import html
 import textwrap
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from typing import Any, SupportsIndex, overload
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.inference.results import Estimate, as_json, brief, place_of, rested_on
 from evalsampling.report.numbers import COLUMNS, decimals, flat, shown, shown_range
-
-if TYPE_CHECKING:
-    from evalsampling.evaluation.people import PeopleAgreement
 
 _TEXTS = ("measure", "system", "against", "slice", "method", "reason")
 
@@ -22,6 +20,39 @@ _WIDTH = 100
 
 _MOST_LINES = 40
 """Estimates that are shown of many."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PeopleNumber:
+    """The agreement of people, or a kappa, by its name: None where it is undefined.
+
+    Its interval is design-based; None where nothing is claimed.
+    """
+
+    measure: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class PeopleAgreement:
+    """How well people agree with each other.
+
+    Attributes:
+        rows: that have the answers of two people or more.
+        people: who gave these answers.
+        weighted: whether numbers are of the pool, the rows being weighted by the design; else they
+            are of these rows alone.
+        numbers: the agreement, then kappas.
+        statement: the numbers, and what they are of, in two sentences.
+    """
+
+    rows: int
+    people: int
+    weighted: bool
+    numbers: tuple[PeopleNumber, ...]
+    statement: str
 
 
 class Estimates(list[Estimate]):
@@ -37,7 +68,7 @@ class Estimates(list[Estimate]):
         self,
         estimates: Iterable[Estimate] = (),
         warnings: Iterable[str] = (),
-        people: "PeopleAgreement | None" = None,
+        people: PeopleAgreement | None = None,
     ) -> None:
         """Hold estimates with what is to be known about all of them."""
         super().__init__(estimates)

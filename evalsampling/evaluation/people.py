@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.estimates import PeopleAgreement, PeopleNumber
 from evalsampling.inference.estimates import by_weights
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, Evidence, Gap
 from evalsampling.inference.results import Estimate, Target
@@ -17,39 +18,6 @@ from evalsampling.report.numbers import decimals, shown, shown_range
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import NO_LABEL
 from evalsampling.stats.outputs import Outputs
-
-
-@dataclasses.dataclass(frozen=True)
-class PeopleNumber:
-    """The agreement of people, or a kappa, by its name: None where it is undefined.
-
-    Its interval is design-based; None where nothing is claimed.
-    """
-
-    measure: str
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class PeopleAgreement:
-    """How well people agree with each other.
-
-    Attributes:
-        rows: that have the answers of two people or more.
-        people: who gave these answers.
-        weighted: whether numbers are of the pool, the rows being weighted by the design; else they
-            are of these rows alone.
-        numbers: the agreement, then kappas.
-        statement: the numbers, and what they are of, in two sentences.
-    """
-
-    rows: int
-    people: int
-    weighted: bool
-    numbers: tuple[PeopleNumber, ...]
-    statement: str
 
 
 def people_agree(

@@ -2,8 +2,7 @@
 
 A method is a function of a `SampledNumber`: of an estimate, its standard error and the way rows
 were drawn, and of no model of the labels. It returns an interval, or None if the method does not
-apply to the number. Packages add methods of their own as entry points of the group
-``evalsampling.interval_methods``; `estimates` has the default one.
+apply to the number. `estimates` has the default one.
 
 References:
     E. L. Korn and B. I. Graubard, *Confidence intervals for proportions with small expected
@@ -15,8 +14,7 @@ References:
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import scipy
@@ -32,7 +30,6 @@ from evalsampling.inference.intervals import (
     whole_range,
 )
 from evalsampling.inference.results import Target
-from evalsampling.parts.registry import Registry
 from evalsampling.stats.arrays import FloatArray
 
 _LARGEST_REACH = 700.0
@@ -101,12 +98,8 @@ class SampledNumber:
         return max(self.error * self.t / self.z, self.expected_error or 0.0)
 
 
-class IntervalMethod(Protocol):
-    """A function that returns an interval of a number."""
-
-    def __call__(self, number: SampledNumber) -> Interval | None:
-        """Return the interval, None if the method does not apply to the number."""
-        ...
+IntervalMethod = Callable[[SampledNumber], Interval | None]
+"""A function that returns an interval of a number, None if it does not apply to the number."""
 
 
 def by_korn_graubard(number: SampledNumber) -> Interval | None:
@@ -219,26 +212,17 @@ def by_beta(number: SampledNumber) -> Interval | None:
     return beta(number.value, number.cautious_error, number.confidence)
 
 
-_OWN = {
-    "korn-graubard": "by_korn_graubard",
-    "logit": "by_logit",
-    "wilson": "by_wilson",
-    "log-student": "by_log_student",
-    "student": "by_student",
-    "wald": "by_wald",
-    "wald-latest-proposal": "by_latest_proposal",
-    "beta": "by_beta",
+BY_NAME: Mapping[str, IntervalMethod] = {
+    "korn-graubard": by_korn_graubard,
+    "logit": by_logit,
+    "wilson": by_wilson,
+    "log-student": by_log_student,
+    "student": by_student,
+    "wald": by_wald,
+    "wald-latest-proposal": by_latest_proposal,
+    "beta": by_beta,
 }
-
-OWN = tuple(_OWN)
-"""Names of our own methods."""
-
-BY_NAME: Registry[IntervalMethod] = Registry(
-    "interval_methods",
-    {name: f"{__name__}:{function}" for name, function in _OWN.items()},
-    f"{__name__}:IntervalMethod",
-)
-"""All methods: our own, and those of installed packages."""
+"""All methods."""
 
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:

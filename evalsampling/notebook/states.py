@@ -30,12 +30,13 @@ from evalsampling.evaluation.cautions import (
     silent_rows,
 )
 from evalsampling.evaluation.certificate import Certificate, certify
+from evalsampling.evaluation.estimates import PeopleAgreement
 from evalsampling.evaluation.gates import check_gates, judge
 from evalsampling.evaluation.graded import read_grades, take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.labels_at_hand import contradictions, with_given
 from evalsampling.evaluation.odd_answers import groups_of_calls, odd_answers
-from evalsampling.evaluation.people import PeopleAgreement, people_agree
+from evalsampling.evaluation.people import people_agree
 from evalsampling.notebook.saving import FILE, save
 from evalsampling.pool.frames import Ids
 from evalsampling.pool.lists import list_names
@@ -241,8 +242,7 @@ class StoredState:
 
     def _ids(self) -> pa.Array:
         """Return the id of the row of each question when the workspace was read last."""
-        columns = [files.asked[ID] for files in self.snapshot.standing]
-        chunks = [chunk for column in columns for chunk in column.chunks]
+        chunks = [chunk for files in self.snapshot.standing for chunk in files.asked[ID].chunks]
         return pa.concat_arrays(chunks) if chunks else pa.array([], pa.int64())
 
     def sample(self, new_rows: int) -> Ids:

@@ -9,10 +9,9 @@ adds a sampler that specs may name. The groups are ``evalsampling.`` and one of 
 """
 
 import functools
-import inspect
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from evalsampling.errors import InputError
 from evalsampling.parts.references import imported, load_object
@@ -22,17 +21,7 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part")
 
-KINDS = (
-    "samplers",
-    "measures",
-    "formats",
-    "sinks",
-    "cut_methods",
-    "stores",
-    "interval_methods",
-    "label_spaces",
-    "tables",
-)
+KINDS = ("samplers", "measures", "sinks", "label_spaces", "tables")
 """Kinds of parts that other packages may add."""
 
 
@@ -82,7 +71,8 @@ class Registry(Mapping[str, Part]):
             )
         [point] = points
         what = f"{self.kind}: {name}: {point.value} of {_package_of(point)}"
-        return self._checked(what, imported(what, point.load))
+        part: Part = imported(what, point.load, pkgutil.resolve_name(self.interface))
+        return part
 
     def find(self, key: str, name: str, directory: str | None = None) -> Part:
         """Return the part that a spec names: by its name, or as ``module:object``.
@@ -97,21 +87,14 @@ class Registry(Mapping[str, Part]):
                 as a look-up by name says.
         """
         if ":" in name:
-            return self._checked(f"{key}: {name}", load_object(key, name, directory))
+            found: Part = load_object(key, name, directory, pkgutil.resolve_name(self.interface))
+            return found
         if name not in self:
             raise InputError(
                 f"{key}: {name} is of a package that is not installed here; there are "
                 f"{', '.join(self)}"
             )
         return self[name]
-
-    def _checked(self, what: str, part: Any) -> Part:
-        """Return a part, an `InputError` if it is none of this kind."""
-        problem = _problem(part, pkgutil.resolve_name(self.interface))
-        if problem:
-            raise InputError(f"{what} {problem}")
-        checked: Part = part
-        return checked
 
     def references(self, part: type) -> list[str]:
         """Return what a spec may call a class: the names it has, else ``module:class``."""
@@ -139,20 +122,3 @@ class Registry(Mapping[str, Part]):
 def _package_of(point: "EntryPoint") -> str:
     """Return the name of the package that registers an entry point."""
     return point.dist.name if point.dist is not None else "an installed package"
-
-
-def _problem(part: Any, interface: type) -> str:
-    """Return why an object is no part of a kind, in words; empty if it is one."""
-    name = interface.__name__
-    if not getattr(interface, "_is_protocol", False):
-        if not (isinstance(part, type) and issubclass(part, interface)):
-            return f"is no class below {interface.__module__}.{name}"
-        unwritten = sorted(getattr(part, "__abstractmethods__", ()))
-        return f"does not write {', '.join(unwritten)}" if inspect.isabstract(part) else ""
-    if isinstance(part, type):
-        return f"is a class, where an object is wanted: a {name}"
-    members = dict.fromkeys([*inspect.get_annotations(interface), *vars(interface)])
-    missing = [
-        member for member in members if not member.startswith("_") and not hasattr(part, member)
-    ]
-    return f"is no {name}: it has no {', '.join(missing)}" if missing else ""

@@ -197,13 +197,8 @@ class PoolSource:
 
 @functools.cache
 def _scratch() -> tempfile.TemporaryDirectory[str]:
-    """Return a folder that is there until this process ends."""
+    """Return where commands that have no workspace import files to, until this process ends."""
     return tempfile.TemporaryDirectory(prefix="evalsampling-")
-
-
-def scratch_directory() -> str:
-    """Return where files are imported to by commands that have no workspace."""
-    return _scratch().name
 
 
 def lacks_assumed_score(pool: PoolSpec) -> bool:
@@ -272,7 +267,7 @@ class Catalog:
         Those that are not Parquet are imported to a directory or URL: by default to a folder of
         this machine, which is there until the process ends.
         """
-        files = PoolSource(plan, directory or scratch_directory()).files()
+        files = PoolSource(plan, directory or _scratch().name).files()
         return cls.from_files([PoolFile.inspect(file) for file in files], plan)
 
     @functools.cached_property

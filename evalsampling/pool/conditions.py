@@ -52,11 +52,8 @@ _KINDS_OF_VALUES: Mapping[type, str] = {
     bool: "truth", int: "number", decimal.Decimal: "number", str: "text", datetime.date: "date"
 }  # fmt: skip
 
-_MOST_DIGITS = 76
-"""Of a decimal."""
-
-_WHOLE, _NANOSECONDS = pa.decimal128(20, 0), pa.decimal128(30, 0)
-"""Types that hold all whole numbers, with and without sign, and all points of time."""
+_OF_ONE_TYPE = (pa.types.is_decimal, pa.types.is_timestamp, pa.types.is_uint64)
+"""Types whose values Arrow compares exactly with those of the same type alone."""
 
 _STEPWISE = (pa.types.is_integer, pa.types.is_decimal, pa.types.is_timestamp)
 """Types whose values are whole numbers, of units."""
@@ -269,40 +266,7 @@ def _of_columns(batch: PoolBatch, left: str, operator: str, right: str) -> pa.Ar
     elif all(map(is_text, kinds)) or all(map(pa.types.is_date, kinds)):
         common = pa.large_string() if is_text(kinds[0]) else pa.date32()
         sides = [side.cast(common) for side in sides]
-    elif kinds[0] != kinds[1]:
-        sides = [_decimals(side).cast(_common_decimal(*kinds)) for side in sides]
     return _COMPARE[operator](*sides)
-
-
-def _decimals(column: pa.Array) -> pa.Array:
-    """Return whole numbers or decimals as decimals, points of time as their nanoseconds."""
-    if not pa.types.is_timestamp(column.type):
-        return column.cast(_as_decimal(column.type))
-    ticks = column.cast(pa.int64()).cast(pa.decimal128(19, 0))
-    return pc.multiply(ticks, pa.scalar(decimal.Decimal(_UNITS["ns"] // _UNITS[column.type.unit])))
-
-
-def _as_decimal(kind: pa.DataType) -> pa.DataType:
-    """Return the type that `_decimals` makes of another, or a wider one."""
-    if pa.types.is_decimal(kind):
-        return kind
-    return _NANOSECONDS if pa.types.is_timestamp(kind) else _WHOLE
-
-
-def _common_decimal(*kinds: pa.DataType) -> pa.DataType | None:
-    """Return the type of decimals that holds the values of two types; None if there is none."""
-    made = [_as_decimal(kind) for kind in kinds]
-    scale = max(kind.scale for kind in made)
-    digits = scale + max(kind.precision - kind.scale for kind in made)
-    return pa.decimal256(digits, scale) if digits <= _MOST_DIGITS else None
-
-
-def _are_exact(*kinds: pa.DataType) -> bool:
-    """Tell whether values of two types that mean the same can be compared without rounding."""
-    if any(map(pa.types.is_decimal, kinds)) and any(map(pa.types.is_floating, kinds)):
-        return False
-    is_stepwise = all(any(belongs(kind) for belongs in _STEPWISE) for kind in kinds)
-    return not is_stepwise or kinds[0] == kinds[1] or _common_decimal(*kinds) is not None
 
 
 def _parsed(batch: PoolBatch, name: str, column: pa.Array, operator: str, value: Any) -> pa.Array:
@@ -357,9 +321,9 @@ def _check_alike(
     types: Mapping[str, pa.DataType], name: str, operator: str, other: str, untyped: bool
 ) -> None:
     first, second = types[name], types[other]
-    kinds = {_kind(first), _kind(second)} - {"anything"}
-    zones = {kind.tz is None for kind in (first, second) if pa.types.is_timestamp(kind)}
-    if len(kinds) > 1 or kinds & {"other"} or len(zones) > 1 or not _are_exact(first, second):
+    kinds, unlike = {_kind(first), _kind(second)} - {"anything"}, {first, second} - {pa.null()}
+    is_exact = len(unlike) < 2 or not any(own(kind) for kind in unlike for own in _OF_ONE_TYPE)
+    if len(kinds) > 1 or kinds & {"other"} or not is_exact:
         raise InputError(
             f"{KEY}: column {name!r} has type {first} and {other!r} {second}; they cannot be "
             "compared"

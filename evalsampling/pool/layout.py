@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,10 +10,8 @@ from evalsampling.errors import InputError
 from evalsampling.pool.arrow import are_alike, beginnings, is_text, plain, plain_type
 from evalsampling.pool.conditions import outline
 from evalsampling.pool.files import StoredFile
+from evalsampling.pool.splits import Format
 from evalsampling.spec.where import Condition
-
-if TYPE_CHECKING:
-    from evalsampling.pool.formats.registry import Format
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +40,7 @@ class PlannedFile:
     columns: pa.Schema | None = None
     where: Condition | None = None  # the rows that are wanted; None for all
     called: str | None = None  # what messages call it; None for its path
-    kind: "Format | None" = None  # what reads it; None if the end of its name says so
+    kind: Format | None = None  # what reads it; None if the end of its name says so
     to_import: Import | None = None  # what is imported of it; None if it is Parquet
 
 

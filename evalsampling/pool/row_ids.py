@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.pool.arrow import characters, plain
+from evalsampling.pool.arrow import characters
 from evalsampling.spec.id_columns import IdColumns, sides_of
 
 _ESCAPED = r'["\\\x00-\x1f]'
@@ -93,10 +93,3 @@ def as_columns(ids: pa.Array | pa.ChunkedArray, columns: IdColumns) -> dict[str,
 def _column(values: list[Any]) -> pa.Array:
     made = pa.array(values)
     return made.cast(pa.string()) if pa.types.is_null(made.type) else made
-
-
-def ids_of(rows: pa.Table, columns: IdColumns) -> Any:
-    """Return the ids of the rows of a table, whose columns of ids have no nulls."""
-    if isinstance(columns, str):
-        return rows[columns]
-    return joined([plain(rows[name].combine_chunks()) for name in columns])

@@ -1,7 +1,7 @@
-"""Splits of a pool's files: the parts that workers read."""
+"""Splits of a pool's files, the parts that workers read; and formats, which become them."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -38,6 +38,36 @@ class Contents:
         if name in self.schema.names or name not in self.fields.names:
             return self.schema
         return self.schema.append(self.fields.field(name))
+
+
+class Format(Protocol):
+    """A format of files that are imported once into Parquet.
+
+    Attributes:
+        untyped: whether there is text alone.
+        inferred: whether the types of columns are known from the first rows only.
+    """
+
+    untyped: bool
+    inferred: bool
+
+    def inspect(self, file: StoredFile) -> Contents:
+        """Return the columns of a file.
+
+        Raises:
+            InputError: if it cannot be read.
+        """
+
+    def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield all rows of a file in batches of bounded size.
+
+        Args:
+            file: to read.
+            schema: names and types of the columns that are wanted.
+
+        Raises:
+            InputError: if the file cannot be read, naming the row.
+        """
 
 
 class RowSelection(Protocol):

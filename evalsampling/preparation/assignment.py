@@ -14,12 +14,12 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import (
     LabelColumns,
     hash_ids,
+    read_given,
     read_outputs,
     read_scores,
     read_slices,
     with_slices,
 )
-from evalsampling.pool.labels_at_hand import read_given
 from evalsampling.pool.lists import QueryBatch
 from evalsampling.pool.stored_columns import GIVEN, output_columns, query_columns
 from evalsampling.preparation.queries import ExpectedQueries
@@ -50,7 +50,7 @@ class CellBatch:
     queries: QueryBatch | None = None  # the lists, if rows are queries
     # identity of the workspace whose strata they are cut by; None for none
     workspace: str | None = None
-    # columns of the labels that rows have already (`pool.labels_at_hand`)
+    # columns of the labels that rows have already (`pool.columns.read_given`)
     given: Mapping[str, pa.Array] = dataclasses.field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -18,6 +18,7 @@ from evalsampling.measures.build import (
     needs_ranges,
     needs_signature_counts,
 )
+from evalsampling.parts.references import load_object
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import (
     hash_ids,
@@ -230,8 +231,7 @@ class Wanted:
         strata = plan.strata
         by_score = strata.edges is None and strata.by_score
         ranked = ranked_columns(plan)
-        few_signatures = math.prod(plan.signature_shape) <= FEW_SIGNATURES
-        by_signature = by_score and few_signatures and not ranked
+        by_signature = by_score and not ranked and math.prod(plan.signature_shape) <= FEW_SIGNATURES
         bins = cut_method(plan).bins(strata.leaves) if by_score else 0
         if by_signature:
             bins = max(bins, min(_COUNTED_PER_BIN * most_bins(plan), _MOST_COUNTED))
@@ -281,7 +281,8 @@ def _counted(plan: ReadingPlan) -> tuple[bool, ...]:
 
 def cut_method(plan: ReadingPlan) -> CutMethod:
     """Return the way in which leaves are cut from scores."""
-    return CUT_METHODS.find("strata.method", plan.strata.method, plan.pool.directory)
+    method = CUT_METHODS.get(plan.strata.method, plan.strata.method)
+    return load_object("strata.method", method, plan.pool.directory, CutMethod)
 
 
 def ranked_columns(plan: ReadingPlan) -> tuple[str, ...]:
@@ -303,8 +304,7 @@ def ranked_columns(plan: ReadingPlan) -> tuple[str, ...]:
 
 def thresholded_columns(pool: PoolSpec) -> list[str]:
     """Return the scores that a threshold makes predictions of."""
-    systems = [system for system in pool.systems if system.threshold is not None]
-    return [str(system.score) for system in systems]
+    return [str(system.score) for system in pool.systems if system.threshold is not None]
 
 
 def summary_columns(plan: ReadingPlan) -> list[str]:

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.domains import ReportedDomains
-from evalsampling.inference.interval_methods import OWN
+from evalsampling.inference.interval_methods import BY_NAME
 from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.samplers.base import Sampler
@@ -159,7 +159,7 @@ def run_repeat(
         scope=ReportedDomains(
             systems=pool.systems,
             bands_seed=int(seeds[0]) if plan.bands else None,
-            methods=OWN,
+            methods=tuple(BY_NAME),
         ),
         hidden=plan.hidden,
         reading=pool.reading,

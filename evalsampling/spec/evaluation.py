@@ -39,9 +39,6 @@ from evalsampling.storage import folder_of, is_url, read_file
 MAX_CELLS = 4096
 """Most cells a pool is cut into."""
 
-WORKSPACE_STORES = ("gs",)
-"""Schemes of our own stores that can hold a workspace, as they create a file only if it is new."""
-
 
 @dataclasses.dataclass(frozen=True)
 class EvaluationSpec:
@@ -175,9 +172,7 @@ class EvaluationSpec:
             gates=top.section("gates").read(GatesSpec),
             seed=top.integer("seed", 0, least=0),
             sink=SinkSpec.read(top.section("sink"), pool.payload, pool.mistaken_ids, pool.id),
-            workspace=absolute(
-                "workspace", top.text("workspace"), str(directory), WORKSPACE_STORES
-            ),
+            workspace=absolute("workspace", top.text("workspace"), str(directory), ["gs"]),
         )
         spec._check()
         return spec

@@ -13,7 +13,7 @@ from evalsampling.parts.registry import Registry
 from evalsampling.spec.labels_at_hand import KEYS as KEYS_AT_HAND
 from evalsampling.spec.labels_at_hand import LabelsAtHand, read_labels_at_hand
 from evalsampling.spec.parameters import construct, name_and_parameters
-from evalsampling.spec.sections import READ_FROM, Section, absolute, given
+from evalsampling.spec.sections import Section, absolute, given
 from evalsampling.spec.values import Count, Text
 
 LABEL_SPACES: Registry[Any] = Registry(
@@ -168,7 +168,7 @@ def _meanings(section: Section, offered: Sequence[str]) -> dict[str, str]:
 
 def _gold(section: Section, directory: str) -> GoldSpec:
     gold = section.read(GoldSpec)
-    path = absolute("labels.gold.path", gold.path, directory, READ_FROM)
+    path = absolute("labels.gold.path", gold.path, directory)
     return msgspec.structs.replace(gold, path=path)
 
 

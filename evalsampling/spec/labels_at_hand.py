@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.spec.sections import READ_FROM, Section, absolute
+from evalsampling.spec.sections import Section, absolute
 
 RANDOM, CLUSTERS, PICKED, WITHIN, CHANCE, WEIGHT, DESIGN = (
     "random", "clusters", "picked", "within", "chance", "weight", "design",
@@ -87,7 +87,7 @@ def read_labels_at_hand(section: Section, directory: str) -> LabelsAtHand | None
     (way,) = drawn
     source = Section("labels.drawn", drawn).text(way, required=True)
     if way == DESIGN:
-        source = absolute("labels.drawn.design", source, directory, READ_FROM)
+        source = absolute("labels.drawn.design", source, directory)
     return LabelsAtHand(column, way, source)
 
 

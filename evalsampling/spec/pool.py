@@ -12,7 +12,7 @@ from evalsampling.errors import InputError
 from evalsampling.spec.id_columns import IdColumns, columns_of, read_id, sides_of
 from evalsampling.spec.labels import LabelsSpec, of_systems
 from evalsampling.spec.lists import ListsSpec, read_lists
-from evalsampling.spec.sections import READ_FROM, Section, absolute, given
+from evalsampling.spec.sections import Section, absolute, given
 from evalsampling.spec.sink import EVERY_BATCH, ID, check_id_columns
 from evalsampling.spec.strata import StrataSpec
 from evalsampling.spec.systems import (
@@ -162,7 +162,7 @@ def read_pool(
     table = read_table(section.section("table"), directory) if section.get("table") else None
     if table is None:
         path = section.text("path", required=True)
-        path = absolute("pool.path", path, directory, READ_FROM)
+        path = absolute("pool.path", path, directory)
     else:
         path = table.name
         section.refuse(["path"], "a pool has a path or a table, not both")

@@ -12,14 +12,13 @@ import msgspec
 from msgspec import Meta
 
 from evalsampling.errors import InputError
-from evalsampling.parts.registry import Registry
 from evalsampling.spec.values import Columns, Numbers, Text, bare, convert
-from evalsampling.storage import STORES, is_url
+from evalsampling.storage import is_url
 
 Read = TypeVar("Read", bound=msgspec.Struct)
 
 READ_FROM = ("gs", "s3", "hdfs")
-"""Schemes of stores with files that are only read, beside those of other packages."""
+"""Schemes of the stores with files that are read."""
 
 
 _collected: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
@@ -101,15 +100,12 @@ class Section:
             raise InputError(f"{self._path(key)}: missing")
         return Section(self._path(key), self.get(key, {}), self.is_stored)
 
-    def part(self, key: str, parts: Registry[Any], default: str, ours: Sequence[str] = ()) -> str:
+    def part(self, key: str, parts: Collection[str], default: str) -> str:
         """Return the name of a part, or a ``module:object``; the part is not imported."""
         name = self.get(key, default)
-        if isinstance(name, str) and (
-            self.is_stored or ":" in name or name in ours or name in parts
-        ):
+        if isinstance(name, str) and (self.is_stored or ":" in name or name in parts):
             return name
-        choices = ", ".join([*ours, *parts])
-        raise InputError(f"{self._path(key)}: must be one of {choices}, got {name!r}")
+        raise InputError(f"{self._path(key)}: must be one of {', '.join(parts)}, got {name!r}")
 
     def value(self, key: str, kind: Any, default: Any = None) -> Any:
         """Return a value of a type, the default if it is missing or null."""
@@ -177,7 +173,9 @@ def nearest(key: str, known: Sequence[str], all_known: str = "valid keys") -> st
     return f"; did you mean {near[0]}?" if near else f"; {all_known}: {', '.join(known)}"
 
 
-def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) -> str | None:
+def absolute(
+    key: str, path: str | None, directory: str, schemes: Sequence[str] = READ_FROM
+) -> str | None:
     """Return a path, resolved against a directory."""
     if path is None:
         return None
@@ -189,7 +187,7 @@ def absolute(key: str, path: str | None, directory: str, stores: Sequence[str]) 
     if not is_url(path):
         return str((Path(directory) / path).resolve())
     scheme, _, rest = path.partition("://")
-    if scheme in stores or scheme in STORES:
+    if scheme in schemes:
         return f"{scheme}://{rest.rstrip('/')}"
-    schemes = " or ".join(f"{store}://" for store in dict.fromkeys([*stores, *STORES]))
-    raise InputError(f"{key}: must be a path of this machine or of {schemes}, got {path!r}")
+    known = " or ".join(f"{name}://" for name in schemes)
+    raise InputError(f"{key}: must be a path of this machine or of {known}, got {path!r}")

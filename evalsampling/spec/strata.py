@@ -9,26 +9,21 @@ from msgspec import Meta
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import LabelSpace
-from evalsampling.parts.registry import Registry
 from evalsampling.spec.sections import Section, given
 from evalsampling.spec.slices import Where, read_slices, where_mapping
 from evalsampling.spec.values import Columns, Count, Numbers
 
-CUT_METHODS: Registry[Any] = Registry(
-    "cut_methods",
-    {
-        "csf": "evalsampling.stats.strata:CSF",
-        "geometric": "evalsampling.stats.strata:GEOMETRIC",
-        "equal_width": "evalsampling.stats.strata:EQUAL_WIDTH",
-        "equal_count": "evalsampling.stats.strata:EQUAL_COUNT",
-        "log_rank": "evalsampling.stats.strata:LOG_RANK",
-        "logit_rank": "evalsampling.stats.strata:LOGIT_RANK",
-        "agglomerative": "evalsampling.stats.score_clusters:AGGLOMERATIVE",
-        "divisive": "evalsampling.stats.score_clusters:DIVISIVE",
-    },
-    "evalsampling.stats.strata:CutMethod",
-)
-"""Ways to cut strata from scores, by name."""
+CUT_METHODS = {
+    "csf": "evalsampling.stats.strata:CSF",
+    "geometric": "evalsampling.stats.strata:GEOMETRIC",
+    "equal_width": "evalsampling.stats.strata:EQUAL_WIDTH",
+    "equal_count": "evalsampling.stats.strata:EQUAL_COUNT",
+    "log_rank": "evalsampling.stats.strata:LOG_RANK",
+    "logit_rank": "evalsampling.stats.strata:LOGIT_RANK",
+    "agglomerative": "evalsampling.stats.score_clusters:AGGLOMERATIVE",
+    "divisive": "evalsampling.stats.score_clusters:DIVISIVE",
+}
+"""Ways to cut strata from scores: ``module:object`` of each by its name."""
 
 KD = "kd"
 """Strata that a k-d tree cuts from features."""
@@ -101,7 +96,7 @@ def read_strata(section: Section, by_numbers: bool = False) -> StrataSpec:
     if section.get("method") == PREDICTIONS:
         section.refuse(["edges"], "are of a score, and strata.method is predictions")
     slices = read_slices("strata.slices", section.get("slices"))
-    method = section.part("method", CUT_METHODS, KD if by_numbers else "csf", [KD, PREDICTIONS])
+    method = section.part("method", [KD, PREDICTIONS, *CUT_METHODS], KD if by_numbers else "csf")
     own = Section(section.name, {**section.content, "slices": slices, "method": method})
     strata = own.read(StrataSpec)
     if strata.edges and any(a >= b for a, b in itertools.pairwise(strata.edges)):
@@ -112,9 +107,12 @@ def read_strata(section: Section, by_numbers: bool = False) -> StrataSpec:
 
 def _check_hierarchy(strata: StrataSpec) -> None:
     """Raise an error if strata have no such hierarchy."""
-    ours = {*CUT_METHODS.own, PREDICTIONS}
-    without = strata.method in ours and strata.method not in HIERARCHICAL
-    if not strata.has_own_hierarchy or strata.columns or not (strata.edges or without):
+    without = {*CUT_METHODS, PREDICTIONS} - {*HIERARCHICAL}
+    if (
+        not strata.has_own_hierarchy
+        or strata.columns
+        or not (strata.edges or strata.method in without)
+    ):
         return
     cut = "edges" if strata.edges else f"method {strata.method}"
     raise InputError(

@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.parts.registry import Registry
-from evalsampling.spec.sections import READ_FROM, Section, absolute
+from evalsampling.spec.sections import Section, absolute
 
 TABLES: Registry[Any] = Registry(
     "tables",
@@ -65,5 +65,5 @@ def read_table(section: Section, directory: str) -> TableSpec:
         section.check_keys(kind, *part.keys)
         part.check(section)
         if part.is_path:
-            name = str(absolute(f"{section.name}.{kind}", name, directory, READ_FROM))
+            name = str(absolute(f"{section.name}.{kind}", name, directory))
     return TableSpec(kind, name, keys)

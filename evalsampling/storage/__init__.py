@@ -1,4 +1,4 @@
-"""Stores of files: on this machine, in Google Cloud Storage, or of other packages."""
+"""Stores of files: on this machine, or in Google Cloud Storage."""
 
 import contextlib
 import json
@@ -7,12 +7,11 @@ from pathlib import Path
 
 from evalsampling.errors import InputError, from_extra
 from evalsampling.storage import local
-from evalsampling.storage.base import AccessError
+from evalsampling.storage.base import AccessError, within
 from evalsampling.storage.base import Store as Store
 from evalsampling.storage.checksums import checksums_of as checksums_of
 from evalsampling.storage.checksums import parse_parquet as parse_parquet
 from evalsampling.storage.checksums import write_parquet as write_parquet
-from evalsampling.storage.filesystems import STORES as STORES
 from evalsampling.storage.filesystems import folder_of as folder_of
 from evalsampling.storage.filesystems import is_url as is_url
 from evalsampling.storage.filesystems import one_line
@@ -21,25 +20,20 @@ from evalsampling.storage.local import LocalStore
 
 
 def open_store(root: str | Path) -> Store:
-    """Return the store of the files below a directory or a ``scheme://bucket/prefix``.
+    """Return the store of the files below a directory or ``gs://bucket/prefix``.
 
     Raises:
-        InputError: for a scheme that no installed package knows, or if the client of the store is
-            not installed.
+        InputError: for another URL, or if the client of the store is not installed.
     """
     if not is_url(root):
         return LocalStore(Path(root))
     scheme, _, place = str(root).partition("://")
-    if scheme not in STORES:
-        schemes = ", ".join(f"{name}://" for name in STORES)
-        raise InputError(
-            f"{root}: no package that is installed here has a store for {scheme}://; there are "
-            f"{schemes} and paths of this machine"
-        )
+    bucket, _, folder = place.partition("/")
+    if scheme != "gs" or not bucket:
+        raise InputError(f"{root}: must be a path of this machine or gs://BUCKET/PREFIX")
     with from_extra("gcp", "google-cloud-storage", str(root)):
-        kind = STORES[scheme]
-    store: Store = kind.at(f"{scheme}://{place.rstrip('/')}")
-    return store
+        from evalsampling.storage.gcs import GcsStore
+    return GcsStore(bucket, within(folder.strip("/")))
 
 
 def replace_json(path: str, content: object) -> None:
@@ -60,13 +54,12 @@ def replace_files(contents: Mapping[str, bytes]) -> None:
     others, or not at all.
     """
     first = next(iter(contents))
-    folder = first.rpartition("/")[0]
-    by_name = {path.rpartition("/")[2]: content for path, content in contents.items()}
-    store = open_store(folder or "/" * first.startswith("/") or ".")
     try:
-        if isinstance(store, LocalStore):
-            local.replace_files({store.directory / name: by_name[name] for name in by_name})
+        if not is_url(first):
+            local.replace_files({Path(path): content for path, content in contents.items()})
             return
+        store = open_store(folder_of(first))
+        by_name = {path.rpartition("/")[2]: content for path, content in contents.items()}
         *others, last = by_name
         if others:
             with contextlib.suppress(AccessError):  # Who may not remove it may not replace it.

@@ -37,11 +37,11 @@ class AccessError(InputError):
 class Store(abc.ABC):
     """Files by their names, which are relative paths with ``/``; only the root is in memory.
 
-    A class below defines `at`, `read`, `create`, `overwrite`, `sizes` and `remove`. All raise
+    A class below defines `read`, `create`, `overwrite`, `sizes` and `remove`. All raise
     `InputError` if the store fails.
 
     Attributes:
-        root: path of the directory, or ``scheme://bucket/prefix``.
+        root: path of the directory, or ``gs://bucket/prefix``.
         shared: whether machines that cannot lock each other out may write here.
         latest_version: returns, for the name of a JSON file, the version that is written and the
             greatest that is read; None for files without a version.
@@ -51,19 +51,7 @@ class Store(abc.ABC):
     shared: bool = True
     latest_version: Callable[[str], int | None] = staticmethod(lambda _: None)
 
-    # --- the five calls, and where the store is
-
-    @classmethod
-    @abc.abstractmethod
-    def at(cls, root: str) -> "Store":
-        """Return the store of a URL; nothing is read yet.
-
-        Args:
-            root: ``scheme://authority``, or a folder there.
-
-        Raises:
-            InputError: if there is no such place.
-        """
+    # --- the five calls
 
     @abc.abstractmethod
     def read(self, name: str) -> bytes:
@@ -96,14 +84,6 @@ class Store(abc.ABC):
     @abc.abstractmethod
     def remove(self, names: Collection[str]) -> None:
         """Remove files; those that do not exist are skipped."""
-
-    @classmethod
-    def filesystem(cls, root: str) -> Any:
-        """Return the Arrow file system of ``scheme://authority``.
-
-        None, the default, reads whole files by `read`.
-        """
-        return None
 
     # --- written once over them
 

@@ -110,13 +110,10 @@ def write_parquet(
     """Write a local Parquet file whose pages have checksums."""
     # Only text gets a dictionary: numbers seldom repeat within a row group, and if they do,
     # compression makes them as small in less time.
-    dictionary = [column.name for column in table.schema if not _is_number(column.type)]
+    is_number = (pa.types.is_integer, pa.types.is_floating)
+    dictionary = [f.name for f in table.schema if not any(kind(f.type) for kind in is_number)]
     with naming(path):
         pq.write_table(
             table, path, row_group_size=row_group_size, compression=compression,
             use_dictionary=dictionary, write_page_checksum=True,
         )  # fmt: skip
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

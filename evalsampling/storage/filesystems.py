@@ -7,23 +7,14 @@ import functools
 import os
 import stat
 import urllib.parse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.fs
 
 from evalsampling.errors import InputError
-from evalsampling.parts.registry import Registry
-
-STORES: Registry[Any] = Registry(
-    "stores", {"gs": "evalsampling.storage.gcs:GcsStore"}, "evalsampling.storage.base:Store"
-)
-"""Classes of the stores in which a workspace may be, by the scheme of their URLs."""
-
-_BY_ARROW = ("gs", "s3", "hdfs", "viewfs")
-"""Schemes whose files Arrow reads itself."""
 
 _RETRY_SECONDS = 60
 """How long a failing request to Google Cloud Storage is repeated, in seconds."""
@@ -52,11 +43,6 @@ def locate(path: str) -> tuple[Any, str, str]:
     authority, _, _ = location.partition("/")
     if scheme in ("hdfs", "viewfs"):
         return _store(scheme, authority), location[len(authority) :], f"{scheme}://{authority}"
-    if scheme not in _BY_ARROW and scheme in STORES:
-        root = f"{scheme}://{authority}"
-        kind = STORES[scheme]
-        filesystem = kind.filesystem(root) or pyarrow.fs.PyFileSystem(StoredFiles(kind.at(root)))
-        return filesystem, location[len(authority) + 1 :], f"{root}/"
     return _store(scheme, authority), location, f"{scheme}://"
 
 
@@ -191,67 +177,3 @@ def naming(path: Path, draft: Path | None = None) -> Iterator[None]:
         elif error.errno is None or said is not None:
             raise
         raise OSError(error.errno, os.strerror(error.errno or 0), str(path)) from error
-
-
-class StoredFiles(pyarrow.fs.FileSystemHandler):  # type: ignore[misc]
-    """A read-only file system over the ``sizes`` and ``read`` of a store."""
-
-    def __init__(self, store: Any) -> None:
-        """Name the store."""
-        self.store = store
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, StoredFiles) and other.store.root == self.store.root
-
-    def __hash__(self) -> int:
-        return hash(self.store.root)
-
-    def get_type_name(self) -> str:
-        """Return the name of this kind of file system."""
-        return "evalsampling"
-
-    def normalize_path(self, path: str) -> str:
-        """Return a path without a slash at its ends."""
-        return path.strip("/")
-
-    def get_file_info(self, paths: Sequence[str]) -> list[Any]:
-        """Return for each path whether it is a file, a folder or nothing."""
-        return [self._info(self.normalize_path(path)) for path in paths]
-
-    def _info(self, path: str) -> Any:
-        sizes = self.store.sizes(path)
-        if path in sizes:
-            return pyarrow.fs.FileInfo(path, pyarrow.fs.FileType.File, size=sizes[path])
-        is_folder = any(name.startswith(f"{path}/".lstrip("/")) for name in sizes)
-        kind = pyarrow.fs.FileType.Directory if is_folder else pyarrow.fs.FileType.NotFound
-        return pyarrow.fs.FileInfo(path, kind)
-
-    def get_file_info_selector(self, selector: Any) -> list[Any]:
-        """Return the files and folders that are in a folder, or below it."""
-        folder = self.normalize_path(selector.base_dir)
-        base = f"{folder}/".lstrip("/")
-        sizes = self.store.sizes(base)
-        if not sizes and not selector.allow_not_found:
-            raise FileNotFoundError(f"{self.store.root}/{folder}: no such folder")
-        infos: dict[str, Any] = {}
-        for name, size in sizes.items():
-            parts = name.removeprefix(base).split("/")
-            for depth in range(1, len(parts)):
-                inner = base + "/".join(parts[:depth])
-                if depth == 1 or selector.recursive:
-                    infos[inner] = pyarrow.fs.FileInfo(inner, pyarrow.fs.FileType.Directory)
-            if len(parts) == 1 or selector.recursive:
-                infos[name] = pyarrow.fs.FileInfo(name, pyarrow.fs.FileType.File, size=size)
-        return list(infos.values())
-
-    def open_input_file(self, path: str) -> pa.NativeFile:
-        """Return a file for reading at any position; all of it is read at once."""
-        return pa.PythonFile(pa.BufferReader(self.store.read(self.normalize_path(path))), "r")
-
-    open_input_stream = open_input_file
-
-    def _refuse(self, *_: object) -> NoReturn:
-        raise OSError(f"{self.store.root}: files are written by the store itself")
-
-    create_dir = delete_dir = delete_dir_contents = delete_root_dir_contents = _refuse
-    delete_file = move = copy_file = open_output_stream = open_append_stream = _refuse

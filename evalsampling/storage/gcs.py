@@ -18,7 +18,7 @@ from google.cloud import storage
 from google.cloud.storage.retry import DEFAULT_RETRY
 
 from evalsampling.errors import InputError
-from evalsampling.storage.base import AccessError, Store, within
+from evalsampling.storage.base import AccessError, Store
 from evalsampling.storage.filesystems import EMULATOR, one_line
 
 _FIELDS = "items(name,size,generation),nextPageToken"
@@ -35,15 +35,6 @@ class GcsStore(Store):
         self.bucket = bucket
         self.prefix = prefix
         self.root = f"gs://{bucket}/{prefix}".rstrip("/")
-
-    @classmethod
-    def at(cls, root: str) -> "GcsStore":
-        """Return the store of ``gs://bucket/prefix``."""
-        bucket, _, prefix = root.removeprefix("gs://").partition("/")
-        if not bucket:
-            raise InputError(f"{root}: must be a path of this machine or gs://BUCKET/PREFIX")
-        prefix = prefix.strip("/")
-        return cls(bucket, within(prefix))
 
     @property
     def _bucket(self) -> storage.Bucket:

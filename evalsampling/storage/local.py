@@ -10,7 +10,7 @@ import fcntl
 import os
 import shutil
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePath
 
 from evalsampling.errors import InputError
@@ -37,10 +37,6 @@ class LocalStore(Store):
         self.directory = directory
         self.root = str(directory)
 
-    @classmethod
-    def at(cls, root: str) -> "LocalStore":
-        return cls(Path(root))
-
     # --- the five calls
 
     def read(self, name: str) -> bytes:
@@ -59,7 +55,8 @@ class LocalStore(Store):
             sync_file(file)
             created = self._link(file, name)
             # If the name was there, its folder may not have been flushed yet.
-            sync_parents(self.directory, [name])
+            for folder in PurePath(name).parents:
+                _sync_folder(self.directory / folder)
         return created
 
     def _link(self, source: Path, name: str) -> bool:
@@ -116,7 +113,18 @@ class LocalStore(Store):
         return Checksum.of_file(self.directory / name)
 
     def make(self) -> None:
-        make_folders(self.directory)
+        path = self.directory
+        new = [folder for folder in (path, *path.parents) if not folder.exists()]
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            for folder in new:
+                _sync_folder(folder.parent)
+        except OSError:
+            for folder in new:
+                # A folder into which somebody has put a file meanwhile stays.
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+            raise
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:
@@ -185,30 +193,8 @@ def _sync_folder(path: Path) -> None:
             raise
 
 
-def sync_parents(root: Path, names: Iterable[str]) -> None:
-    """Flush the folders of files and their parents, up to and including a root."""
-    folders = {parent for name in names for parent in Path(name).parents}
-    for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
-        _sync_folder(root / folder)
-
-
-def make_folders(path: Path) -> None:
-    """Make a folder and its parents, and flush the names of all new ones."""
-    new = [folder for folder in (path, *path.parents) if not folder.exists()]
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-        for folder in new:
-            _sync_folder(folder.parent)
-    except OSError:
-        for folder in new:
-            # A folder into which somebody has put a file meanwhile stays.
-            with contextlib.suppress(OSError):
-                folder.rmdir()
-        raise
-
-
 def replace_files(contents: Mapping[Path, bytes]) -> None:
-    """Write files, replacing existing ones, once there is room for all of them.
+    """Write files of one folder, replacing existing ones, once there is room for all of them.
 
     All are written and flushed under other names before the first gets its own, in their order. The
     last of several files is removed first, so that it is never there beside other files than the
@@ -233,7 +219,7 @@ def replace_files(contents: Mapping[Path, bytes]) -> None:
                 _sync_folder(last.parent)
         for at in others:
             unfinished[at].replace(at)
-        _sync_folders_of(others)
+            _sync_folder(last.parent)
         at = last
         unfinished[at].replace(at)
     except OSError as error:
@@ -244,9 +230,4 @@ def replace_files(contents: Mapping[Path, bytes]) -> None:
     finally:
         for draft in (*unfinished.values(), aside):
             draft.unlink(missing_ok=True)
-    _sync_folders_of(contents)
-
-
-def _sync_folders_of(paths: Iterable[Path]) -> None:
-    for folder in {path.parent for path in paths}:
-        _sync_folder(folder)
+    _sync_folder(last.parent)

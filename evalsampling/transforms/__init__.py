@@ -1,6 +1,6 @@
 """Apache Beam transforms: an engine for the stages of `preparation.plan`, rounds and estimates.
 
-Elements are batches of Arrow columns (`evalsampling.pool.PoolBatch`), never single rows, and
+Elements are batches of Arrow columns (`evalsampling.pool.batch.PoolBatch`), never single rows, and
 the summaries made of them.
 """
 

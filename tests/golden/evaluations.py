@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evalsampling import Evaluation
-from evalsampling.inference.interval_methods import OWN
+from evalsampling.inference.interval_methods import BY_NAME
 from tests.golden.cases import Case
 from tests.golden.pools import pool_of
 
@@ -18,7 +18,7 @@ def told_by(case: Case) -> dict[str, Any]:
     pool, rng = pool_of(case.pool), np.random.default_rng(11)
     evaluation = Evaluation.from_frame(pool.table, **case.keys)
     ids = [_round(evaluation, case, size, pool.truth, rng) for size in case.rounds]
-    estimates = evaluation.estimate(intervals=OWN)
+    estimates = evaluation.estimate(intervals=tuple(BY_NAME))
     # What they say in words, and what they expect of further labels, is in `said`.
     by_title = {
         title: {key: value for key, value in one.items() if key not in ("statement", "outlook")}

@@ -8,12 +8,11 @@ import pytest
 from scipy import stats
 
 from evalsampling.errors import InputError
-from evalsampling.inference.interval_methods import BY_NAME, OWN, SampledNumber, check_names
+from evalsampling.inference.interval_methods import BY_NAME, SampledNumber, check_names
 from evalsampling.inference.intervals import Interval, beta
 from evalsampling.inference.results import Target
 
 SHARE = SampledNumber(Target("recall", (0.0, 1.0)), 0.4, 0.1, np.full(50, 0.0002), 50, 0.95)
-ALL = [*OWN]
 
 
 def number(bounds: tuple[float, float], against: str | None = None, **told: float) -> SampledNumber:
@@ -34,7 +33,7 @@ def number(bounds: tuple[float, float], against: str | None = None, **told: floa
     ],
 )  # fmt: skip
 def test_which_numbers_a_method_has_an_interval_of(of: SampledNumber, names: list[str]) -> None:
-    assert [name for name in ALL if BY_NAME[name](of) is not None] == names
+    assert [name for name in BY_NAME if BY_NAME[name](of) is not None] == names
 
 
 def test_the_latest_proposal_has_walds_interval_with_its_error() -> None:

@@ -14,7 +14,7 @@ from evalsampling.inference.estimates import (
     estimate_from_inclusion,
 )
 from evalsampling.inference.evidence import NARROW, Evidence, Gap
-from evalsampling.inference.interval_methods import OWN
+from evalsampling.inference.interval_methods import BY_NAME
 from evalsampling.inference.results import Estimate, Target, widest_half
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.label_spaces.sets import Sets
@@ -24,7 +24,7 @@ from tests.samplers.pools import make_pool
 
 ENOUGH = Evidence("positives")
 
-METHODS = [name for name in OWN if name != "beta"]
+METHODS = [name for name in BY_NAME if name != "beta"]
 """Interval methods that are asked for."""
 
 

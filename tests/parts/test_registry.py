@@ -6,22 +6,17 @@ from typing import Any
 
 import pytest
 
-from evalsampling import Evaluation, InputError
-from evalsampling.inference import interval_methods
+from evalsampling import Evaluation, InputError, measures
 from evalsampling.parts.registry import KINDS, Registry
-from evalsampling.pool.formats import registry as formats
 from evalsampling.samplers import BY_NAME, Passive
 from evalsampling.spec.labels import LABEL_SPACES
 from evalsampling.spec.sink import SINKS
-from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.spec.tables import TABLES
-from evalsampling.storage import STORES
 
 MODULE = """
 import dataclasses
 
-from evalsampling.samplers import Passive
-from evalsampling.storage import Store
+from evalsampling.samplers import Passive, Sampler
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,9 +24,8 @@ class Plain(Passive):
     name = "plain"
 
 
-class Half(Store):
-    def read(self, name):
-        return b""
+class Half(Sampler):
+    pass
 
 
 class Sheet:
@@ -76,20 +70,11 @@ def samplers(install: Install) -> Registry[Any]:
 
 
 def test_every_kind_has_one_registry() -> None:
-    parts = (
-        BY_NAME,
-        CUT_METHODS,
-        SINKS,
-        STORES,
-        formats.OTHERS,
-        interval_methods.BY_NAME,
-        LABEL_SPACES,
-        TABLES,
-    )
-    assert {one.kind for one in parts} == {*KINDS} - {"measures"}
+    parts: list[Registry[Any]] = [BY_NAME, measures.BY_NAME, SINKS, LABEL_SPACES, TABLES]
+    assert {one.kind for one in parts} == {*KINDS}
 
 
-@pytest.mark.parametrize("registry", [CUT_METHODS, SINKS, STORES, TABLES, BY_NAME])
+@pytest.mark.parametrize("registry", [SINKS, TABLES, BY_NAME])
 def test_our_own_parts_are_what_others_must_be(registry: Registry[Any]) -> None:
     for name in registry.own:
         assert registry.find(registry.kind, registry.own[name]) is registry[name]
@@ -128,21 +113,19 @@ def test_a_name_of_two_packages_is_refused(install: Install) -> None:
         (BY_NAME, "their_module:No", "of theirs: module 'their_module' has no attribute 'No'"),
         (BY_NAME, "no_module:No", "of theirs: No module named 'no_module'"),
         (BY_NAME, "broken_module:No", "of theirs: cannot be imported: ValueError: no licence"),
-        (BY_NAME, "their_module:Half", "is no class below evalsampling.samplers.base.Sampler"),
-        (STORES, "their_module:NOTHING", "is no class below evalsampling.storage.base.Store"),
-        (
-            STORES,
-            "their_module:Half",
-            "does not write at, create, overwrite, remove, sizes",
-        ),
+        (BY_NAME, "their_module:Sheet", "is no class below evalsampling.samplers.base.Sampler"),
+        (BY_NAME, "their_module:Half", "does not write design, weigh"),
         (SINKS, "their_module:Sheet", "is a class, where an object is wanted: a Sink"),
         (
             SINKS,
             "their_module:NOTHING",
             "is no Sink: it has no batch, checks_tasks, endings",
         ),
-        (CUT_METHODS, "their_module:NOTHING", "is no CutMethod: it has no bins, cut"),
-        (formats.OTHERS, "their_module:NOTHING", "is no Format: it has no untyped, inferred"),
+        (
+            TABLES,
+            "their_module:NOTHING",
+            "is no TableKind: it has no keys, is_path, check, pin, plan",
+        ),
     ],
 )
 def test_what_is_no_part_is_told(

@@ -8,7 +8,7 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.labels_at_hand import read_given
+from evalsampling.pool.columns import read_given
 from tests.spec.specs import parse
 
 

@@ -14,7 +14,6 @@ from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.row_ids import (
     as_columns,
     as_text,
-    ids_of,
     joined,
     parts_of,
     text_of,
@@ -88,7 +87,6 @@ def test_columns_of_a_batch() -> None:
     batch = PoolBatch(rows, "pool.parquet", 40)
     assert batch.ids(PAIRS).to_pylist() == ['["a",1]', '["a",2]']
     assert batch.ids("right").to_pylist() == [1, 2]
-    assert ids_of(pa.table(rows), PAIRS).to_pylist() == ['["a",1]', '["a",2]']
     with pytest.raises(InputError, match=r"column 'x', row 40: ids must be integers or strings"):
         batch.ids(("left", "x"))
     with pytest.raises(InputError, match=r"column 'z' is missing; there are: left, right, x"):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from evalsampling.inference.domains import ReportedDomains
-from evalsampling.inference.interval_methods import OWN
+from evalsampling.inference.interval_methods import BY_NAME
 from evalsampling.measures import Accuracy, FBeta, Prevalence
 from evalsampling.samplers import Stratified
 from evalsampling.stats.history import NO_LABEL, History
@@ -129,7 +129,7 @@ def test_estimate_is_the_weighted_mean_of_the_leaves() -> None:
         variance += (
             (total / 300) ** 2 * (1 - len(inside) / total) * inside.var(ddof=1) / len(inside)
         )
-    scope = ReportedDomains(methods=OWN)
+    scope = ReportedDomains(methods=tuple(BY_NAME))
     accuracy, f1 = sampler.estimate(pool.table, history, [Accuracy(), FBeta()], 0.95, scope)
     assert accuracy.value == pytest.approx(value, rel=1e-12)
     assert accuracy.standard_error == pytest.approx(np.sqrt(variance), rel=1e-9)

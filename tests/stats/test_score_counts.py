@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from scipy import special
 
-from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.stats import score_counts
 from evalsampling.stats.histogram import ScoreHistogram, dyadic_floor
 from evalsampling.stats.score_counts import EXTREMES, ScoreBins, ScoreCounts
-from evalsampling.stats.strata import cut_edges
+from evalsampling.stats.strata import CSF, EQUAL_COUNT, CutMethod, cut_edges
 from tests.contracts import assert_mergeable, same_state, sent
 
 LIMIT = 8 * 64
@@ -76,13 +75,13 @@ def test_without_outliers_bins_are_those_over_the_range(scores: np.ndarray) -> N
 
 
 @pytest.mark.parametrize("name", OUTLIERS)
-@pytest.mark.parametrize("method", ["csf", "equal_count"])
-def test_outliers_do_not_destroy_the_leaves(name: str, method: str) -> None:
+@pytest.mark.parametrize("method", [CSF, EQUAL_COUNT], ids=["csf", "equal_count"])
+def test_outliers_do_not_destroy_the_leaves(name: str, method: CutMethod) -> None:
     """One row at -9999 left 5 of 256 leaves."""
     limit = 64 * 64
-    without = cut_edges(CUT_METHODS[method], ScoreCounts.from_scores(NORMAL, limit), 64)
+    without = cut_edges(method, ScoreCounts.from_scores(NORMAL, limit), 64)
     scores = np.append(NORMAL, OUTLIERS[name])
-    edges = cut_edges(CUT_METHODS[method], ScoreCounts.from_scores(scores, limit), 64)
+    edges = cut_edges(method, ScoreCounts.from_scores(scores, limit), 64)
     assert len(edges) > 0.8 * len(without)
     rows = np.bincount(np.searchsorted(edges, scores, side="right"))
     most = np.bincount(np.searchsorted(without, NORMAL, side="right")).max()
@@ -91,7 +90,7 @@ def test_outliers_do_not_destroy_the_leaves(name: str, method: str) -> None:
 
 def test_few_values_with_outliers_are_told_apart() -> None:
     scores = np.append(np.round(NORMAL), [-9999.0, 1e300])
-    edges = cut_edges(CUT_METHODS["csf"], ScoreCounts.from_scores(scores, LIMIT), 64)
+    edges = cut_edges(CSF, ScoreCounts.from_scores(scores, LIMIT), 64)
     assert len(edges) >= len(np.unique(scores)) - 3  # over one width they were two bins
     assert set(edges.tolist()) <= set(scores.tolist())
 

@@ -1,4 +1,4 @@
-"""What a store promises, of a directory, a bucket, and the example of another package."""
+"""What a store promises, of a directory, a bucket, and a shared folder."""
 
 import pyarrow as pa
 import pyarrow.compute

@@ -3,18 +3,17 @@
 import dataclasses
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.parts.registry import Registry
 from evalsampling.pool.arrow import is_text, nested_fields, plain, plain_type
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.conditions import outline
-from evalsampling.pool.files import TEXT, StoredFile, error_of_reading
+from evalsampling.pool.files import TEXT, error_of_reading
 from evalsampling.pool.formats.avro import Avro
 from evalsampling.pool.formats.csv import Csv
 from evalsampling.pool.formats.jsonl import JsonLines
@@ -22,40 +21,9 @@ from evalsampling.pool.formats.logs import LinesOrLog, Logs
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.text import COMPRESSIONS
 from evalsampling.pool.layout import Layout, PlannedFile
-from evalsampling.pool.splits import PLACE, Contents, WorkItem
+from evalsampling.pool.splits import PLACE, Contents, Format, WorkItem
 from evalsampling.spec.where import Condition
 from evalsampling.storage.filesystems import readable
-
-
-class Format(Protocol):
-    """A format of files that are imported once into Parquet.
-
-    Attributes:
-        untyped: whether there is text alone.
-        inferred: whether the types of columns are known from the first rows only.
-    """
-
-    untyped: bool
-    inferred: bool
-
-    def inspect(self, file: StoredFile) -> Contents:
-        """Return the columns of a file.
-
-        Raises:
-            InputError: if it cannot be read.
-        """
-
-    def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Yield all rows of a file in batches of bounded size.
-
-        Args:
-            file: to read.
-            schema: names and types of the columns that are wanted.
-
-        Raises:
-            InputError: if the file cannot be read, naming the row.
-        """
-
 
 PARQUET = Parquet()
 """Format of files whose names end in no known suffix."""
@@ -63,7 +31,6 @@ PARQUET = Parquet()
 _JSON_LINES, _LOGS = JsonLines(), Logs()
 
 _BY_SUFFIX: Mapping[str, Format | Parquet] = {
-    ".parquet": PARQUET,
     ".csv": Csv(","),
     ".tsv": Csv("\t"),
     ".jsonl": _JSON_LINES,
@@ -75,9 +42,6 @@ _BY_SUFFIX: Mapping[str, Format | Parquet] = {
 
 _WORKBOOKS = (".xlsx", ".xls", ".ods")
 
-OTHERS: Registry[Format] = Registry("formats", {}, "evalsampling.pool.formats.registry:Format")
-"""Formats of installed packages, by the end of file names without its dot."""
-
 
 def format_of(path: str) -> Format | Parquet:
     """Return the format of a file by the end of its name; text may be compressed."""
@@ -86,13 +50,9 @@ def format_of(path: str) -> Format | Parquet:
         bare = name.removesuffix(compression)
         if bare != name and bare.endswith(TEXT):
             name = bare
-    own = next((f for suffix, f in _BY_SUFFIX.items() if name.endswith(suffix)), None)
-    if own is not None:
-        return own
     if name.endswith(_WORKBOOKS):
         raise InputError(f"{path}: a workbook is no pool: save the sheet as CSV, in UTF-8")
-    ending = name.rpartition("/")[2].rpartition(".")[2]
-    return OTHERS.get(ending, PARQUET)
+    return next((own for suffix, own in _BY_SUFFIX.items() if name.endswith(suffix)), PARQUET)
 
 
 def kind_of(file: PlannedFile) -> Format | Parquet:

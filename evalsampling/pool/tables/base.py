@@ -9,7 +9,6 @@ from evalsampling.pool.layout import PlannedFile
 from evalsampling.spec.sections import READ_FROM, Section
 from evalsampling.spec.tables import TableSpec
 from evalsampling.spec.where import Condition
-from evalsampling.storage import STORES
 
 
 class TableKind(Protocol):
@@ -62,7 +61,7 @@ def location(path: str, table: str) -> str:
     if scheme == "file":
         return "/" + rest.lstrip("/")
     scheme = _OTHER_NAMES.get(scheme, scheme)
-    if scheme in READ_FROM or scheme in STORES:
+    if scheme in READ_FROM:
         return f"{scheme}:{rest}"
     raise InputError(
         f"{table}: has files of {scheme}:, which are not read; files of this machine and of "

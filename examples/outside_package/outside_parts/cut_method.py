@@ -1,4 +1,4 @@
-"""A way to cut strata from scores: ``strata: {method: halving}``."""
+"""A way to cut strata from scores: ``strata: {method: "outside_parts.cut_method:HALVING"}``."""
 
 import numpy as np
 import numpy.typing as npt
