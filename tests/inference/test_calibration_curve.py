@@ -1,4 +1,4 @@
-"""The posterior of a calibration curve: derivatives, exact integrals, long runs, calibration."""
+"""The posterior of a calibration curve: derivatives, exact integrals, long runs."""
 
 import dataclasses
 
@@ -254,28 +254,6 @@ def test_two_groups_by_weighting_draws_of_the_prior() -> None:
     draws = curve.fit(labelled, positive).draw(rng, LONG).rates()
     assert np.max(np.abs(draws.mean(axis=0) - mean) / spread) < 0.1
     assert draws.std(axis=0) == pytest.approx(spread, rel=0.1)
-
-
-@pytest.mark.slow
-def test_posterior_is_calibrated_by_simulation() -> None:
-    """Rank of the true number of positives among 63 draws, of 400 pools drawn from the prior.
-
-    In 8 bins; chi-square of 7 degrees of freedom below 24.3, its .999 quantile. The schedule is
-    the product's own, of which every twelfth draw is taken.
-    """
-    curve = example()
-    count = np.geomspace(10, 10**6, 40)
-    ranks = []
-    for seed in range(400):
-        rng = np.random.default_rng([9, seed])
-        truth = CurveDraws(curve.at(rng.standard_normal((1, curve.dimensions))))
-        labelled = rng.integers(0, 20, 40)
-        positive = rng.binomial(labelled, truth.rates()[0])
-        draws = curve.fit(labelled, positive).draw(rng).rates()
-        chosen = draws[rng.permutation(len(draws))[:63]]
-        ranks.append(np.sum(chosen @ count < truth.rates()[0] @ count))
-    bins = np.bincount(np.array(ranks) // 8, minlength=8)
-    assert np.sum((bins - 50) ** 2 / 50) < 24.3, bins
 
 
 LIMITS = {

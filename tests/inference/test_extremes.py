@@ -60,13 +60,6 @@ def test_it_holds_the_least_also_at_ties(truth: np.ndarray, correlation: float) 
     assert np.mean(held) >= 0.95 - 0.01
 
 
-def test_the_interval_of_the_least_estimate_misses_at_ties() -> None:
-    """What is not done: of four tied slices the interval of the least estimate is too low."""
-    rng = np.random.default_rng(4)
-    least = rng.normal(size=(4000, 4)).min(axis=1)
-    assert np.mean(least + stats.norm.ppf(0.975) >= 0) < 0.91
-
-
 def test_notes_say_which_slice_it_is_and_which_might_be() -> None:
     apart = combined(np.array([0.3, 0.9, 0.9, 0.9]), np.full(4, 0.01))
     assert apart.notes == ("least(recall, part=a|b|c|d): it is recall(part=a)",)

@@ -343,26 +343,6 @@ def test_budget_is_expected_or_a_cap(cap: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("online", [None, "exclude", "include"])
-def test_missing_labels_are_made_up_for(online: str | None) -> None:
-    """Half of the labels of the first round never come: totals to 4 standard errors."""
-    sampler, shares = Poisson(FBeta(), online=online), []
-    for seed in range(250):
-        history, order = LARGE.run(sampler, 1, 100, seed)
-        lost = np.random.default_rng(seed).permutation(len(history))[: len(history) // 2]
-        label = history.label.copy()
-        label[lost] = NO_LABEL
-        history = history.with_labels(label)
-        history = sampler.design(LARGE.table, history, 60, np.random.default_rng(-seed + 9999))
-        answered = LARGE.answer(history, order)
-        label = answered.label.copy()
-        label[lost] = NO_LABEL
-        sample = sampler.weigh(LARGE.table, answered.with_labels(label))
-        shares.append(sample.weight.sum())
-    assert np.mean(shares) == pytest.approx(1, abs=4 * np.std(shares) / np.sqrt(250))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("online", [None, "exclude", "include"])
 def test_silent_round_does_not_bias(online: str | None) -> None:
     """A first round without any label, a second with all: the positives to 4 standard errors.
 

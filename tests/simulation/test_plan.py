@@ -12,7 +12,6 @@ import pytest
 from evalsampling import EvaluationSpec
 from evalsampling.errors import InputError
 from evalsampling.preparation.plan import read_table, read_table_and_clusters, stratify_pool
-from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.plan import WIDER, _needed, _Outcome, _spread, plan, usable_samplers
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
@@ -97,23 +96,6 @@ def test_passive_error_is_the_binomial_one(pool: tuple[Path, np.ndarray]) -> Non
     # A standard deviation from 400 repeats is known to 3.5 %; 3.5 of these.
     assert row["standard_error"] == pytest.approx(expected, rel=0.13)
     assert row["half_width"] >= 1.959 * row["standard_error"]
-
-
-@pytest.mark.slow
-def test_importance_error_is_the_asymptotic_one(pool: tuple[Path, np.ndarray]) -> None:
-    """V = sum p^2 E||Dg l||^2 / q - ||Dg R||^2 over n draws, computed from the cells."""
-    spec, table, ranges = read(pool[0], measure="accuracy", budget=400,
-                               sampler={"name": "importance", "draws": 300})  # fmt: skip
-    sampler = build_sampler(spec, ranges)
-    from evalsampling.stats.history import History
-
-    q = sampler.proposal(table, History.start()).cell_probability
-    wrong = np.where(table.outputs.prediction[:, 0] == 1, table.prior[:, 0], table.prior[:, 1])
-    p = 1 / table.rows
-    variance = np.sum(table.count * p**2 / q * wrong) - np.sum(table.count * p * wrong) ** 2
-    rows = plan(spec, table, ranges, ["importance"], budgets=(400,), repeats=400)
-    # Draws until 400 distinct rows are met: about 404 of them.
-    assert rows[0]["standard_error"] == pytest.approx(math.sqrt(variance / 404), rel=0.13)
 
 
 @pytest.mark.slow
