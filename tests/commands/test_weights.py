@@ -11,6 +11,7 @@ from evalsampling.measures import Joint, Recall, Sliced
 from evalsampling.measures.build import entry_of
 from tests.formats import FORMATS, formatted
 from tests.jobs import Job, Pool, call, make_pool, make_rich_pool
+from tests.slow import fast
 
 MEASURES = [
     "f1", {"f1": {"by": "rows"}}, "accuracy", "precision",
@@ -64,7 +65,7 @@ def values_of(told: Any, slice: str | None = None) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", fast(1, FORMATS))
 def test_all_labels_give_the_numbers_of_rows_that_stand_as_often_as_they_count(
     job: Any, suffix: str
 ) -> None:
@@ -147,37 +148,6 @@ def test_wrong_specs(job: Any, change: Any, words: str) -> None:
 def test_a_pool_whose_rows_all_count_nothing_is_empty(job: Any) -> None:
     one = job(counted_pool(scale=0.0), **keys())
     assert "pool.weight: no row of" in one.prepare().refused
-
-
-@pytest.mark.slow
-def test_the_unit_of_weights_is_all_the_same(job: Any) -> None:
-    """And a workspace says what a pool in memory does, and its copy."""
-    told = []
-    for scale in (1.0, 0.37):
-        pool = counted_pool(scale=scale)
-        frame = {name: pool.table[name].to_pylist() for name in pool.table.column_names}
-        evaluation = Evaluation.from_frame(
-            frame, weight="views", slices=["part"], measure=MEASURES, strata={"leaves": 8}, seed=5
-        )
-        ids = evaluation.sample(120)
-        evaluation.label(ids, [pool.truth[id] for id in ids])
-        told.append([(one.low, one.value, one.high) for one in evaluation.estimate()])
-        (recall,) = [one for one in evaluation.estimate([Recall()]) if one.target.slice is None]
-        assert recall.measure == "recall by views"
-    np.testing.assert_allclose(*(np.array(each, float) for each in told), rtol=1e-6)
-    one = job(pool, **keys(seed=5, budget=120, round_size=120, sampler="calibrated"))
-    assert all_labelled(one)["labels"] == 120
-    stored = Evaluation.open(one.workspace).estimate()
-    np.testing.assert_allclose(
-        np.array([(each.low, each.value, each.high) for each in stored], float),
-        np.array(told[1], float),
-        rtol=1e-6,
-    )
-    copy = one.directory / "copy"
-    evaluation.save(copy)
-    assert [str(each) for each in Evaluation.open(copy).estimate()] == [
-        str(each) for each in evaluation.estimate()
-    ]
 
 
 def test_simulations_and_plans_count_by_weight(job: Any) -> None:

@@ -31,7 +31,7 @@ def kept(where: str, batch: PoolBatch, untyped: bool = False) -> PoolBatch:
 def test_rows_and_row_groups_are_kept_as_in_sql(tmp_path: Path) -> None:
     """Of files of groups of three rows, by Arrow's reading of their statistics."""
     rng, path, left_out = np.random.default_rng(3), tmp_path / "pool.parquet", 0
-    for number in range(400):
+    for number in range(200):
         if number % 20 == 0:
             pool = some_rows(rng, 60)
             pq.write_table(pool, path, row_group_size=3)

@@ -247,12 +247,7 @@ class Pool:
 
 
 def make_pool(
-    rows: int,
-    leaves: int,
-    seed: int,
-    classes: int = 2,
-    positive: float = 0.1,
-    strength: float = 2,
+    rows: int, leaves: int, seed: int, classes: int = 2, positive: float = 0.1, strength: float = 2
 ) -> Pool:
     """Make a pool whose higher leaves hold more of the higher classes.
 

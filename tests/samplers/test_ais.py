@@ -5,15 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsampling.measures import (
-    Accuracy,
-    FBeta,
-    Joint,
-    Measure,
-    Precision,
-    Prevalence,
-    Recall,
-)
+from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Prevalence, Recall
 from evalsampling.samplers import AdaptiveImportance, Importance, Passive
 from evalsampling.samplers.diagnosis import divergence
 from evalsampling.stats.arrays import FloatArray
@@ -402,8 +394,9 @@ def test_every_draw_of_a_proposal_without_variance_tells_the_value(measure: Meas
     np.testing.assert_allclose(measure.value(pairs.ravel()[None]), pool.value(measure), rtol=1e-6)
 
 
-@pytest.mark.parametrize("accelerate", [True, False])
-@pytest.mark.parametrize("measure", MEASURES, ids=IDS)
+@pytest.mark.parametrize(
+    ("measure", "accelerate"), [(FBeta(), False), *((measure, True) for measure in MEASURES)]
+)
 def test_proposals_tend_to_the_best_one(measure: Measure, accelerate: bool) -> None:
     """[MR] proposition 3: with the Dirichlet tree, its modes and eps_t = eps_0 x unlabelled share.
 

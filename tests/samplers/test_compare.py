@@ -8,15 +8,7 @@ import pytest
 from evalsampling.errors import InputError
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.results import Estimate
-from evalsampling.measures import (
-    Accuracy,
-    Brier,
-    Difference,
-    FBeta,
-    Joint,
-    Measure,
-    difference,
-)
+from evalsampling.measures import Accuracy, Brier, Difference, FBeta, Joint, Measure, difference
 from evalsampling.samplers import Compare, Passive, Sampler
 from evalsampling.samplers.compare import mean_proposal
 from evalsampling.stats.cells import CellTable

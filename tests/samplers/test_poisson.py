@@ -13,15 +13,7 @@ from evalsampling.inference.estimates import estimate_from_inclusion
 from evalsampling.inference.intervals import beta
 from evalsampling.inference.ratio_bias import Bias, ratio_bias
 from evalsampling.inference.score_calibration import recalibrated
-from evalsampling.measures import (
-    Accuracy,
-    FBeta,
-    MacroF,
-    Measure,
-    MicroF,
-    Precision,
-    Recall,
-)
+from evalsampling.measures import Accuracy, FBeta, MacroF, Measure, MicroF, Precision, Recall
 from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers import OptimalImportance, Poisson
 from evalsampling.stats.history import NO_LABEL, History

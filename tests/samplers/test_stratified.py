@@ -84,7 +84,7 @@ def test_more_leaves_than_labels_do_not_bias(labels: int) -> None:
     assert np.mean(values) == pytest.approx(truth, abs=3 * error)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_rows_are_distinct_and_ranks_dense(seed: int) -> None:
     pool = make_pool(150, 5, seed=2, positive=0.4)
     history, order = pool.run(Stratified(FBeta()), 6, 20, seed)

@@ -218,7 +218,7 @@ def test_distinct_rows_are_as_many_as_independent_draws_meet() -> None:
     assert abs(np.mean(met) - rows * (1 - one)) < 4 * error
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_ranks_count_up_and_new_marks_first_draws(seed: int) -> None:
     """Over rounds that stop in different ways, checked draw by draw."""
     rng = np.random.default_rng(seed)
@@ -333,14 +333,13 @@ def test_questions_to_a_stochastic_oracle_have_the_chances_of_independent_draws(
     assert_chances(proposal, count, history, steps, draws, expected, ask_again=True)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_rows_of_a_stochastic_oracle_are_drawn_by_their_chance(seed: int) -> None:
+def test_rows_of_a_stochastic_oracle_are_drawn_by_their_chance() -> None:
     """Chi-square over all rows after three rounds; fails by chance 1 in 10,000. Ranks are dense."""
     count, weight = [30, 4, 1, 60], np.array([1.0, 9, 20, 0.5])
     proposal = make_proposal((weight / (weight @ count)).tolist(), [], [])
     history = History.start()
     for number, draws in enumerate((700, 5, 9000)):
-        rng = np.random.default_rng([seed, number])
+        rng = np.random.default_rng([0, number])
         before = len(history)
         history = draw_rows(
             proposal, make_table(count), history, StopRule(draws, NEVER), rng, ask_again=True

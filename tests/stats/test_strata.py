@@ -63,7 +63,7 @@ def test_csf_follows_the_rule_and_leaves_no_leaf_empty(name: str, leaves: int) -
     assert np.all(rows > 0)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_csf_follows_the_rule_on_random_counts(seed: int) -> None:
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 1 + 10 ** rng.integers(0, 7, 100))
