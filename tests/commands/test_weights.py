@@ -128,11 +128,9 @@ def test_what_is_no_weight_is_named(job: Any, bad: Any, words: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"pool": {"weight": 3}}, "pool.weight: must be text, got 3"),
         ({"pool": {"weight": "weights"}}, "column 'weights' is missing"),
         ({"pool": {"weight": "even"}}, "pool.weight: column 'even' has type bool, no number"),
         ({"pool": {"weight": "name"}}, "column 'name', row 0: must be a number, got 'row"),
-        ({"pool": {"weight": None}}, "measure.by: rows all count the same without pool.weight"),
         ({"sampler": "oasis"}, "not for f1 by views"),
         ({"sampler": "adastrat"}, "adastrat: it ranks rows that all count the same"),
         ({"measure": [{"f1": {"by": "views"}}]}, "by"),

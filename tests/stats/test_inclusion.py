@@ -64,23 +64,6 @@ def test_cells_of_a_thousand_million_rows() -> None:
     assert chance[0] / chance[2] == pytest.approx(1000)
 
 
-def test_rows_have_their_probabilities() -> None:
-    """3,000 rounds of 7 rows of a pool of 60: each cell's mean size to 4 standard errors."""
-    pool = make_pool(60, 4, seed=3, positive=0.4)
-    table, rng = pool.table, np.random.default_rng(1)
-    size = np.exp(rng.normal(0, 1.5, len(table)))
-    chance = water_fill(size, table.count, 7)
-    found = np.zeros((3000, len(table)))
-    for sizes in found:
-        history = draw_unseen(table, pool.start(), chance, rng)
-        sizes += np.bincount(history.cell, minlength=len(table))
-    assert set(found.sum(axis=1)) == {7}
-    error = np.sqrt(np.maximum(found.var(axis=0), 1e-9) / len(found))
-    assert np.all(np.abs(found.mean(axis=0) - chance * table.count) < 4 * error)
-    off = np.cov(found.T)[~np.eye(len(table), dtype=bool)]
-    assert off.max() < 4 / np.sqrt(len(found)), "indicators are negatively associated"
-
-
 def test_no_row_is_drawn_twice() -> None:
     """Rank by rank: three rounds of a small pool, the last of which has what is left."""
     pool = make_pool(60, 4, seed=3, positive=0.4)

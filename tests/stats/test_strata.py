@@ -105,7 +105,7 @@ def slow_equal_count(counts: list[int], leaves: int) -> list[int]:
 COUNTS = st.lists(st.integers(0, 40) | st.integers(0, 10**9), min_size=1, max_size=40).filter(any)
 
 
-@hypothesis.settings(max_examples=300, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
 @hypothesis.given(counts=COUNTS, leaves=st.integers(1, 50))
 def test_equal_count_follows_the_rule(counts: list[int], leaves: int) -> None:
     """As many leaves as wanted or as there are bins with rows, and none of them empty."""
@@ -273,7 +273,7 @@ def near(values: list[float]) -> list[float]:
     return scores[np.isfinite(scores)].tolist()
 
 
-@hypothesis.settings(max_examples=400, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
 @hypothesis.given(
     edges=st.lists(FLOATS | st.floats(0, 1) | st.floats(0.5, 0.5000001), max_size=40),
     runs=st.integers(0, 3),
