@@ -98,24 +98,6 @@ def test_passive_error_is_the_binomial_one(pool: tuple[Path, np.ndarray]) -> Non
     assert row["half_width"] >= 1.959 * row["standard_error"]
 
 
-@pytest.mark.slow
-def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]) -> None:
-    spec, table, ranges = read(pool[0], measure=["pr_curve", "accuracy"], budget=800)
-    rows = plan(spec, table, ranges, ["passive"], repeats=30, half_width=0.04)
-    scalar = [row for row in rows if row["measure"] == "accuracy"]
-    assert [row["budget"] for row in scalar[:-1]] == [50, 100, 200, 400, 800]
-    needed = scalar[-1]
-    assert needed["half_width"] == 0.04
-    wider = [row["budget"] for row in scalar[:-1] if row["half_width"] > 0.04]
-    narrower = [row["budget"] for row in scalar[:-1] if row["half_width"] <= 0.04]
-    assert max(wider) < needed["budget"] <= min(narrower)
-    # A curve of 1,024 thresholds has an error, summed over them, and no interval.
-    curve = [row for row in rows if row["measure"] == "pr_curve"]
-    assert curve[0]["standard_error"] > 0
-    assert curve[0]["half_width"] is None
-    assert curve[-1]["budget"] is None
-
-
 def test_between_a_budget_without_a_half_width_and_the_next_it_is_the_next() -> None:
     """The interval of a ratio has no end at first: its logarithm was taken, and then rounded."""
     for unknown in (None, math.inf):
