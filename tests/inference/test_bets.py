@@ -84,7 +84,9 @@ class Chase:
         return draw_unseen(table, history, water_fill(size, left, rows), rng)
 
 
-@pytest.mark.parametrize(("sizes", "respond"), [((2, 1), 1.0), ((1, 2, 1), 1.0), ((3, 2), 0.6)])
+@pytest.mark.parametrize(
+    ("sizes", "respond"), fast(3, [((2, 1), 1.0), ((1, 2, 1), 1.0), ((2, 1), 0.6), ((3, 2), 0.6)])
+)
 @pytest.mark.parametrize("pool", POOLS, ids=["even", "uneven", "three"])
 def test_wealth_is_no_more_than_one_under_a_true_hypothesis_without_replacement(
     pool: Pool, sizes: tuple[int, ...], respond: float
