@@ -70,7 +70,7 @@ def rounds_of(
         yield history, p
         return
     first, *rest = wanted
-    table = POOL.table
+    table, given = POOL.table, CHANCE if sampler.stochastic else None
     left = table.count - history.drawn_by_cell(len(table))
     rows = np.unique(np.stack([history.cell, history.rank], axis=1), axis=0)
     patterns: list[tuple[int, ...] | None] = [None]
@@ -87,24 +87,8 @@ def rounds_of(
                 chance *= float(np.prod(np.where(again, own, 1 - own)))
             if chance == 0:
                 continue
-            for answered, of_answer in answers_of(sampler, after, order):
+            for answered, of_answer in POOL.answers(after, order, given):
                 yield from rounds_of(sampler, order, tuple(rest), answered, chance * of_answer)
-
-
-def answers_of(
-    sampler: Poisson, history: History, order: list[np.ndarray]
-) -> Iterator[tuple[History, float]]:
-    if not sampler.stochastic:
-        yield POOL.answer(history, order), 1.0
-        return
-    waiting = np.flatnonzero(history.label < 0)
-    rows = POOL.rows(history, order)[waiting]
-    for labels in itertools.product(range(2), repeat=len(waiting)):
-        label = history.label.copy()
-        label[waiting] = labels
-        chance = float(np.prod(CHANCE[rows, labels]))
-        if chance:
-            yield POOL.answer(history, order, label), chance
 
 
 def moments(sampler: Poisson, wanted: tuple[int, ...]) -> tuple[np.ndarray, ...]:
