@@ -21,8 +21,8 @@ from tests.spark import started_session
 OF_BEAM = {"deployment", "faults", "pipelines", "runners", "storage", "telemetry", "transforms"}
 """Rooms whose tests are about jobs; those of others prepare without Beam, ten times as fast."""
 
-COPYING = {"cli", "commands", "evaluation", "labels", "receivers", "report"}
-"""Rooms where a prepared workspace or a first round may be that of an earlier test, copied.
+COPYING = {"cli", "commands", "evaluation", "labels", "report"}
+"""Rooms where what a job does is copied, if an earlier test did it in such a workspace.
 
 Not of tests that change what is made, by `monkeypatch` or `one_key`.
 """
@@ -76,9 +76,9 @@ def one_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def done_before(tmp_path_factory: pytest.TempPathFactory) -> DoneBefore:
+def done_before() -> DoneBefore:
     """What jobs of earlier tests made."""
-    return DoneBefore(tmp_path_factory.mktemp("done-before"))
+    return DoneBefore()
 
 
 @pytest.fixture(scope="session")

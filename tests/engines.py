@@ -146,14 +146,19 @@ def on_engines(
     cases: Sequence[tuple[Any, ...]],
     some: Sequence[tuple[Any, ...]],
     engines: Sequence[Any] = ENGINES,
+    by_beam: int = 1,
 ) -> list[Any]:
-    """All cases by shares, some by the other engines; by Beam, which is slow, one is not slow."""
+    """All cases by shares, some by the others; one of these, or so many by Beam, are not slow."""
+    most = {"this process": 1, "Beam": by_beam}
     return [
         pytest.param(
             *engine.values,
             *case,
             id=f"{engine.id}-{case[0]}",
-            marks=[*engine.marks, *[pytest.mark.slow][: engine.id == "Beam" and place > 0]],
+            marks=[
+                *engine.marks,
+                *[pytest.mark.slow][: place >= most.get(str(engine.id), len(cases))],
+            ],
         )
         for engine in engines
         for place, case in enumerate(cases if engine.id == "shares" else some)

@@ -10,7 +10,6 @@ import io
 import itertools
 import json
 import os
-import shutil
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -234,24 +233,35 @@ def call(*arguments: Any) -> Result:
 
 
 class DoneBefore:
-    """What commands made of folders: it is copied where a folder is again as it was then."""
+    """What commands made of folders: it is put where a folder is again as it was then."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder, self._results = folder, dict[str, Result]()
+    def __init__(self) -> None:
+        self._done = dict[bytes, tuple[Result, dict[str, bytes | None]]]()
 
     def call(self, directory: Path, *arguments: Any) -> Result:
-        """Return what a command says, which reads and writes below a directory alone."""
-        before = hashlib.sha256(repr([*map(str, arguments)]).encode())
-        for name, content in sorted(files_below(directory).items()):
-            before.update(f"{name} {len(content)} ".encode() + content)
-        kept = self._folder / before.hexdigest()
-        if kept.name in self._results:
-            shutil.copytree(kept, directory, dirs_exist_ok=True)
-            return self._results[kept.name]
-        result = call(*arguments)
-        if result.status == 0:
-            shutil.copytree(directory, kept)
-            self._results[kept.name] = result
+        """Return what a command says, which reads and writes below a directory alone.
+
+        Files elsewhere that its arguments name are read too.
+        """
+        before = files_below(directory)
+        named = [path for path in map(Path, map(str, arguments)) if path.is_absolute()]
+        key = hashlib.sha256(repr([*map(str, arguments)]).encode())
+        for files in (before, *(files_below(path) for path in named if path != directory)):
+            for name, content in sorted(files.items()):
+                key.update(f"{name} {len(content)} ".encode() + content)
+        if key.digest() not in self._done:
+            result = call(*arguments)
+            after = files_below(directory)
+            made = {name: content for name, content in after.items() if before.get(name) != content}
+            if result.status == 0:
+                made |= dict.fromkeys(before.keys() - after.keys())
+                self._done[key.digest()] = result, made
+            return result
+        result, made = self._done[key.digest()]
+        for name, content in made.items():
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink() if content is None else path.write_bytes(content)
         return result
 
 
@@ -269,20 +279,19 @@ class Job:
     in_process: bool = False
     before: DoneBefore | None = None
 
+    def call(self, *arguments: Any) -> Result:
+        """Call the command line, or copy what it did in such a workspace."""
+        return self.before.call(self.directory, *arguments) if self.before else call(*arguments)
+
     def prepare(self, *options: Any) -> Result:
         """Run `prepare --json`, by Beam if options are given or its runner is asked for."""
         if not self.in_process and not options:
             options = ("--direct_num_workers=2",)
-        if self.before and not options and not self.workspace.exists():
-            return self.before.call(self.directory, "prepare", self.spec, "--json")
-        return call("prepare", self.spec, "--json", *options)
+        return self.call("prepare", self.spec, "--json", *options)
 
     def sample(self, *options: Any) -> Result:
         """Run `sample --json`."""
-        arguments = ("sample", self.workspace, "--json", *options)
-        if self.before and not (self.workspace / "rounds").exists():
-            return self.before.call(self.directory, *arguments)
-        return call(*arguments)
+        return self.call("sample", self.workspace, "--json", *options)
 
     def prepared(self) -> "Job":
         """Itself, once it is prepared."""
@@ -300,7 +309,8 @@ class Job:
 
     def answer(self, number: int, name: str = "labels.csv", *options: Any) -> Result:
         """Deliver the true labels of a round, and run `estimate --json`."""
-        return self.estimate("--labels", self.deliver(self.answers(number), name), *options)
+        labels = self.deliver(self.answers(number), name)
+        return self.call("estimate", self.workspace, "--json", "--labels", labels, *options)
 
     def batch(self, number: int) -> dict[str, list[Any]]:
         """Return the tasks of a round, ids included."""
@@ -391,6 +401,6 @@ def files_below(directory: Path) -> dict[str, bytes]:
     """Return path and content of every file, but for the lock of a workspace."""
     return {
         str(path.relative_to(directory)): path.read_bytes()
-        for path in directory.rglob("*")
+        for path in ([directory] if directory.is_file() else directory.rglob("*"))
         if path.is_file() and path.name != ".in-use"
     }

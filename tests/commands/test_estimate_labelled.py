@@ -64,7 +64,6 @@ def test_labels_drawn_within_groups(table: str) -> None:
         (["--label", "human", "--drawn", "random", "--positive", "2"], "'2' is none of: 0, 1"),
         (["--label", "hum", "--drawn", "random"], "column 'hum' is missing; did you mean human?"),
         (["--label", "human", "--drawn", "chance:p"], "column 'p' is missing"),
-        (["--label", "human", "--drawn", "by hand"], "labels.drawn: must be random, clusters"),
         (["--label", "human", "--drawn", "random", "--runner", "DirectRunner"],
          "--drawn is of a table, which is read without Beam"),
         (["--cluster", "talk"], "--cluster is of a table: --label names its column of labels"),

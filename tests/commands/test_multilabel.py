@@ -1,4 +1,4 @@
-"""Rows with several labels, or with many: from files, in memory and by simulation."""
+"""Rows with several labels, or with many: from files and in memory."""
 
 from pathlib import Path
 from typing import Any
@@ -7,12 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sklearn.metrics import f1_score, precision_score
+from sklearn.metrics import f1_score
 
 from evalsampling import Evaluation, InputError
 from tests.averages import EACH_F1, MACRO_F1, MICRO_F1
 from tests.jobs import LABEL_SET, Job, Jobs, Pool, call, make_label_set_pool
-from tests.labels.deliveries import written
 from tests.many_labels import Tagged
 from tests.slow import slowly
 
@@ -139,43 +138,6 @@ def of_tags(job: Jobs, tagged: Tagged, **keys: Any) -> Job:
     return job(pool, pool=columns, labels=spec["labels"], **{"measure": MEASURES, **keys})
 
 
-@pytest.mark.slow
-def test_files_and_forms_of_labels(job: Jobs) -> None:
-    """Lists, texts and columns of 0 and 1 say the same, and so does the pool in memory."""
-    tagged, said = Tagged.make(900, 20), []
-    one = of_tags(job, tagged, budget=300, round_size=300).drawn()
-    batch = one.batch(1)
-    held = [one.pool.truth[id] for id in batch["id"]]
-    forms: list[tuple[list[str], list[list[Any]]]] = [
-        (["label"], [[names] for names in held]),
-        (["label"], [["+".join(reversed(names)) or "none"] for names in held]),
-        ([f"label.{name}" for name in tagged.names],
-         [[int(name in names) for name in tagged.names] for names in held]),
-    ]  # fmt: skip
-    for columns, labels in forms:
-        rows = [(task, *row) for task, row in zip(batch["task"], labels, strict=True)]
-        path = one.directory / "labels.jsonl"
-        path.write_bytes(written(path.name, rows, ["task", *columns]))
-        said.append(one.estimate("--replace" if said else "--labels", path).json)
-    assert said[0]["rejects"] == 0
-    assert said[0]["measures"] == said[1]["measures"] == said[2]["measures"]
-    found = {one["measure"]: one for one in said[0]["measures"]}
-    y, f = tagged.y, tagged.f
-    truth = {
-        "micro_f1": f1_score(y, f, average="micro"),
-        "class_f1[tag 3]": f1_score(y[:, 3], f[:, 3]),
-    }
-    truth["macro_f1"] = f1_score(y, f, average="macro")
-    truth["micro_precision"] = precision_score(y, f, average="micro")
-    for name, true in truth.items():
-        assert found[name]["value"] == pytest.approx(true, abs=4 * found[name]["standard_error"])
-    assert found["micro_f1"]["intervals"][0]["method"] == "beta"
-    assert found["class_f1[tag 3]"]["intervals"][0]["method"] == "korn-graubard"
-    assert [name for name in found if name.startswith("class_f1")] == [
-        f"class_f1[{name}]" for name in tagged.names
-    ]
-
-
 def in_memory(tagged: Tagged, **keys: Any) -> Evaluation:
     spec = tagged.spec()
     given = {"labels": spec["labels"], "measure": MEASURES, "strata": {"leaves": 16}} | keys
@@ -223,42 +185,6 @@ def test_two_systems_are_compared(tmp_path: Path) -> None:
     found = evaluation.estimate()[0]
     old, new = (f1_score(tagged.y, f, average="micro") for f in (tagged.f, other))
     assert abs(found.value) == pytest.approx(abs(old - new))
-
-
-@pytest.mark.slow
-def test_five_hundred_labels() -> None:
-    tagged = Tagged.make(3000, 500)
-    evaluation = in_memory(tagged, measure=[MICRO_F1, MACRO_F1, EACH_F1])
-    ids = evaluation.sample(900)
-    evaluation.label(ids, tagged.lists(tagged.y[ids]))
-    micro, macro, *each = evaluation.estimate()
-    y, f = tagged.y, tagged.f
-    truth = [f1_score(y, f, average=average) for average in ("micro", "macro")]
-    for one, true in zip((micro, macro), truth, strict=True):
-        assert one.value == pytest.approx(true, abs=4 * one.standard_error)
-        assert one.low < true < one.high
-        assert one.high - one.low < 0.03, "of pairs of a row and a label there are 450,000"
-    assert len(each) == 500
-    assert np.mean([one.value for one in each]) == pytest.approx(macro.value)
-
-
-@pytest.mark.slow
-def test_simulated_errors_are_those_that_are_claimed(job: Jobs) -> None:
-    """60 repeats of three designs: the standard error estimated is right to a quarter, as an RMSE
-    of 60 runs is to .09; 95 % intervals hold the truth in at least .85 (three of 60 below 51)."""
-    tagged = Tagged.make(2000, 20, seed=3)
-    made = of_tags(job, tagged, measure=[MICRO_F1, MACRO_F1], budget=300, seed=0)
-    options = ("--repeats", "60", "--budgets", "300", "--truth", made.write_truth())
-    samplers = ("--sampler", "poisson", "importance", "passive")
-    result = call("simulate", made.spec, "--json", *options, *samplers).json
-    assert result["truth"]["micro_f1"] == pytest.approx(
-        f1_score(tagged.y, tagged.f, average="micro")
-    )
-    found = {(one["sampler"], one["measure"]): one for one in result["results"]}
-    for one in found.values():
-        assert one["coverage"] >= 0.85
-    for sampler in ("poisson", "importance"):
-        assert found[sampler, "micro_f1"]["rmse"] < 0.95 * found["passive", "micro_f1"]["rmse"]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from evalsampling import Evaluation
 from evalsampling.errors import InputError
@@ -259,32 +258,6 @@ def labelled(one: Job) -> Job:
     """With a first round, and the labels that are true."""
     assert one.drawn().answer(1).done
     return one
-
-
-@pytest.mark.slow
-def test_the_command_line_says_what_python_says(job: Any) -> None:
-    """Three systems: values, differences, who beats whom; the same rows and the same numbers."""
-    both = {"name": "compare", "variant": "active_risk"}
-    pool = {"cost": "cost", "slices": ["low"]}
-    spec = spec_of(3, measure=["mse", "mae"], pool=pool, sampler=both, round_size=150)
-    one = labelled(job(make_compared_numbers(700, 3), files=2, group_rows=100, **spec))
-    said = one.estimate().json
-    table = pq.read_table(one.spec.parent / "pool")
-    columns = {name: table[name] for name in table.column_names if name not in ("id", "name")}
-    full = yaml.safe_load(one.spec.read_text())
-    keys = {key: full[key] for key in ("labels", "measure", "sampler", "seed", "strata", "budget")}
-    pool = {key: value for key, value in full["pool"].items() if key not in ("path", "payload")}
-    evaluation = Evaluation.from_arrays(
-        None, None, id=table["id"], columns=columns, pool=pool, round_size=150, **keys
-    )
-    ids = evaluation.sample(150)
-    assert sorted(ids.tolist()) == sorted(row for _, row in one.asked(1))
-    evaluation.label(ids, [one.pool.truth[row] for row in ids.tolist()])
-    here = [estimate.value for estimate in evaluation.estimate()]
-    there = [each["value"] for each in said["measures"]]
-    np.testing.assert_allclose(there, here, rtol=1e-9)
-    opened = Evaluation.open(one.workspace).estimate()
-    np.testing.assert_allclose([each.value for each in opened], here, rtol=1e-9)
 
 
 def test_a_report_and_the_stop_at_a_fixed_test(job: Any) -> None:

@@ -55,7 +55,9 @@ def test_the_same_workspace(job: Any, start_spark: StartSpark, engine: Case, cas
     assert_same(one.workspace, reference(one), budget=300)
 
 
-@pytest.mark.parametrize(("engine", "score"), on_engines([(None,), ("score",)], [("score",)]))
+@pytest.mark.parametrize(
+    ("engine", "score"), on_engines([(None,), ("score",)], [("score",)], by_beam=0)
+)
 def test_many_labels(job: Any, start_spark: StartSpark, engine: Case, score: str | None) -> None:
     """With strata cut from a score, or from the numbers of labels expected right and wrong."""
     one = job_of_tags(job, score)
@@ -64,7 +66,7 @@ def test_many_labels(job: Any, start_spark: StartSpark, engine: Case, score: str
 
 
 @pytest.mark.parametrize(
-    ("engine", "score"), on_engines([(None,), ("score",)], [("score",)], KEEPING)
+    ("engine", "score"), on_engines([(None,), ("score",)], [("score",)], KEEPING, 0)
 )
 def test_a_poisson_sample_of_many_labels(job: Any, engine: Case, score: str | None) -> None:
     one = job_of_tags(job, score)
@@ -86,7 +88,9 @@ def job_of_tags(job: Any, score: str | None) -> Job:
     return job(pool, files=3, group_rows=150, budget=90, **keys)
 
 
-@pytest.mark.parametrize(("engine", "suffix"), on_engines([("csv",), ("jsonl",)], [("csv",)]))
+@pytest.mark.parametrize(
+    ("engine", "suffix"), on_engines([("csv",), ("jsonl",)], [("csv",)], by_beam=0)
+)
 def test_rows_of_text(job: Any, start_spark: StartSpark, engine: Case, suffix: str) -> None:
     pool = make_pool().with_text_ids() if suffix == "csv" else make_pool()
     one = job(pool, budget=30)
@@ -135,7 +139,9 @@ def test_pairs_in_one_order(
     assert warning.startswith("90 pairs were in the pool in both orders: of each the row stays")
 
 
-@pytest.mark.parametrize(("engine", "suffix"), on_engines([("parquet",), ("jsonl",)], [("jsonl",)]))
+@pytest.mark.parametrize(
+    ("engine", "suffix"), on_engines([("parquet",), ("jsonl",)], [("jsonl",)], by_beam=0)
+)
 def test_fields_of_columns(job: Any, start_spark: StartSpark, engine: Case, suffix: str) -> None:
     flat, names = make_pool(), {"score": "result.score", "prediction": "result.said.label"}
     pool = job(nested_pool(flat), files=3, group_rows=150, budget=30, pool=names)
@@ -193,7 +199,7 @@ BAD_PARTITIONS = [
 
 
 @pytest.mark.parametrize(
-    ("engine", "columns", "message"), on_engines(BAD_PARTITIONS, BAD_PARTITIONS[1:3])
+    ("engine", "columns", "message"), on_engines(BAD_PARTITIONS, BAD_PARTITIONS[1:3], by_beam=0)
 )
 def test_a_bad_partition(
     job: Any, start_spark: StartSpark, engine: Case, columns: Any, message: str

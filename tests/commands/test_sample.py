@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -182,17 +181,6 @@ def test_fixed_draws_may_meet_no_new_row(job: Any) -> None:
         one.answer(number)
 
 
-@pytest.mark.slow
-def test_growing_rounds(job: Any) -> None:
-    one = job(round_size={"first": 10, "growth": 1.5}, budget=70).prepared()
-    sizes = []
-    for number in range(1, 5):
-        sizes.append(one.sample().json["rows"])
-        one.answer(number)
-    assert sizes == [10, 15, 22, 23], "22 is 22.5 cut, 23 what is left of the budget"
-    assert one.sample().json["reason"] == "budget"
-
-
 def test_sample_killed_before_the_round_is_whole(drawn: Job, monkeypatch: Any) -> None:
     drawn.answer(1)
     before = files_below(drawn.workspace)
@@ -224,16 +212,6 @@ def test_two_commands_drawing_the_same_round(drawn: Job, monkeypatch: Any) -> No
     assert files_below(drawn.round_directory(2)) == files_below(theirs)
     monkeypatch.undo()
     assert drawn.sample().json["round"] == 2
-
-
-def test_sampling_at_once_gives_one_round(drawn: Job) -> None:
-    drawn.answer(1)
-    command = [sys.executable, "-m", "evalsampling", "sample", str(drawn.workspace), "--json"]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
-    printed = [process.communicate()[0] for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0]
-    assert {json.loads(text)["round"] for text in printed} == {2}
-    assert len(list((drawn.workspace / "rounds").iterdir())) == 2
 
 
 @pytest.mark.parametrize("closing", [["sample", "--next"], ["estimate", "--close"]])

@@ -1,16 +1,12 @@
 """Several votes a row: decisions, disputes, permutations, and what is told of annotators."""
 
-import itertools
-import random
-from typing import Any
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.labels.tally import State
 from evalsampling.workspace.snapshot import Snapshot
-from tests.commands.votes import deliver, majority, numbers, votes
+from tests.commands.votes import deliver, majority, votes
 from tests.jobs import Job, Jobs, call, csv_rows
 
 
@@ -45,36 +41,6 @@ def test_one_vote_of_three_decides_nothing(voted: Job) -> None:
     result = voted.estimate("--labels", path).json
     assert (result["labels"], result["open"]) == (0, 60)
     assert voted.sample().json["round"] == 1
-
-
-@pytest.mark.slow
-def test_any_permutation_and_any_division_gives_the_same_numbers(job: Jobs) -> None:
-    """Also where an annotator contradicts themselves, or answers again."""
-    found = []
-    for seed in range(4):
-        one = job(labels={"votes": 3}, round_size=30, measure=["precision", "recall"]).drawn()
-        batch = dict(zip(one.batch(1)["id"], one.batch(1)["task"], strict=True))
-        draw = random.Random(7)
-        rows: list[Any] = []
-        for id in sorted(batch):
-            for name in "abc":
-                said = draw.choice(["0", "0", "1", "", "unsure"])
-                rows.append((batch[id], name, said, "" if said else "yes", ""))
-            if draw.random() < 0.3:
-                rows.append((batch[id], "a", draw.choice("01"), "", ""))
-        random.Random(seed).shuffle(rows)
-        cuts = [0, *sorted(random.Random(seed).sample(range(len(rows)), seed)), len(rows)]
-        paths = [
-            deliver(one, rows[begin:end], f"{begin}.csv") for begin, end in itertools.pairwise(cuts)
-        ]
-        if seed % 2:
-            for path in paths:
-                result = one.estimate("--labels", path)
-        else:
-            result = one.estimate("--labels", *paths)
-        assert result.status == 0, result.err
-        found.append(numbers(result.json))
-    assert all(one == found[0] for one in found)
 
 
 def test_a_vote_that_names_nobody_is_rejected(voted: Job) -> None:

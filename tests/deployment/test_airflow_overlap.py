@@ -2,7 +2,6 @@
 
 import fcntl
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -195,17 +194,3 @@ def test_what_a_killed_task_has_done_is_not_done_again(scheduled: Job) -> None:
     assert parts(scheduled, "rounds") == ["0001"]
     assert (result["labels"], result["open"]) == (20, 0)
     assert [len(parts(scheduled, name)) for name in ("taken", "labels")] == [1, 3]
-
-
-@pytest.mark.slow
-def test_a_second_prepare_is_refused_while_one_is_at_work(scheduled: Job) -> None:
-    scheduled.workspace.mkdir()
-    (scheduled.workspace / ".preparing").touch()
-    with (scheduled.workspace / ".preparing").open() as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        result, err = Attempt("prepare").ended()
-    assert result is None
-    assert "evalsampling prepare: " in err
-    assert os.listdir(scheduled.workspace) == [".preparing"]
-    result, err = Attempt("prepare").ended()
-    assert result["rows"] == 2000

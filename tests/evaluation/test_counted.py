@@ -24,18 +24,14 @@ from tests.golden.cases import CASES, Case
 from tests.golden.pools import pool_of
 
 FAST = [
-    "rows without labels by calibrated",
     "rows without labels by ais",
-    "costs by poisson",
     "clusters by calibrated",
     "slices by passive",
     "label sets by stratified",
     "numbers by importance",
-    "poisson online include",
-    "the least of slices by calibrated",
     "three systems by compare",
 ]
-"""Cases of every kind of columns; the others are slow together."""
+"""Cases of every kind of columns; all others are slow, together."""
 
 
 def has_counts(case: Case) -> bool:

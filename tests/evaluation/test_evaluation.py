@@ -18,12 +18,6 @@ def arrays(**changes: Any) -> dict[str, Any]:
     return {**columns, "strata": {"leaves": 16}, "seed": 5, **changes}
 
 
-def test_same_rows_as_a_workspace(job: Any) -> None:
-    one = job().drawn()
-    evaluation = Evaluation.from_arrays(**arrays())
-    assert sorted(evaluation.sample(20).tolist()) == sorted(one.batch(1)["id"])
-
-
 def test_ids_may_be_text_or_left_out() -> None:
     text = Evaluation.from_arrays(**arrays(id=np.array([f"r{i}" for i in range(2000)])))
     assert all(id.startswith("r") for id in text.sample(5).tolist())

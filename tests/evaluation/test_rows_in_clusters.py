@@ -11,6 +11,7 @@ import pytest
 from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.cautions import cautions
 from evalsampling.inference.results import Estimate
+from tests.slow import slowly
 
 ROWS = 4000
 
@@ -57,7 +58,7 @@ def test_each_row_a_cluster_of_its_own_changes_nothing(sampler: str) -> None:
     assert warned(own) == warned(alone)
 
 
-@pytest.mark.parametrize("sampler", ["calibrated", "passive", "stratified"])
+@pytest.mark.parametrize("sampler", ["calibrated", *slowly("passive", "stratified")])
 def test_intervals_of_labels_that_are_alike_are_wider(sampler: str) -> None:
     """The same rows are drawn; the name of a cluster may be text or a number."""
     alone = labelled(None, sampler=sampler).estimate()

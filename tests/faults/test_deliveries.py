@@ -424,10 +424,7 @@ def check(seed: int, name: str) -> bool:
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize(
     "seeds",
-    [
-        range(FEW),
-        pytest.param(range(FEW, FEW + MANY // len(FORMATS) + 1), marks=pytest.mark.slow),
-    ],
+    [range(FEW), pytest.param(range(FEW, FEW + MANY // len(FORMATS) + 1), marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 def test_labels_are_in_the_file(name: str, seeds: range) -> None:

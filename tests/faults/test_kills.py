@@ -151,10 +151,7 @@ def local(job: Jobs, tmp_path: Path, one_key: None) -> Callable[[str], Case]:
     return case
 
 
-@pytest.mark.parametrize(
-    ("command", "wanted"),
-    [("prepare", 3), ("estimate", 6)],
-)
+@pytest.mark.parametrize(("command", "wanted"), [("prepare", 3), ("estimate", 6)])
 def test_killed_at_some_operations(local: Callable[[str], Case], command: str, wanted: int) -> None:
     case = local(command)
     count = case.count()

@@ -30,7 +30,7 @@ def test_shortest_interval_holds_its_share_and_none_is_shorter(
         assert high - low == pytest.approx(widths.min())
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("values_of", ["few values", "even steps", "any values"])
 def test_the_interval_of_turned_draws_is_turned(values_of: str, seed: int) -> None:
     """A difference of two systems is the same in both orders, also where intervals are tied."""
@@ -56,7 +56,7 @@ def test_draw_of_weight_k_is_k_draws() -> None:
         assert weighted == shortest_interval(repeated, confidence)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_of_equally_short_intervals_rounding_does_not_choose(seed: int) -> None:
     """Whole numbers by 173: the interval holds most of all that are as short."""
     rng = np.random.default_rng(seed)

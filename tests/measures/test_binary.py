@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from evalsampling import Evaluation, measures
+from evalsampling import measures
 from evalsampling.measures import Accuracy, FBeta, FowlkesMallows, Measure, Precision, Recall
 from evalsampling.stats.outputs import Outputs
 from tests.measures.pools import NEEDING_MORE, build, make_pool, risk_of, value_of
@@ -84,11 +84,10 @@ def test_margins_of_one_by_rounding_are_undefined_too(key: str) -> None:
 
 
 @pytest.mark.parametrize("positive", [0, 1, 2])
-@pytest.mark.parametrize("seed", range(3))
-def test_values_equal_those_of_scikit_learn(seed: int, positive: int) -> None:
+def test_values_equal_those_of_scikit_learn(positive: int) -> None:
     """Three classes, one of them the positive one."""
     metrics = pytest.importorskip("sklearn.metrics")
-    outputs, label = make_pool(seed)
+    outputs, label = make_pool(0)
     for system in (0, 1):
         prediction = outputs.prediction[:, system]
         y, f = label == positive, prediction == positive
@@ -210,7 +209,7 @@ def least_variance(measure: Measure, outputs: Outputs, label: np.ndarray) -> flo
     return np.sum(weight) ** 2 - (measure.jacobian(risk) @ risk).item() ** 2
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_least_variance_has_closed_forms(seed: int) -> None:
     """Labels that do not vary: accuracy could be had exactly, recall not."""
     outputs, label = make_pool(seed)
@@ -223,10 +222,9 @@ def test_least_variance_has_closed_forms(seed: int) -> None:
     assert least_variance(Precision(), outputs, label) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_variance_of_passive_draws_is_that_of_the_examples(seed: int) -> None:
+def test_variance_of_passive_draws_is_that_of_the_examples() -> None:
     """[MR] examples 2 and 3: G (1 - G) of accuracy, and of recall by the share of positives."""
-    outputs, label = make_pool(seed)
+    outputs, label = make_pool(0)
 
     def variance(measure: Measure) -> float:
         risk = risk_of(measure, outputs, label)
@@ -236,23 +234,3 @@ def test_variance_of_passive_draws_is_that_of_the_examples(seed: int) -> None:
     assert variance(Accuracy()) == pytest.approx(accuracy * (1 - accuracy), rel=1e-12)
     rare = np.mean(label == 1)
     assert variance(Recall()) == pytest.approx(recall * (1 - recall) / rare, rel=1e-12)
-
-
-def test_corrected_prevalence_is_prevalence() -> None:
-    """Rogan and Gladen's formula, with both rates from the same labels, gives the same estimate."""
-    rng = np.random.default_rng(4)
-    label, guess = (rng.random((2, 900)) < [[0.3], [0.2]]).astype(int)
-    guess = np.where(rng.random(900) < 0.7, label, guess)
-    evaluation = Evaluation.from_frame(
-        {"prediction": guess}, measure=["prevalence", "recall", "specificity"],
-        sampler="stratified", strata={"method": "predictions"},
-    )  # fmt: skip
-    ids = evaluation.sample(120)
-    evaluation.label(ids, label[ids])
-    told = evaluation.estimate()
-    prevalence, sensitivity, specificity = (
-        told[name].value for name in ("prevalence", "recall", "specificity")
-    )
-    corrected = (guess.mean() + specificity - 1) / (sensitivity + specificity - 1)
-    assert prevalence == pytest.approx(corrected, rel=1e-12)
-    assert abs(prevalence - label[ids].mean()) > 1e-6

@@ -71,11 +71,7 @@ def test_thresholds() -> None:
 def test_classes_are_averaged_over_by_name() -> None:
     labels = {"classes": ["no", "yes", "unsure"], "positive": "yes"}
     pool = {"path": "x", "probability": {"no": "a", "yes": "b", "unsure": "c"}}
-    changes = {
-        "labels": labels,
-        "pool": pool,
-        "measure": {**MACRO_F1, "over": ["unsure"]},
-    }
+    changes = {"labels": labels, "pool": pool, "measure": {**MACRO_F1, "over": ["unsure"]}}
     (measure,) = build_measures(parse(**changes), [None])
     assert (measure.classes, measure.over) == (3, (2,))
 

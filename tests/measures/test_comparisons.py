@@ -22,13 +22,7 @@ from evalsampling.measures import (
     Quotient,
     difference,
 )
-from evalsampling.measures.comparisons import (
-    GUARD,
-    are_comparable,
-    is_aimed_at,
-    is_nil,
-    pairs_of,
-)
+from evalsampling.measures.comparisons import GUARD, are_comparable, is_aimed_at, is_nil, pairs_of
 from evalsampling.stats.outputs import Outputs
 from tests.measures.pools import make_pool, risk_of, value_of
 

@@ -32,7 +32,7 @@ def tied_pool(seed: int) -> tuple[Outputs, np.ndarray]:
     return scored(np.round(rng.normal(label, 1.5), 1)), label
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_values_on_all_distinct_scores_equal_those_of_scikit_learn(seed: int) -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     outputs, label = tied_pool(seed)
@@ -104,8 +104,7 @@ def test_nothing_by_nothing_is_undefined(
     assert np.isfinite(norm).all()
     np.testing.assert_allclose(norm, Measure.squared_norm(measure, outputs, codes, risk))
     np.testing.assert_allclose(
-        measure.influence(outputs, codes, risk),
-        Measure.influence(measure, outputs, codes, risk),
+        measure.influence(outputs, codes, risk), Measure.influence(measure, outputs, codes, risk)
     )
 
 

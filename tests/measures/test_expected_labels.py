@@ -17,11 +17,7 @@ from evalsampling.measures import (
 )
 from evalsampling.measures.comparisons import Difference
 from evalsampling.measures.deviation import Deviation
-from evalsampling.measures.expected_labels import (
-    expected_of_rows,
-    influence_moments,
-    smoothed,
-)
+from evalsampling.measures.expected_labels import expected_of_rows, influence_moments, smoothed
 from evalsampling.stats.outputs import Outputs
 
 LABELS, ROWS = 4, 12

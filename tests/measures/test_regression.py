@@ -68,8 +68,7 @@ def test_values_equal_those_of_scikit_learn(name: str, reference: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "loss"),
-    [("mse", np.square), ("mae", np.abs), ("mean_error", lambda error: error)],
+    ("name", "loss"), [("mse", np.square), ("mae", np.abs), ("mean_error", lambda error: error)]
 )
 def test_expected_losses_are_the_normal_distribution_s(name: str, loss: Any) -> None:
     """E l and E l^2 of each row, by quadrature."""

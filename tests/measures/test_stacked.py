@@ -46,8 +46,7 @@ def test_an_undefined_part_leaves_the_others_alone() -> None:
     np.testing.assert_array_equal(joint.value(risk), [np.nan, 0])
     np.testing.assert_array_equal(np.isnan(joint.jacobian(risk)), [[1] * 4, [0] * 4])
     np.testing.assert_allclose(
-        joint.squared_norm(outputs, label, risk),
-        Precision().squared_norm(outputs, label, risk[2:]),
+        joint.squared_norm(outputs, label, risk), Precision().squared_norm(outputs, label, risk[2:])
     )
 
 

@@ -17,13 +17,13 @@ from tests.jobs import call, make_pool, make_rich_pool
 from tests.reference import assert_same, assert_same_evaluation, reference
 
 SHARDINGS = [
-    pytest.param(1, 1 << 20, 1, False, id="one-group"),
+    pytest.param(1, 1 << 20, 1, False, id="one-group", marks=pytest.mark.slow),
     pytest.param(7, 50, 4, True, id="seven-files-four-threads-text"),
     pytest.param(1, 100, 2, True, id="one-file-20-groups-text", marks=pytest.mark.slow),
     pytest.param(2, 333, 2, False, id="two-files", marks=pytest.mark.slow),
 ]
 
-FIRST = "slices", "kd"
+FIRST = ("slices",)
 """Cases of the fast suite, with those of tests/commands/test_prepare_plan.py."""
 
 WHOLE = [

@@ -77,23 +77,6 @@ def test_systems_of_active_evaluation_through_the_workspace_equal_memory(
     assert {told["measure"] for told in estimates} == {"f1", "accuracy"}
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("one_key")
-def test_same_seed_same_batch_whatever_the_sharding(job: Any) -> None:
-    pool = make_pool(seed=3)
-    batches = []
-    in_process = ["--in-process"]
-    for files, group_rows, options in [(1, 1 << 20, in_process), (4, 100, in_process), (7, 33, [])]:
-        one = job(pool, files, group_rows)
-        assert one.prepare(*options).status == 0
-        for number in (1, 2):
-            assert one.sample().json["round"] == number
-            assert one.answer(number).status == 0
-        draws = [pq.read_table(one.round_directory(n) / "draws.parquet") for n in (1, 2)]
-        batches.append((one.batch(1), one.batch(2), *(table.to_pydict() for table in draws)))
-    assert batches[0] == batches[1] == batches[2]
-
-
 def test_another_seed_another_batch(job: Any) -> None:
     chosen = []
     for seed in (1, 2):

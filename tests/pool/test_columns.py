@@ -26,10 +26,7 @@ from tests.averages import MACRO_F1
 from tests.bad_pools import assert_clean_failure
 from tests.formats import formatted
 from tests.jobs import Pool, make_pool, make_rich_pool
-from tests.reference import (
-    assert_same,
-    reference,
-)
+from tests.reference import assert_same, reference
 from tests.slow import slowly
 
 

@@ -10,13 +10,7 @@ import pytest
 
 from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.lists import (
-    QueryBatch,
-    list_column,
-    list_columns,
-    list_names,
-    read_queries,
-)
+from evalsampling.pool.lists import QueryBatch, list_column, list_columns, list_names, read_queries
 from evalsampling.spec import EvaluationSpec
 from tests.queries import CUT, GRADES, make_queries
 

@@ -11,13 +11,7 @@ from hypothesis import strategies as st
 from evalsampling import InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids
-from evalsampling.pool.row_ids import (
-    as_columns,
-    as_text,
-    joined,
-    parts_of,
-    text_of,
-)
+from evalsampling.pool.row_ids import as_columns, as_text, joined, parts_of, text_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 TRICKY = st.text('"\\,[]ab1\x00\n\u2028é', max_size=5)

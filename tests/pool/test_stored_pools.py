@@ -49,10 +49,7 @@ def test_nothing_there_is_one_clear_error(bucket: storage.Bucket, pattern: str, 
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_prepare_and_rounds(
-    bucket: storage.Bucket,
-    job: Callable[..., Job],
-    suffix: str,
-    monkeypatch: pytest.MonkeyPatch,
+    bucket: storage.Bucket, job: Callable[..., Job], suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same as of a pool of this machine, in files of several row groups."""
     monkeypatch.setattr("evalsampling.pool.stored_rows.GROUP_ROWS", 300)

@@ -16,10 +16,7 @@ from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import assert_clean_failure
 from tests.jobs import Job, Pool, make_pool
-from tests.reference import (
-    assert_same_tables,
-    reserve_of,
-)
+from tests.reference import assert_same_tables, reserve_of
 
 ROWS = pa.table({"id": range(1000), "name": [f"name {n}" for n in range(1000)]})
 
@@ -60,10 +57,7 @@ def test_what_ends_early_or_has_no_row_leaves_no_file(tmp_path: Path) -> None:
 
 def test_scorer_runs_once_and_gives_the_same_cells(job: Any) -> None:
     pool = make_pool()
-    bare = Pool(
-        pool.table.rename_columns(["id", "raw", "unused", "name"]),
-        pool.truth,
-    )
+    bare = Pool(pool.table.rename_columns(["id", "raw", "unused", "name"]), pool.truth)
     scorer = {"scorer": "my_scorer:score", "prediction": {"threshold": 1.0}}
     one = job(bare, files=3, group_rows=77, pool=scorer)
     (one.directory / "my_scorer.py").write_text(

@@ -13,7 +13,7 @@ from evalsampling.label_spaces.numbers import ComparedNumbers
 from evalsampling.preparation.compared_numbers import DISTANCE, ROOT, VARIANCE, ComparedSystems
 from evalsampling.spec import EvaluationSpec
 from tests.compared_numbers import by_row, in_memory, make_compared_numbers, spec_of, systems_of
-from tests.engines import ENGINES, Case, StartSpark
+from tests.engines import Case, StartSpark, on_engines
 from tests.reference import assert_same, reference
 
 WIDTH = 100.0
@@ -118,8 +118,7 @@ def test_rare_orders_share_cells_and_any_of_them_may_differ() -> None:
     assert np.all(q[memory.table.kinds.mixed] > 0)
 
 
-@pytest.mark.parametrize(("engine"), ENGINES)
-@pytest.mark.parametrize("systems", [2, 3])
+@pytest.mark.parametrize(("engine", "systems"), on_engines([(2,), (3,)], [(3,)], by_beam=0))
 def test_every_engine_prepares_the_same(
     job: Any, request: pytest.FixtureRequest, engine: Case, systems: int
 ) -> None:

@@ -10,14 +10,7 @@ import pytest
 import scipy.stats
 
 from evalsampling import InputError
-from evalsampling.pool.stored_columns import (
-    CELL,
-    FILE,
-    GIVEN,
-    HASH,
-    ID,
-    ROW,
-)
+from evalsampling.pool.stored_columns import CELL, FILE, GIVEN, HASH, ID, ROW
 from evalsampling.preparation import reserve_builder
 from evalsampling.preparation.reserve import Reserve, check_complete
 from evalsampling.preparation.reserve_builder import ReserveBuilder, hash_limits

@@ -2,6 +2,8 @@
 
 import dataclasses
 import functools
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -210,6 +212,21 @@ class Pool:
         history = history.with_rows(self.outputs.take(rows), self.slices[rows])
         return history.with_labels(self.label[rows] if label is None else label)
 
+    def answers(
+        self, history: History, order: list[np.ndarray], chance: np.ndarray | None
+    ) -> Iterator[tuple[History, float]]:
+        """All answers to open questions, with their chances; the true ones if none are given."""
+        if chance is None:
+            yield self.answer(history, order), 1.0
+            return
+        waiting = np.flatnonzero(history.label < 0)
+        rows = self.rows(history, order)[waiting]
+        for labels in itertools.product(range(2), repeat=len(waiting)):
+            label = history.label.copy()
+            label[waiting] = labels
+            if of_labels := float(np.prod(chance[rows, labels])):
+                yield self.answer(history, order, label), of_labels
+
     def run(
         self, sampler: Sampler, rounds: int, new_rows: int, seed: int
     ) -> tuple[History, list[np.ndarray]]:
@@ -247,12 +264,7 @@ class Pool:
 
 
 def make_pool(
-    rows: int,
-    leaves: int,
-    seed: int,
-    classes: int = 2,
-    positive: float = 0.1,
-    strength: float = 2,
+    rows: int, leaves: int, seed: int, classes: int = 2, positive: float = 0.1, strength: float = 2
 ) -> Pool:
     """Make a pool whose higher leaves hold more of the higher classes.
 

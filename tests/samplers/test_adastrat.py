@@ -82,7 +82,7 @@ def fewest_queries(precision: np.ndarray, head: int, epsilon: float, m: int) -> 
     return int(best[rows])
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_curve_is_within_the_factor_and_queries_are_bounded(seed: int) -> None:
     """Theorems 3 and 4 with beta = 1, on random weakly monotone lists; regret by corollary 1."""
     epsilon, m = 0.1, 12
@@ -162,12 +162,11 @@ def test_more_levels_take_fewer_waves_and_more_queries() -> None:
         assert np.all(close | near | adjacent)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_curve_of_a_sample_is_within_its_guarantee(seed: int) -> None:
+def test_curve_of_a_sample_is_within_its_guarantee() -> None:
     """A list of 30,000 with the labels of a sample: never beyond, at 95 % confidence of each."""
-    one = Ranked.of_labels(labels(30_000, seed), bins=400, first=200)
+    one = Ranked.of_labels(labels(30_000, 0), bins=400, first=200)
     sampler = AdaStrat(CURVE, epsilon=0.05, beta=1.1, p_min=0.28, m=20)
-    history = finish(sampler, one.known, seed)
+    history = finish(sampler, one.known, 0)
     curve = sampler.curve(one.known.table, history)
     factor = curve.guarantee.factor
     assert factor <= 1.1 * 1.05

@@ -81,16 +81,6 @@ def test_rows_stand_for_those_without_a_label_in_leaves_near_theirs() -> None:
     assert factor[of_leaf < np.quantile(leaf, 0.4)].mean() == pytest.approx(2, rel=0.1)
 
 
-def test_open_round_changes_no_number() -> None:
-    sampler = CalibratedDesign(FBeta())
-    history, _ = POOL.run(sampler, 2, 40, seed=1)
-    opened = sampler.design(POOL.table, history, 40, np.random.default_rng(5))
-    (before,) = sampler.estimate(POOL.table, history, [FBeta()], 0.95)
-    (after,) = sampler.estimate(POOL.table, opened, [FBeta()], 0.95)
-    assert after.value == before.value
-    assert after.standard_error == before.standard_error
-
-
 def test_late_labels_are_those_of_their_round() -> None:
     """A round answered after the next one is as if answered in time, but for that round's plan."""
     sampler = CalibratedDesign(FBeta())
@@ -286,7 +276,7 @@ def test_size_is_the_root_of_the_mean_variance_that_a_label_makes(labels: int) -
     assert spread == pytest.approx(by_hand / (by_hand @ count / count.sum()))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_rounds_go_by_the_scores_however_many_positives_may_hide(seed: int) -> None:
     """The lower half of the leaves has few of the positives that a round looks for."""
     pool = make_pool(20_000, 24, seed=3, positive=0.01, strength=4)
@@ -450,7 +440,7 @@ MEASURED = {"precision first": ["precision", "f1"], "difference first": [DIFFERE
 MEASURED |= {"f1": ["f1"], "ratio first": [RATIO, "f1"], "verdicts of b": ["f1", RATIO]}
 
 
-@pytest.mark.parametrize("case", MEASURED)
+@pytest.mark.parametrize("case", fast(2, MEASURED))
 def test_the_order_in_which_systems_are_named_changes_nothing(case: str) -> None:
     """Rows are the same ones, estimates but for rounding; a ratio is the inverse of the other."""
     rng = np.random.default_rng(4)

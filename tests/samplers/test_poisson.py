@@ -13,15 +13,7 @@ from evalsampling.inference.estimates import estimate_from_inclusion
 from evalsampling.inference.intervals import beta
 from evalsampling.inference.ratio_bias import Bias, ratio_bias
 from evalsampling.inference.score_calibration import recalibrated
-from evalsampling.measures import (
-    Accuracy,
-    FBeta,
-    MacroF,
-    Measure,
-    MicroF,
-    Precision,
-    Recall,
-)
+from evalsampling.measures import Accuracy, FBeta, MacroF, Measure, MicroF, Precision, Recall
 from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers import OptimalImportance, Poisson
 from evalsampling.stats.history import NO_LABEL, History
@@ -78,7 +70,7 @@ def rounds_of(
         yield history, p
         return
     first, *rest = wanted
-    table = POOL.table
+    table, given = POOL.table, CHANCE if sampler.stochastic else None
     left = table.count - history.drawn_by_cell(len(table))
     rows = np.unique(np.stack([history.cell, history.rank], axis=1), axis=0)
     patterns: list[tuple[int, ...] | None] = [None]
@@ -95,24 +87,8 @@ def rounds_of(
                 chance *= float(np.prod(np.where(again, own, 1 - own)))
             if chance == 0:
                 continue
-            for answered, of_answer in answers_of(sampler, after, order):
+            for answered, of_answer in POOL.answers(after, order, given):
                 yield from rounds_of(sampler, order, tuple(rest), answered, chance * of_answer)
-
-
-def answers_of(
-    sampler: Poisson, history: History, order: list[np.ndarray]
-) -> Iterator[tuple[History, float]]:
-    if not sampler.stochastic:
-        yield POOL.answer(history, order), 1.0
-        return
-    waiting = np.flatnonzero(history.label < 0)
-    rows = POOL.rows(history, order)[waiting]
-    for labels in itertools.product(range(2), repeat=len(waiting)):
-        label = history.label.copy()
-        label[waiting] = labels
-        chance = float(np.prod(CHANCE[rows, labels]))
-        if chance:
-            yield POOL.answer(history, order, label), chance
 
 
 def moments(sampler: Poisson, wanted: tuple[int, ...]) -> tuple[np.ndarray, ...]:
@@ -339,26 +315,6 @@ def test_budget_is_expected_or_a_cap(cap: bool) -> None:
         )
     assert (max(sizes) <= 40) == cap
     assert max(sizes) == 40 or not cap
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("online", [None, "exclude", "include"])
-def test_missing_labels_are_made_up_for(online: str | None) -> None:
-    """Half of the labels of the first round never come: totals to 4 standard errors."""
-    sampler, shares = Poisson(FBeta(), online=online), []
-    for seed in range(250):
-        history, order = LARGE.run(sampler, 1, 100, seed)
-        lost = np.random.default_rng(seed).permutation(len(history))[: len(history) // 2]
-        label = history.label.copy()
-        label[lost] = NO_LABEL
-        history = history.with_labels(label)
-        history = sampler.design(LARGE.table, history, 60, np.random.default_rng(-seed + 9999))
-        answered = LARGE.answer(history, order)
-        label = answered.label.copy()
-        label[lost] = NO_LABEL
-        sample = sampler.weigh(LARGE.table, answered.with_labels(label))
-        shares.append(sample.weight.sum())
-    assert np.mean(shares) == pytest.approx(1, abs=4 * np.std(shares) / np.sqrt(250))
 
 
 @pytest.mark.slow

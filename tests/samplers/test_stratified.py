@@ -84,7 +84,7 @@ def test_more_leaves_than_labels_do_not_bias(labels: int) -> None:
     assert np.mean(values) == pytest.approx(truth, abs=3 * error)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_rows_are_distinct_and_ranks_dense(seed: int) -> None:
     pool = make_pool(150, 5, seed=2, positive=0.4)
     history, order = pool.run(Stratified(FBeta()), 6, 20, seed)
@@ -182,22 +182,6 @@ def test_leaves_that_are_used_up_drop_out() -> None:
     more = sampler.design(pool.table, history, 10, np.random.default_rng(0))
     assert len(more) == 64
     assert len(more.rounds[-1].question) == 0
-
-
-@pytest.mark.slow
-def test_estimates_are_unbiased_if_every_leaf_has_a_label() -> None:
-    """400 repeats of 60 of 200 rows: within 4 standard errors; so is the variance, roughly."""
-    pool = make_pool(200, 3, seed=3, positive=0.4)
-    sampler, values, errors = Stratified(Accuracy()), [], []
-    for seed in range(400):
-        history, _ = pool.run(sampler, 1, 60, seed)
-        (found,) = sampler.estimate(pool.table, history, [Accuracy()], 0.95)
-        values.append(found.value)
-        errors.append(found.standard_error)
-    deviation = np.std(values, ddof=1)
-    assert np.mean(values) == pytest.approx(pool.value(Accuracy()), abs=4 * deviation / 20)
-    # The deviation of 400 values is known to 3.5 %, the mean of the estimated errors better.
-    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(deviation, rel=0.14)
 
 
 def test_there_is_no_proposal() -> None:

@@ -57,28 +57,6 @@ class SureErrors(Measure):
         return risk
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["importance", "ais"])
-def test_own_measure_of_scores_is_sampled_where_a_bin_straddles(sampler: str) -> None:
-    """Rows of [.4, .6) add if above .55, which the bin's lower end does not tell.
-
-    Over 60 runs the mean of the estimates is the truth to 4 standard errors of that mean.
-    """
-    score, prediction, label = make_rows()
-    truth = ((prediction != label) & (score >= 0.55)).mean()
-    values = []
-    for seed in range(60):
-        evaluation, _ = evaluate(seed, sampler={"name": sampler, "draws": 100}, rounds=0)
-        own = dataclasses.replace(evaluation.analysis.sampler, measure=SureErrors())
-        evaluation = with_parts(evaluation, sampler=own, measures=[SureErrors()])
-        for _ in range(2):
-            ids = evaluation.sample(50)
-            evaluation.label(ids, label[ids])
-        values.append(evaluation.estimate()[0].value)
-    error = np.std(values) / np.sqrt(len(values))
-    assert abs(np.mean(values) - truth) < 4 * error
-
-
 def only(estimates: list[Estimate], name: str) -> Estimate:
     (found,) = [one for one in estimates if one.measure == name]
     return found
@@ -199,17 +177,6 @@ def test_slice_of_random_rows_has_the_plain_mean() -> None:
     estimates, _, plain = slices(0, "stratified")
     rare = next(one for one in estimates if one.target.slice == "part=rare")
     assert rare.value == pytest.approx(plain, abs=0.02)
-
-
-@pytest.mark.slow
-def test_slice_errs_no_more_than_its_own_labels_do() -> None:
-    """25 rows of the slice: sqrt(G (1 - G) / 25) is .1; over the known share it would be .2."""
-    runs = [slices(seed, "passive") for seed in range(40)]
-    errors = [
-        next(one for one in found if one.target.slice == "part=rare").value - truth
-        for found, truth, _ in runs
-    ]
-    assert np.sqrt(np.mean(np.square(errors))) < 0.13
 
 
 def test_slice_without_labelled_rows_is_undefined() -> None:

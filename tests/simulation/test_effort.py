@@ -8,13 +8,7 @@ import pytest
 
 from evalsampling.inference.significance import required_draws_of_student
 from evalsampling.measures import Accuracy, FBeta, Joint, Precision, Quotient, difference
-from evalsampling.samplers import (
-    CalibratedDesign,
-    Compare,
-    OptimalImportance,
-    Passive,
-    Stratified,
-)
+from evalsampling.samplers import CalibratedDesign, Compare, OptimalImportance, Passive, Stratified
 from evalsampling.simulation.effort import draws_for, effort_of, prices_of, saving_of
 from tests.samplers.pools import Pool, make_pool
 

@@ -178,29 +178,6 @@ def draw_many(
     return draw_rows(proposal, make_table(count), history, stop, np.random.default_rng(seed))
 
 
-def test_many_draws_fall_on_rows_by_their_chance() -> None:
-    """Chi-square over the rows of a pool in which each is met; fails by chance 1 in 10,000.
-
-    Rows of a cell are listed in the order they were met, which their chi-square ignores.
-    """
-    count = [40, 5, 1, 100]
-    history = make_history([0, 0, 3, 1, 3], [1, NO_LABEL, 0, 0, 1])
-    weights = np.array([1.0, 20, 60, 0.5])
-    atom, atom_weight = [0, 2, 3, 4], np.array([30.0, 0.2, 4, 9])
-    free = np.array(count) - [1, 1, 0, 2]
-    total = free @ weights + atom_weight.sum()
-    proposal = make_proposal((weights / total).tolist(), atom, (atom_weight / total).tolist())
-    after = draw_many(proposal, count, history, StopRule(NEVER, 30_000))
-    drawn = after.rounds[-1]
-    assert len(drawn.question) == 30_000
-    chance = proposal.cell_probability[after.cell]
-    chance[atom] = proposal.atom_probability
-    assert len(chance) == sum(count)
-    np.testing.assert_array_equal(drawn.probability, chance[drawn.question])
-    observed = np.bincount(drawn.question, minlength=len(chance))
-    assert stats.chisquare(observed, 30_000 * chance).pvalue > 1e-4
-
-
 def test_distinct_rows_are_as_many_as_independent_draws_meet() -> None:
     """n draws of M equal rows meet M (1 - (1 - 1/M)^n) rows on average.
 
@@ -219,7 +196,7 @@ def test_distinct_rows_are_as_many_as_independent_draws_meet() -> None:
     assert abs(np.mean(met) - rows * (1 - one)) < 4 * error
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_ranks_count_up_and_new_marks_first_draws(seed: int) -> None:
     """Over rounds that stop in different ways, checked draw by draw."""
     rng = np.random.default_rng(seed)
@@ -334,14 +311,13 @@ def test_questions_to_a_stochastic_oracle_have_the_chances_of_independent_draws(
     assert_chances(proposal, count, history, steps, draws, expected, ask_again=True)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_rows_of_a_stochastic_oracle_are_drawn_by_their_chance(seed: int) -> None:
+def test_rows_of_a_stochastic_oracle_are_drawn_by_their_chance() -> None:
     """Chi-square over all rows after three rounds; fails by chance 1 in 10,000. Ranks are dense."""
     count, weight = [30, 4, 1, 60], np.array([1.0, 9, 20, 0.5])
     proposal = make_proposal((weight / (weight @ count)).tolist(), [], [])
     history = History.start()
     for number, draws in enumerate((700, 5, 9000)):
-        rng = np.random.default_rng([seed, number])
+        rng = np.random.default_rng([0, number])
         before = len(history)
         history = draw_rows(
             proposal, make_table(count), history, StopRule(draws, NEVER), rng, ask_again=True

@@ -31,7 +31,7 @@ def by_hand(size: np.ndarray, rows: np.ndarray, expected: float) -> np.ndarray:
         certain |= chance > 1
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(10))
 def test_probabilities_are_those_of_sarndal(seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows = rng.integers(1, 6, 12)
@@ -64,23 +64,6 @@ def test_cells_of_a_thousand_million_rows() -> None:
     assert chance[0] / chance[2] == pytest.approx(1000)
 
 
-def test_rows_have_their_probabilities() -> None:
-    """3,000 rounds of 7 rows of a pool of 60: each cell's mean size to 4 standard errors."""
-    pool = make_pool(60, 4, seed=3, positive=0.4)
-    table, rng = pool.table, np.random.default_rng(1)
-    size = np.exp(rng.normal(0, 1.5, len(table)))
-    chance = water_fill(size, table.count, 7)
-    found = np.zeros((3000, len(table)))
-    for sizes in found:
-        history = draw_unseen(table, pool.start(), chance, rng)
-        sizes += np.bincount(history.cell, minlength=len(table))
-    assert set(found.sum(axis=1)) == {7}
-    error = np.sqrt(np.maximum(found.var(axis=0), 1e-9) / len(found))
-    assert np.all(np.abs(found.mean(axis=0) - chance * table.count) < 4 * error)
-    off = np.cov(found.T)[~np.eye(len(table), dtype=bool)]
-    assert off.max() < 4 / np.sqrt(len(found)), "indicators are negatively associated"
-
-
 def test_no_row_is_drawn_twice() -> None:
     """Rank by rank: three rounds of a small pool, the last of which has what is left."""
     pool = make_pool(60, 4, seed=3, positive=0.4)
@@ -108,7 +91,7 @@ def test_order_of_a_round_tells_nothing() -> None:
     assert np.abs(share - wanted).max() < 4 * 0.5 / np.sqrt(1500)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_water_filling_is_what_a_convex_solver_finds(seed: int) -> None:
     """Minimise sum h^2 / b with sum b = n and 0 < b <= 1 ([Y] eq. 70), by a general solver."""
     rng = np.random.default_rng(seed)

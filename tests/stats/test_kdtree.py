@@ -114,7 +114,7 @@ def test_tree_depends_on_the_set_of_rows_and_goes_through_json(
         assert other.threshold.dtype == np.float64
 
 
-@pytest.mark.parametrize("features", range(1, 6))
+@pytest.mark.parametrize("features", [1, 4])
 @pytest.mark.parametrize("leaves", [1, 2, 3, 8, 100, 256])
 def test_leaves_are_balanced(features: int, leaves: int) -> None:
     """Halving the largest: no leaf is twice as large as another, but for odd halves."""
@@ -136,9 +136,8 @@ def test_one_feature_is_cut_at_quantiles_in_order() -> None:
     assert tree.find(table[::-1]).tolist() == np.repeat(np.arange(4), 16).tolist()
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_strata_are_those_of_any_increasing_transformation(seed: int) -> None:
-    table = np.random.default_rng(seed).normal(size=(500, 3))
+def test_strata_are_those_of_any_increasing_transformation() -> None:
+    table = np.random.default_rng(0).normal(size=(500, 3))
     bent = np.stack([np.exp(5 * table[:, 0]), table[:, 1] ** 3, 1e9 + table[:, 2]], axis=1)
     expected = KdTree.fit(table, 30).find(table)
     np.testing.assert_array_equal(KdTree.fit(bent, 30).find(bent), expected)
@@ -170,7 +169,7 @@ def test_many_rows_are_found_in_parts() -> None:
     np.testing.assert_array_equal(tree.find(table), np.concatenate(expected))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(3))
 def test_its_own_hierarchy_has_the_rows_of_every_node_together(seed: int) -> None:
     """Leaves that part at a level are those that the descents of their rows part at."""
     table = np.random.default_rng(seed).integers(0, 9, (200, 3)).astype(float)

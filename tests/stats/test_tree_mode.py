@@ -31,7 +31,7 @@ def make_mode(
     return TreeMode(tree, prior.sum(axis=0), counts, labelled.T, hidden)
 
 
-@pytest.mark.parametrize(("leaves", "classes", "branching", "rows", "labels"), fast(3, POOLS))
+@pytest.mark.parametrize(("leaves", "classes", "branching", "rows", "labels"), fast(1, POOLS))
 def test_mode_is_where_iterations_over_individual_rows_settle(
     leaves: int, classes: int, branching: int, rows: int, labels: int
 ) -> None:

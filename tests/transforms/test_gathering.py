@@ -47,15 +47,17 @@ def test_rows_of_a_stream_by_the_hour_are_those_of_the_command(one: Job, tmp_pat
 
 
 def test_a_stream_goes_on_after_a_row_that_cannot_be_read(one: Job, tmp_path: Path) -> None:
-    rows = [{**row, "score": float("nan")} if row["id"] == one.asked(1)[0][1] else row
-            for row in one.pool.table.to_pylist()]  # fmt: skip
+    (_, first), *others = one.asked(1)
+    asked = {first, *dict(others).values()}
+    rows = [{**row, "score": float("nan")} if row["id"] == first else row
+            for place, row in enumerate(one.pool.table.to_pylist())
+            if place % 10 == 0 or row["id"] in asked]  # fmt: skip
     with pipeline() as root:
         by_hour = root | beam.Create([TimestampedValue(row, row["id"] * 60) for row in rows])
         by_hour = by_hour | beam.Map(lambda row: row) | beam.WindowInto(FixedWindows(HOUR))
         found = by_hour | AssignCells(one.workspace, rejects=True)
         keep((found["cells"] | SampleRound(one.workspace, 1))["rows"], tmp_path / "rows")
         keep(found["rejects"], tmp_path / "rejects")
-    (_, first), *others = one.asked(1)
     assert {row["task"]: row["id"] for row in kept(tmp_path / "rows")} == dict(others)
     (reject,) = kept(tmp_path / "rejects")
     assert reject["id"] == str(first)

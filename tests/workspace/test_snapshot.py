@@ -4,7 +4,6 @@ import json
 import shutil
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -20,28 +19,6 @@ def test_loading_a_workspace_gives_the_evaluation(drawn: Job) -> None:
     evaluation = Snapshot.at(drawn.workspace).analysis
     estimates = {estimate.measure: estimate.value for estimate in evaluation.estimate()}
     assert estimates == {one["measure"]: one["value"] for one in measures(drawn)}
-
-
-@pytest.mark.slow
-def test_a_round_of_many_starts_from_the_files_alone(job: Any) -> None:
-    """Two evaluations, one in this process throughout, one read from files each round."""
-    one = job(round_size=30).prepared()
-    memory = Snapshot.at(one.workspace).analysis
-    for number in range(1, 4):
-        one.sample()
-        before, memory = len(memory.history), memory.with_round(30)
-        rows = np.arange(before, len(memory.history))
-        draws = pq.read_table(one.round_directory(number) / "draws.parquet")
-        np.testing.assert_array_equal(memory.history.rounds[-1].probability, draws["q"].to_numpy())
-        one.answer(number)
-        ids = draws.filter(draws["new"])["id"].to_pylist()
-        labels = memory.history.label.copy()
-        labels[rows] = [one.pool.truth[id] for id in ids]
-        memory = memory.with_history(memory.history.with_labels(labels))
-    for kept, made in zip(
-        Snapshot.at(one.workspace).analysis.history.rounds, memory.history.rounds, strict=True
-    ):
-        np.testing.assert_array_equal(kept.cell_probability, made.cell_probability)
 
 
 @pytest.mark.parametrize(

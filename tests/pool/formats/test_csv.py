@@ -27,9 +27,10 @@ TABLE = pa.table(
 
 
 @pytest.mark.parametrize(
-    ("delimiter", "end"), [(",", "\n"), ("\t", "\r\n"), (",", "\r"), (";", "\r\n\r\n\n")]
-)
-@pytest.mark.parametrize(("mark", "last"), [("", True), ("\ufeff", False)])
+    ("delimiter", "end", "mark", "last"),
+    [(",", "\n", "", True), ("\t", "\r\n", "\ufeff", False), (",", "\r", "", False),
+     (";", "\r\n\r\n\n", "\ufeff", True)],
+)  # fmt: skip
 def test_same_as_parquet(
     tmp_path: Path, sizes: int, delimiter: str, end: str, mark: str, last: bool
 ) -> None:
@@ -66,10 +67,7 @@ def test_header_shows_the_delimiter(tmp_path: Path, sizes: int, delimiter: str) 
 
 @pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(
-    body=st.text('a,"\n\ré', max_size=40),
-    size=st.integers(1, 12),
-)
+@given(body=st.text('a,"\n\ré', max_size=40), size=st.integers(1, 12))
 def test_cutting_makes_no_difference(
     tmp_path: Path, body: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,33 +15,15 @@ from deltalake import DeltaTable, write_deltalake
 from evalsampling import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.formats.registry import read_batches
-from evalsampling.pool.source import pinned, planned_files
+from evalsampling.pool.source import planned_files
 from evalsampling.spec import EvaluationSpec
-
-
-def rows(begin: int, end: int, **more: Any) -> pa.Table:
-    size = end - begin
-    columns = {"id": range(begin, end), "score": [n / 100 for n in range(begin, end)]}
-    return pa.table(columns | {"prediction": [1] * size} | more)
+from tests.pool.tables.reading import ids, pinned_spec, read, rows
 
 
 def spec_of(folder: Path, where: str | None = None, **pool: Any) -> EvaluationSpec:
     version = pool.pop("version", None)
     table = {"delta": str(folder)} | ({} if version is None else {"version": version})
-    content = {"table": table, **pool} | ({} if where is None else {"where": where})
-    spec = EvaluationSpec.from_mapping({"pool": content, "budget": 10}, "/")
-    return spec.with_pool(pinned(spec.pool))
-
-
-def read(spec: EvaluationSpec, columns: list[str] | None) -> list[dict[str, Any]]:
-    return [
-        row for item in Catalog.read(spec.reading).items for batch in read_batches(item, columns)
-        for row in batch.rows.to_pylist()
-    ]  # fmt: skip
-
-
-def ids(spec: EvaluationSpec) -> list[int]:
-    return sorted(row["id"] for row in read(spec, ["id"]))
+    return pinned_spec(table, where, pool)
 
 
 def test_versions(tmp_path: Path) -> None:

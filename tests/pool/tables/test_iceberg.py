@@ -19,20 +19,14 @@ from pyiceberg.types import DoubleType, LongType, StringType
 
 from evalsampling import InputError
 from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.source import pinned, planned_files
 from evalsampling.pool.tables import iceberg
 from evalsampling.pool.tables.iceberg import ICEBERG
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.where import read_where
+from tests.pool.tables.reading import ids, pinned_spec, read, rows
 from tests.sql_conditions import satisfying, some_condition, some_rows
 from tests.tables import catalog_of
-
-
-def rows(begin: int, end: int, **more: Any) -> pa.Table:
-    size = end - begin
-    columns = {"id": range(begin, end), "score": [n / 100 for n in range(begin, end)]}
-    return pa.table(columns | {"prediction": [1] * size} | more)
 
 
 @pytest.fixture
@@ -46,20 +40,7 @@ def spec_of(folder: Path, where: str | None = None, **pool: Any) -> EvaluationSp
     table: dict[str, Any] = {"iceberg": "db.t", "catalog": catalog_of(folder / "lake")}
     if "snapshot" in pool:
         table["snapshot"] = pool.pop("snapshot")
-    content = {"table": table, **pool} | ({} if where is None else {"where": where})
-    spec = EvaluationSpec.from_mapping({"pool": content, "budget": 10}, "/")
-    return spec.with_pool(pinned(spec.pool))
-
-
-def read(spec: EvaluationSpec, columns: list[str] | None) -> list[dict[str, Any]]:
-    return [
-        row for item in Catalog.read(spec.reading).items for batch in read_batches(item, columns)
-        for row in batch.rows.to_pylist()
-    ]  # fmt: skip
-
-
-def ids(spec: EvaluationSpec) -> list[int]:
-    return sorted(row["id"] for row in read(spec, ["id"]))
+    return pinned_spec(table, where, pool)
 
 
 def test_snapshots(catalog: IcebergCatalog, tmp_path: Path) -> None:
