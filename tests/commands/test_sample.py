@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -402,3 +403,24 @@ def test_the_next_round_is_of_one_size_for_all_commands(job: Jobs) -> None:
     np.testing.assert_array_equal(held, short_cells(snapshot, 10).short)
     assert topped is None or topped.wanted == 10
     assert snapshot.next_round_size == one.sample().json["rows"] == 10
+
+
+@pytest.mark.slow
+def test_growing_rounds(job: Any) -> None:
+    one = job(round_size={"first": 10, "growth": 1.5}, budget=70).prepared()
+    sizes = []
+    for number in range(1, 5):
+        sizes.append(one.sample().json["rows"])
+        one.answer(number)
+    assert sizes == [10, 15, 22, 23], "22 is 22.5 cut, 23 what is left of the budget"
+    assert one.sample().json["reason"] == "budget"
+
+
+def test_sampling_at_once_gives_one_round(drawn: Job) -> None:
+    drawn.answer(1)
+    command = [sys.executable, "-m", "evalsampling", "sample", str(drawn.workspace), "--json"]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
+    printed = [process.communicate()[0] for process in running]
+    assert [process.returncode for process in running] == [0, 0, 0]
+    assert {json.loads(text)["round"] for text in printed} == {2}
+    assert len(list((drawn.workspace / "rounds").iterdir())) == 2

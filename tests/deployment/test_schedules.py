@@ -2,9 +2,11 @@
 
 import ast
 import csv
+import fcntl
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +17,7 @@ import pytest
 import yaml
 
 from tests.jobs import Job, Jobs, call, loaded, make_pool
+from tests.servers import until
 
 DEPLOYMENT = Path(__file__).resolve().parents[2] / "deployment"
 SCRIPT = DEPLOYMENT / "cron/evaluate.py"
@@ -193,3 +196,35 @@ def test_dag_without_airflow() -> None:
     assert all(set(settings) <= known for settings in listed.values())
     assert '"parameters": {"spec": spec},' in ast.unparse(tree).replace("'", '"')
     check_parameters("prepare", {"spec": "gs://bucket/evaluation.yaml"})
+
+
+def locked(path: Path) -> bool:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(folder)
+    return False
+
+
+@pytest.mark.slow
+def test_cron_as_a_process_killed_and_run_again(scheduled: Job) -> None:
+    inbox = scheduled.directory / "in box"
+    for name in NAMES:
+        (inbox / name).write_text("task,label\nt_unknown,1\n")
+    line = [sys.executable, SCRIPT, scheduled.spec, "--inbox", inbox]
+    first = subprocess.Popen(line, stdout=subprocess.DEVNULL)
+    until(lambda: (scheduled.workspace / ".preparing").exists())
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    # The command it had begun holds the lock until it ends.
+    until(lambda: not locked(scheduled.directory / "in box"))
+    assert (scheduled.workspace / "evaluation.json").exists()
+    done = subprocess.run(line, capture_output=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["open"], told["refused"]) == (20, [])
+    assert done.stderr.count(b"0 taken, 1 rejected") == 1
+    assert done.stderr.count(b"taken before, nothing changed") == len(NAMES) - 1

@@ -67,3 +67,34 @@ def test_a_difference_of_two_of_three_systems() -> None:
     (found,) = evaluation.estimate()
     assert (found.target.system, found.target.against) == ("a", "c")
     assert found.intervals[0].low < 0.3 < found.intervals[0].high
+
+
+MEASURES = ["f1", "precision", "recall", "accuracy", {"ratio": "f1", "of": "a", "against": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("sampler", "seeds"), [("calibrated", 6), pytest.param("ais", 20, marks=pytest.mark.slow)]
+)
+def test_interval_chance_and_test_of_a_difference_never_contradict_each_other(
+    sampler: str, seeds: int
+) -> None:
+    """Over 200 comparisons in all: what is said first is of one method."""
+    seen = []
+    for seed in range(seeds):
+        evaluation, label = three_systems(seed=seed, sampler=sampler, measure=MEASURES)
+        ids = evaluation.sample(60 + 40 * (seed % 5))
+        evaluation.label(ids, label[ids])
+        for one in evaluation.estimate():
+            tested, null = one.significance, one.target.null
+            if null is None or tested is None or tested.p_value is None:
+                continue
+            above, below = one.low > null, one.high < null
+            assert (tested.p_value <= 0.05) == (above or below), (seed, one)
+            if tested.chance_above is not None:
+                assert (tested.chance_above >= 0.975, tested.chance_above <= 0.025) == (
+                    above,
+                    below,
+                )
+            seen.append(above or below)
+    assert len(seen) >= 9 * seeds
+    assert {*seen} == {True, False}

@@ -79,3 +79,20 @@ def test_where_there_is_no_such_test() -> None:
     for sampler in (AdaptiveImportance(ACCURACIES), Stratified(ACCURACIES)):
         history, _ = POOL.run(sampler, 1, 30, seed=1)
         assert gamble_on(ACCURACIES, sampler.inputs(POOL.table, history, 0.95)) is None
+
+
+def test_error_rate_under_looking_after_every_draw() -> None:
+    """Of 500 null sequences of 300 draws, ties among them, at most 5 % ever reach p = .05.
+
+    The limit is 5 % and three standard errors. A fixed test that is looked at after every draw
+    from the tenth on rejects far more often.
+    """
+    rng = np.random.default_rng(1)
+    draws = rng.choice([-1.0, 0.0, 1.0], p=[0.25, 0.5, 0.25], size=(500, 300))
+    rejected = np.mean([gamble(one).p_value() <= 0.05 for one in draws])
+    assert 0 < rejected <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 500)
+    n = np.arange(1, 301)
+    mean = np.cumsum(draws, axis=1) / n
+    error = np.sqrt((np.cumsum(draws**2, axis=1) / n - mean**2) / n)
+    looked = (np.abs(mean) > 1.96 * error)[:, 9:].any(axis=1)
+    assert looked.mean() > 0.25

@@ -9,6 +9,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from evalsampling.inference.calibration_curve import HIDDEN
 from evalsampling.inference.predictive import (
     LabelModel,
     Predictive,
@@ -421,3 +422,30 @@ def test_labels_that_go_with_weights_are_named() -> None:
 def test_no_labels_contradict_nothing() -> None:
     seen = np.zeros((len(TABLE), 2), dtype=np.int64)
     assert misfit(TABLE, seen, draws_about(RATE, 1), np.random.default_rng(1)) is None
+
+
+@pytest.mark.slow
+def test_draws_of_another_share_are_those_of_a_model_fitted_anew() -> None:
+    """Of four classes they are taken from the draws that there are, each class by its weights.
+
+    The rates of all cells agree with those of 20 new fits, in the mean and by their quantiles.
+    """
+    pool = make_pool(400, 6, seed=5, classes=4, positive=0.6)
+    history = labelled_at_random(pool, 40, seed=4)
+    other = HIDDEN.with_share(3 * HIDDEN.share)
+    taken, anew, old = [], [], []
+    for seed in range(20):
+        model = LabelModel.fit(pool.table, history, (seed,))
+        moved = model.with_share(other.share)
+        assert moved.hidden == other
+        assert len(np.unique(moved.curves[0].z, axis=0)) < len(moved.curves[0].z)
+        old.append(model.rates)
+        taken.append(moved.rates)
+        anew.append(LabelModel.fit(pool.table, history, (seed,), other).rates)
+    rates = [np.concatenate(one) for one in (taken, anew, old)]
+    mean, of_new, of_old = (one.mean(axis=0) for one in rates)
+    apart = np.abs(mean - of_new).max()
+    assert apart < 0.01
+    assert np.abs(of_old - of_new).max() > 3 * apart
+    quantiles = [np.quantile(one, [0.1, 0.5, 0.9], axis=0) for one in rates[:2]]
+    assert np.abs(quantiles[0] - quantiles[1]).max() < 0.02

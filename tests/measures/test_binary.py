@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from evalsampling import measures
+from evalsampling import Evaluation, measures
 from evalsampling.measures import Accuracy, FBeta, FowlkesMallows, Measure, Precision, Recall
 from evalsampling.stats.outputs import Outputs
 from tests.measures.pools import NEEDING_MORE, build, make_pool, risk_of, value_of
@@ -234,3 +234,23 @@ def test_variance_of_passive_draws_is_that_of_the_examples() -> None:
     assert variance(Accuracy()) == pytest.approx(accuracy * (1 - accuracy), rel=1e-12)
     rare = np.mean(label == 1)
     assert variance(Recall()) == pytest.approx(recall * (1 - recall) / rare, rel=1e-12)
+
+
+def test_corrected_prevalence_is_prevalence() -> None:
+    """Rogan and Gladen's formula, with both rates from the same labels, gives the same estimate."""
+    rng = np.random.default_rng(4)
+    label, guess = (rng.random((2, 900)) < [[0.3], [0.2]]).astype(int)
+    guess = np.where(rng.random(900) < 0.7, label, guess)
+    evaluation = Evaluation.from_frame(
+        {"prediction": guess}, measure=["prevalence", "recall", "specificity"],
+        sampler="stratified", strata={"method": "predictions"},
+    )  # fmt: skip
+    ids = evaluation.sample(120)
+    evaluation.label(ids, label[ids])
+    told = evaluation.estimate()
+    prevalence, sensitivity, specificity = (
+        told[name].value for name in ("prevalence", "recall", "specificity")
+    )
+    corrected = (guess.mean() + specificity - 1) / (sensitivity + specificity - 1)
+    assert prevalence == pytest.approx(corrected, rel=1e-12)
+    assert abs(prevalence - label[ids].mean()) > 1e-6

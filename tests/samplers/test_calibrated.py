@@ -472,3 +472,13 @@ def test_the_order_in_which_systems_are_named_changes_nothing(case: str) -> None
     for number in found[0].keys() & found[1].keys():
         assert found[0][number] == pytest.approx(found[1][number], abs=1e-6), number
     assert found[0].keys() >= {("f1", "a"), ("f1", "b"), ("rows", "60")}
+
+
+def test_open_round_changes_no_number() -> None:
+    sampler = CalibratedDesign(FBeta())
+    history, _ = POOL.run(sampler, 2, 40, seed=1)
+    opened = sampler.design(POOL.table, history, 40, np.random.default_rng(5))
+    (before,) = sampler.estimate(POOL.table, history, [FBeta()], 0.95)
+    (after,) = sampler.estimate(POOL.table, opened, [FBeta()], 0.95)
+    assert after.value == before.value
+    assert after.standard_error == before.standard_error

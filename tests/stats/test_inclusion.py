@@ -205,3 +205,20 @@ def test_many_parts_add_up_to_their_sum() -> None:
     rounded = round_sizes(size, np.arange(20_000) // 40, rng)
     assert rounded.sum() == 5_000
     assert np.all(rounded <= rows)
+
+
+def test_rows_have_their_probabilities() -> None:
+    """3,000 rounds of 7 rows of a pool of 60: each cell's mean size to 4 standard errors."""
+    pool = make_pool(60, 4, seed=3, positive=0.4)
+    table, rng = pool.table, np.random.default_rng(1)
+    size = np.exp(rng.normal(0, 1.5, len(table)))
+    chance = water_fill(size, table.count, 7)
+    found = np.zeros((3000, len(table)))
+    for sizes in found:
+        history = draw_unseen(table, pool.start(), chance, rng)
+        sizes += np.bincount(history.cell, minlength=len(table))
+    assert set(found.sum(axis=1)) == {7}
+    error = np.sqrt(np.maximum(found.var(axis=0), 1e-9) / len(found))
+    assert np.all(np.abs(found.mean(axis=0) - chance * table.count) < 4 * error)
+    off = np.cov(found.T)[~np.eye(len(table), dtype=bool)]
+    assert off.max() < 4 / np.sqrt(len(found)), "indicators are negatively associated"
