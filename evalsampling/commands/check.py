@@ -17,12 +17,7 @@ from evalsampling.evaluation.specs import load_pinned
 from evalsampling.labels.controls import Gold
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.columns import (
-    missing_column,
-    read_features,
-    read_slices,
-    required_columns,
-)
+from evalsampling.pool.columns import missing_column, read_features, read_slices, required_columns
 from evalsampling.pool.one_order import orders_of
 from evalsampling.pool.source import planned_files
 from evalsampling.pool.stored_rows import Scorer
@@ -30,6 +25,7 @@ from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS, assign, read_items, stratify_rows
 from evalsampling.preparation.shares import LOCAL, Rows
+from evalsampling.preparation.slices import unmet_values
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.sections import nearest, unknown_keys
@@ -174,10 +170,12 @@ def _prepared(
     cells = LOCAL.map(Rows(batches), assign(stratification))
     sums, counts = LOCAL.run(cells, SUM_CELLS, COUNT_SLICES)
     check_slices(counts, spec.pool.slices)
-    if catalog is not None and not _are_more(catalog, sum(map(len, batches))):
+    whole = catalog is not None and not _are_more(catalog, sum(map(len, batches)))
+    if whole:
         check_gated_slices(spec, counts)
-    table = stratification.table(sums)
+    table = stratification.table(sums, whole)
     about = stratification.about_scores(table) + stratification.about_features()
+    about += [] if whole else unmet_values(table, "none of them")
     if sides_of(spec.pool.id) is not None:
         pairs = (orders_of(batch, spec.pool, spec.seed, 0) for batch in batches)
         about += about_orders(functools.reduce(operator.add, pairs))

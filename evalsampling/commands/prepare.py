@@ -272,8 +272,7 @@ class Preparation:
         reserve_rows = self._check_reserve(located, sums, capacity)
         check_slices(counts, self.spec.pool.slices)
         check_gated_slices(self.spec, counts)
-        code, count, mean = sums.means()
-        table = stratification.table_of_means(code, count, mean)
+        table, mean = stratification.table(sums), sums.means()[2]
         counted = (table.rows, len(table.leaves), len(table), reserve_rows)
         sizes, names = dict(zip(_COUNTS, counted, strict=True)), self.spec.pool.slices
         slices = Slices.from_counts(names, counts, table)

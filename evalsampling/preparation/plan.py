@@ -32,11 +32,7 @@ from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stages import Engine, Keyed, Reading, Step, Total
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import (
-    PoolSummary,
-    summarize,
-    summary_columns,
-)
+from evalsampling.preparation.summary import PoolSummary, summarize, summary_columns
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.pool import PoolSpec

@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.errors import InputError
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.slices import SliceCounts
@@ -51,18 +50,18 @@ class Slices:
         return codes
 
 
-def check_named(table: CellTable) -> None:
-    """Check that the pool has rows of every slice that a spec names.
+def unmet_values(table: CellTable, none: str) -> list[str]:
+    """Return a line for each value that a spec names and no row has; `none` says of which rows.
 
     Where rare slices share cells, a slice without rows is met when rows are drawn.
     """
     slices = table.kinds.slices
     if slices is None or table.kinds.mixed.any():
-        return
-    for (column, values), codes in zip(slices.named.items(), slices.code.T, strict=True):
-        for code, value in enumerate(values, start=1):
-            if not np.any(codes == code):
-                raise InputError(
-                    f"{column}: no row of the pool has {value!r} there, and measure.where, "
-                    "measure.over or strata.slices names it"
-                )
+        return []
+    return [
+        f"{column}: {none} has {value!r} there, and measure.where, measure.over or strata.slices "
+        "names it"
+        for (column, values), codes in zip(slices.named.items(), slices.code.T, strict=True)
+        for code, value in enumerate(values, start=1)
+        if not np.any(codes == code)
+    ]

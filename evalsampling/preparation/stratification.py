@@ -15,7 +15,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features, read_partition, read_scores
 from evalsampling.preparation.compared_numbers import ComparedSystems
 from evalsampling.preparation.scores import PoolScores
-from evalsampling.preparation.slices import check_named
+from evalsampling.preparation.slices import unmet_values
 from evalsampling.preparation.summary import (
     PoolSummary,
     Wanted,
@@ -247,11 +247,14 @@ class Stratification:
             "rows lie in a small part of the range"
         ]
 
-    def table(self, sums: CellSums | None) -> CellTable:
-        """Return the cells of rows that were summed up."""
+    def table(self, sums: CellSums | None, whole: bool = True) -> CellTable:
+        """Return the cells of rows that were summed up: those of a whole pool, or some of them."""
         check_not_empty(0 if sums is None else sums.count.sum())
         assert sums is not None
-        return self.table_of_means(*sums.means())
+        table = self.table_of_means(*sums.means())
+        for problem in unmet_values(table, "no row of the pool") if whole else ():
+            raise InputError(problem)
+        return table
 
     def table_of_means(self, code: IntArray, count: IntArray, mean: FloatArray) -> CellTable:
         """Return the cells that hold rows, given the means of what they sum up."""
@@ -264,7 +267,6 @@ class Stratification:
             table = self.grid.table(
                 code, count, mean, classes=self.labels or self.signatures.shape[0]
             )
-        check_named(table)
         return table
 
     @functools.cached_property

@@ -194,6 +194,20 @@ def test_scores_that_predictions_contradict(tmp_path: Path, rows: int) -> None:
     assert len(call("prepare", "--check", spec, "--json").json["warnings"]) == 1
 
 
+def test_a_slice_that_only_later_rows_are_of(tmp_path: Path) -> None:
+    """No problem, as the pool may have such rows: files are often sorted by a column of slices."""
+    lines = "".join(f"{i},0.5,1,{'DE' if i < 10_000 else 'FR'}\n" for i in range(10_100))
+    measure = {"name": "f1", "where": {"text": "FR"}}
+    spec = written(tmp_path, {"a.csv": HEAD + lines}, measure=measure)
+    told = call("prepare", "--check", spec, "--json").json
+    assert told["problems"] == []
+    assert [line for line in told["warnings"] if "measure.where" in line] == [
+        "by the first 10,000 rows, text: none of them has 'FR' there, and measure.where, "
+        "measure.over or strata.slices names it"
+    ]
+    assert call("prepare", spec, "--in-process").done.status == 0
+
+
 def test_a_workspace_of_another_spec(job: Any, tmp_path: Path) -> None:
     one: Job = job().prepared()
     changed(one, seed=6)
