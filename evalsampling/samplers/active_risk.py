@@ -14,11 +14,7 @@ from typing import Any
 import numpy as np
 
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.score_calibration import (
-    Calibration,
-    check_calibration,
-    recalibrated,
-)
+from evalsampling.inference.score_calibration import Calibration, check_calibration, recalibrated
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import predictive

@@ -7,13 +7,9 @@ from typing import cast
 
 import numpy as np
 
+from evalsampling.errors import InputError
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains, known_value
-from evalsampling.inference.estimates import (
-    estimate_measure,
-    point_estimate,
-    refuse,
-    take_nil,
-)
+from evalsampling.inference.estimates import estimate_measure, point_estimate, refuse, take_nil
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.nonresponse import adjust_for_nonresponse
 from evalsampling.inference.precision_curve import PrecisionCurve
@@ -36,6 +32,9 @@ Rng = np.random.Generator
 
 _PICKED = "people picked all rows with a label; draw rows by chance"
 """Why there are no estimates where no row was drawn."""
+
+_ROUNDING = 1e-6
+"""Most by which the chances of all rows may differ from 1."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +117,7 @@ class Sampler(abc.ABC):
 
     @abc.abstractmethod
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
-        """Return the labelled rows with their weights."""
+        """Return the labelled rows with their weights; of a round any may lack a label."""
 
     def can_estimate(self, table: CellTable, measure: Measure) -> bool:
         """Tell whether every row that can add to the measure's risk always has a chance.
@@ -261,14 +260,7 @@ class Sampler(abc.ABC):
         confidence: float,
         model: LabelModel | None = None,
     ) -> EstimationInput:
-        """Return the input of the estimators.
-
-        Args:
-            table: the cells.
-            history: rounds and labels.
-            confidence: level of the intervals, in (0, 1).
-            model: draws of all labels given those of the history; None for no model.
-        """
+        """Return the input of the estimators; for the arguments see `estimate`."""
         inputs = EstimationInput(
             table,
             history,
@@ -321,6 +313,8 @@ class ReplacementSampler(Sampler):
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         """Return the sampling probabilities of the next round, before any mixing.
 
+        Those of all rows sum to 1: where there are no atoms, ``table.count @ cell_probability``.
+
         Raises:
             InputError: if the measure is undefined on the pool.
         """
@@ -346,10 +340,34 @@ class ReplacementSampler(Sampler):
         if sampler is self and of_table is table:
             return cast(Proposal, latest)
         proposal = self.variance_minimising(table, history)
+        self._check(proposal, table, history)
         proposal = proposal.per_cost(table, history) if self.heeds_costs else proposal
         proposal = proposal.mixed(self.delta, table.rows) if self.delta else proposal
         history.memory["proposal"] = self, table, proposal
         return proposal
+
+    def _check(self, proposal: Proposal, table: CellTable, history: History) -> None:
+        """Check what `variance_minimising` returned."""
+        what, cells = f"sampler {self.name}: variance_minimising must return", len(table)
+        if not isinstance(proposal, Proposal):
+            raise InputError(f"{what} a Proposal, got {type(proposal).__name__}")
+        cell, atom = proposal.cell_probability, proposal.atom_probability
+        if np.shape(cell) != (cells,) or np.shape(atom) != np.shape(proposal.atom):
+            raise InputError(f"{what} chances of shape ({cells},), got {np.shape(cell)}")
+        if not all(np.all(np.isfinite(chance) & (chance >= 0)) for chance in (cell, atom)):
+            raise InputError(f"{what} chances that are finite and at least 0")
+        free = table.count - np.bincount(history.cell[proposal.atom], minlength=cells)
+        total = float(free @ cell + atom.sum())
+        if abs(total - 1) > _ROUNDING:
+            raise InputError(
+                f"{what} chances of rows that sum to 1, and table.count @ chance is {total:.6g}"
+            )
+        lost = (cell == 0) & (free > 0)
+        if not self.delta and lost.any() and np.any(lost & self.unmixed_support(table)):
+            raise InputError(
+                f"sampler {self.name}: a cell whose chance was above 0 at first, as "
+                "unmixed_support says, must not have 0 later"
+            )
 
     def design(
         self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None

@@ -113,10 +113,6 @@ class Given(ReplacementSampler):
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         weight = self._checked(table, history)
-        if not self.delta and np.any((weight == 0) & self.support(table)):
-            raise InputError(
-                "sampler given: a cell whose weight was above 0 at first must not have 0 later"
-            )
         return Proposal(weight / np.sum(table.count * weight))
 
     def _checked(self, table: CellTable, history: History) -> FloatArray:

@@ -12,18 +12,10 @@ import dataclasses
 import numpy as np
 
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.inference.nonresponse import (
-    response_by_cell,
-    rows_represented,
-    share_answered,
-)
+from evalsampling.inference.nonresponse import response_by_cell, rows_represented, share_answered
 from evalsampling.inference.random_answers import with_random_answers
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.inference.score_calibration import (
-    Calibration,
-    check_calibration,
-    recalibrated,
-)
+from evalsampling.inference.score_calibration import Calibration, check_calibration, recalibrated
 from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers.base import Rng, Sampler, no_rounds
 from evalsampling.spec.parameters import check_share

@@ -1,11 +1,12 @@
 """What all samplers share."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 
-from evalsampling import samplers
+from evalsampling import InputError, samplers
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.measures import Accuracy, FBeta, Precision, Recall
 from evalsampling.samplers import (
@@ -19,9 +20,10 @@ from evalsampling.samplers import (
     Sampler,
     Stratified,
 )
-from evalsampling.samplers.base import weights_under
-from evalsampling.stats.draws import DRAWS_PER_NEW_ROW
-from evalsampling.stats.history import NO_LABEL
+from evalsampling.samplers.base import no_rounds, weights_under
+from evalsampling.stats.cells import CellTable
+from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal
+from evalsampling.stats.history import NO_LABEL, History
 from tests.samplers.pools import ALL, WITH_REPLACEMENT, build_sampler, make_pool
 from tests.slow import slowly
 
@@ -121,6 +123,41 @@ def test_proposals_are_distributions_of_rows(kind: type[Sampler], oracle: str) -
             q = pool.row_probability(sampler.proposal(pool.table, history), history, order)
             assert q.sum() == pytest.approx(1, abs=1e-12)
             assert q.min() >= delta / 100
+
+
+@dataclasses.dataclass(frozen=True)
+class Wrong(ReplacementSampler):
+    """Returns what it is told to."""
+
+    name = "wrong"
+    found: Any = None
+
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
+        found: Proposal = self.found
+        return found
+
+
+BY_ROW = np.full(6, 1 / 6)
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (BY_ROW, "must return a Proposal, got ndarray"),
+        (Proposal(BY_ROW[1:]), r"must return chances of shape \(6,\), got \(5,\)"),
+        (Proposal(BY_ROW * np.nan), "must return chances that are finite and at least 0"),
+        (Proposal(np.append(BY_ROW[1:] / 50, -1e-3)), "that are finite and at least 0"),
+        (Proposal(BY_ROW), r"that sum to 1, and table.count @ chance is 16\.6667$"),
+        (Proposal(np.eye(6)[0]), "a cell whose chance was above 0 at first"),
+    ],
+)
+def test_a_sampler_whose_proposal_is_none_is_told_so(found: Any, words: str) -> None:
+    """Before it draws; and before it estimates, which takes chances of the next round."""
+    table = make_pool(100, 4, seed=1, positive=0.3).table
+    if words.startswith("a cell"):
+        found = Proposal(found.cell_probability / table.count[0])
+    with pytest.raises(InputError, match=f"^sampler wrong: .*{words}"):
+        Wrong(FBeta(), found=found).proposal(table, no_rounds(table))
 
 
 @pytest.mark.parametrize("kind", WITH_REPLACEMENT)

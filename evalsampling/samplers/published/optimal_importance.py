@@ -11,11 +11,7 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.inference.score_calibration import (
-    Calibration,
-    check_calibration,
-    recalibrated,
-)
+from evalsampling.inference.score_calibration import Calibration, check_calibration, recalibrated
 from evalsampling.measures.binary import Accuracy
 from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers.active_risk import DeviationSampler
