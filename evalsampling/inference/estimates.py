@@ -57,7 +57,7 @@ from evalsampling.inference.sample import (
 )
 from evalsampling.inference.significance import Significance, two_sided_p_value
 from evalsampling.inference.unsearched import Unsearched
-from evalsampling.measures.base import Measure
+from evalsampling.measures.base import Measure, check_returns
 from evalsampling.measures.extremes import Extreme
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
@@ -95,6 +95,7 @@ def estimate_measure(
     """Return the estimates of one measure on every domain of a scope."""
     if isinstance(measure, Extreme):
         return [_extreme(measure, inputs, scope, aimed_at)]
+    check_returns(measure.plain, inputs.outputs, inputs.label)
     adding = cells_adding_to(measure, inputs.table)
     return [
         estimate
@@ -212,9 +213,7 @@ def by_weights(
             support.expected_error,
             sample.units,
         )
-        gap = support.gap
-        if number.error == 0:
-            gap = _NO_VARIANCE
+        gap = _NO_VARIANCE if number.error == 0 else support.gap
         default, warnings = by_design(number, gap)
         asked = (BY_NAME[name](number) for name in methods)
         others = (each for each in asked if each is not None and each.method != default.method)

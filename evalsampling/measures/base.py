@@ -20,6 +20,8 @@ PREDICTION = frozenset({"prediction"})
 _FEW_ENTRIES = 8
 """Most entries of a loss of which the Jacobians at many risks are worked out at once."""
 
+_ROUNDING = 1e-9
+
 
 def with_suffix(name: str, suffix: str) -> str:
     """Return the name of a part of a measure, how its rows count staying last."""
@@ -104,7 +106,11 @@ def rows_of_class(
 def set_own(measure: "Measure", **own: Any) -> None:
     """Set attributes of a measure that follow from its fields, though it is frozen."""
     for name, value in own.items():
-        object.__setattr__(measure, name, value)
+        try:
+            object.__setattr__(measure, name, value)
+        except AttributeError as error:
+            problem = f"measure: {measure.name}: its {name} must be an attribute"
+            raise InputError(problem) from error
 
 
 def takes_columns(value: Callable[[Any, FloatArray], FloatArray]) -> Any:
@@ -335,6 +341,36 @@ def check_defined(measure: Measure, risk: FloatArray) -> None:
         raise InputError(
             f"measure {measure.name} is undefined on this pool (0/0): "
             f"it has no {measure.undefined_without}"
+        )
+
+
+def is_ours(measure: Measure) -> bool:
+    """Tell whether a measure is of this package, so that its tests say what it returns."""
+    return type(measure).__module__.startswith("evalsampling.")
+
+
+def check_returns(measure: Measure, outputs: Outputs, label: IntArray) -> None:
+    """Check what a measure from elsewhere returns for rows, and for each of them by itself."""
+    if is_ours(measure):
+        return
+    if not hasattr(measure, "name"):
+        raise InputError(f"measure: {type(measure).__name__} has no attribute name")
+    loss, components = np.asarray(measure.loss(outputs, label)), measure.components
+    risk = loss.mean(axis=0) if len(label) else np.full(loss.shape[1:], 0.5)
+    m, d = len(components), risk.size
+    for part, shape in {"loss": (len(label), d), "value": (m,), "jacobian": (m, d)}.items():
+        found = np.shape(loss if part == "loss" else getattr(measure, part)(risk))
+        if found != shape:
+            what = f"measure: {measure.name}: {part} of {len(label)} rows"
+            raise InputError(f"{what} must have the shape {shape}, got {found}")
+    low, high = np.transpose([each.bounds for each in components])
+    with np.errstate(all="ignore"):
+        values = measure.values(loss)
+    outside = values[(values < low - _ROUNDING) | (values > high + _ROUNDING)]
+    if len(outside):
+        raise InputError(
+            f"measure: {measure.name}: is {outside[0]:.4g} of a row by itself, which lies outside "
+            "its bounds: set bounds to its least and greatest value"
         )
 
 

@@ -14,7 +14,7 @@ from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.label_spaces.sets import Sets
 from evalsampling.measures import BY_NAME, Joint, gains
 from evalsampling.measures.averages import ALPHA, Averaged, averaged
-from evalsampling.measures.base import Measure, set_own
+from evalsampling.measures.base import Measure, check_returns, is_ours, set_own
 from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable
 from evalsampling.measures.curves import Thresholded
 from evalsampling.measures.extremes import BY_KIND as EXTREME_OF
@@ -131,10 +131,7 @@ def with_weights(measure: Measure, pool: PoolSpec, by: str | None = None) -> Mea
     if isinstance(measure, OfParts):
         raise InputError(f"{measure.name}: rows have weights, so give its name, not the object")
     measure = copy.copy(measure)
-    try:
-        set_own(measure, name=f"{measure.name}{BY}{by or column}")
-    except AttributeError as error:
-        raise InputError(f"measure: {measure.name}: its name must be an attribute") from error
+    set_own(measure, name=f"{measure.name}{BY}{by or column}")
     return measure if by == ROWS else Weighted(measure)
 
 
@@ -273,7 +270,7 @@ class _Builder:
             check_name("measure", name, makers, meant_by(name))
             measure = self._construct(makers[name])
         self._check_outputs(measure)
-        if ":" in name:
+        if not is_ours(measure):
             check_slices(measure, self.plan)
         measure = with_weights(measure, self.plan.pool, self.entry.by)
         return Sliced(measure, self.entry.where) if self.entry.where else measure
@@ -287,7 +284,8 @@ class _Builder:
         if not (is_class or isinstance(loaded, Measure)):
             raise InputError(f"measure: {name} is not a measure")
         if parameters:
-            raise InputError(f"measure: {name} has no parameters, got {', '.join(parameters)}")
+            got = f"{', '.join(parameters)}{' (is it a dataclass?)' if is_class else ''}"
+            raise InputError(f"measure: {name} has no parameters, got {got}")
         measure: Measure = loaded() if is_class else copy.copy(loaded)
         set_own(measure, system=self.system)
         return measure
@@ -299,6 +297,8 @@ class _Builder:
         if "average" in parameters and self.entry.name in (*ALPHA, "f_beta"):
             maker, parameters, fixed = averaged(self.entry.name, parameters)
         names = {field.name for field in dataclasses.fields(maker)}
+        for key in names & {"where", "weight"}:
+            raise InputError(f"measure: {self.entry.name}: {key} is a key of every measure: rename")
         is_own = ":" in self.entry.name
         if space.in_spec.refusal and space.kind not in maker.label_kinds and not is_own:
             raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
@@ -407,12 +407,14 @@ def _representable(thresholds: FloatArray) -> FloatArray:
 
 
 def check_slices(measure: Measure, plan: ReadingPlan) -> None:
-    """Check that a spec names the slices that a measure looks at."""
+    """Check what a measure returns of no rows, and that a spec names the slices it looks at."""
+    no_label = np.zeros(0, dtype=np.int64)
     nothing = Outputs.none(len(plan.pool.systems), len(plan.labels.space.outcomes))
     codes = np.zeros((0, len(plan.named_slices)), dtype=np.int64)
     nothing = dataclasses.replace(nothing, slices=SliceCodes(plan.named_slices, codes))
     try:
-        measure.loss(nothing, np.zeros(0, dtype=np.int64))
+        measure.loss(nothing, no_label)
+        check_returns(measure.plain, nothing, no_label)
     except UnknownSliceError as error:
         raise InputError(f"measure: {measure.name}: {error}") from error
 

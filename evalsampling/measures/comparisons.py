@@ -31,11 +31,7 @@ differ after all."""
 
 @dataclasses.dataclass(frozen=True)
 class Comparison(OfParts):
-    """A measure of one system compared with the same measure of another one.
-
-    Raises:
-        ValueError: they are not one measure of two systems, or that measure cannot be compared.
-    """
+    """A measure of one system compared with the same measure of another one."""
 
     first: Measure
     other: Measure
@@ -81,10 +77,7 @@ class Comparison(OfParts):
     ) -> tuple[FloatArray, FloatArray]:
         """Return the least and the greatest comparison of values that lie between bounds.
 
-        The comparison rises with the first value and falls with the other.
-
-        Returns:
-            Two arrays of that shape; NaN in both where the comparison is undefined at either end.
+        It rises with the first value and falls with the other; NaN if undefined at either end.
         """
         low, high = self.compare(first[0], other[1]), self.compare(first[1], other[0])
         is_defined = np.isfinite(low) & np.isfinite(high)
@@ -218,11 +211,8 @@ class MeanDifference(Difference):
 class Quotient(Comparison):
     """The value of a measure of one system divided by that of another: g(R) = g1(R1) / g2(R2).
 
-    Undefined where the other value is 0.
-
-    Raises:
-        ValueError: see `Comparison`; or the measure can be negative, so that a larger ratio need
-            not mean a better system.
+    Undefined where the other value is 0. A measure that can be negative has none, since a larger
+    ratio need not mean a better system.
     """
 
     kind = "ratio"
@@ -283,11 +273,7 @@ def difference(first: Measure, other: Measure) -> Difference:
 
 
 def pairs_of(measure: Measure) -> tuple[Difference, ...]:
-    """Return the differences of pairs of systems that a measure asks for, maybe none.
-
-    For a joint measure: the differences among its parts, and each system's value minus that of
-    every later one.
-    """
+    """Return a measure's differences, and those of all pairs of systems that its parts are of."""
     parts = parts_of(measure)
     listed = [part for part in parts if isinstance(part, Difference)]
     own = [part for part in parts if not isinstance(part, Comparison)]
@@ -316,10 +302,7 @@ BY_KIND: Mapping[str, Callable[[Measure, Measure], Comparison]] = {
 
 
 def is_nil(measure: Measure, outputs: Outputs) -> bool:
-    """Tell whether a measure is the difference of two systems that agree on the whole pool.
-
-    The outputs are those of one row of each kind in the pool.
-    """
+    """Tell whether a measure is a difference of systems that agree on a row of each kind."""
     is_exact = measure.looks_at <= PREDICTION or measure.looks_at == frozenset({"grades"})
     if not isinstance(measure, Difference) or not is_exact:
         return False

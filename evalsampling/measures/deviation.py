@@ -10,11 +10,7 @@ import dataclasses
 import numpy as np
 
 from evalsampling.measures.base import Measure, check_defined
-from evalsampling.measures.expected_labels import (
-    expected_of_rows,
-    influence_moments,
-    smoothed,
-)
+from evalsampling.measures.expected_labels import expected_of_rows, influence_moments, smoothed
 from evalsampling.measures.on_cells import bounding_outputs, expected_risk, model_risk
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable, Kinds

@@ -25,9 +25,6 @@ class Extreme(OfParts):
     Attributes:
         measure: of one number, of any rows.
         over: for each column its values, each of which is a slice; two or more in all.
-
-    Raises:
-        ValueError: the measure consists of several numbers, or there are fewer than two slices.
     """
 
     measure: Measure

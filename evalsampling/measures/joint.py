@@ -57,12 +57,7 @@ class OfParts(Measure):
 
 @dataclasses.dataclass(frozen=True)
 class Joint(OfParts):
-    """Measures stacked, of any systems: losses and values concatenated, Dg block-diagonal.
-
-    Raises:
-        TypeError: one of `measures` is not a measure.
-        ValueError: `measures` is empty.
-    """
+    """Measures stacked, of any systems: losses and values concatenated, Dg block-diagonal."""
 
     measures: tuple[Measure, ...]
 
@@ -89,10 +84,7 @@ class Joint(OfParts):
         return np.concatenate([part.value(own) for part, own in self.split(risk)])
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return the Jacobians of the parts as blocks, shape (m, d).
-
-        The rows of undefined components are NaN throughout.
-        """
+        """Return the Jacobians of the parts as blocks; rows of undefined components are NaN."""
         result = np.zeros((len(self.components), len(risk)))
         row = column = 0
         for part, own in self.split(risk):

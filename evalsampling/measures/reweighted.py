@@ -164,9 +164,6 @@ class Weighted(Reweighted):
     """A measure of the pool in which each row counts as often as its weight says: ``pool.weight``.
 
     With whole numbers it is the measure of a pool in which each row stands so often.
-
-    Attributes:
-        measure: of rows that all count the same, under the name that this one is to have.
     """
 
     measure: Measure
@@ -190,10 +187,6 @@ class Sliced(Reweighted):
         measure: of any rows.
         where: for each column one or more values, as text. A row is in the slice if it has one of
             the values of each column.
-
-    Raises:
-        TypeError: `measure` is not a measure, or it is the least of slices, say.
-        ValueError: `where` names no column, or no value.
     """
 
     measure: Measure

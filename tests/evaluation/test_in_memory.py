@@ -284,7 +284,7 @@ def test_a_measure_of_ones_own_sees_the_slices_that_the_spec_names(
         "import numpy as np\n"
         "from evalsampling.measures import Accuracy\n"
         "class Doubled(Accuracy):\n"
-        "    name = 'doubled'\n"
+        "    name, bounds = 'doubled', (-1.0, 1.0)\n"
         "    def loss(self, outputs, label):\n"
         "        loss = super().loss(outputs, label)\n"
         "        return loss * np.where(outputs.within({'new': ['true']}), 2, 1)[:, None]\n"

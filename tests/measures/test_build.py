@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from evalsampling import EvaluationSpec, InputError
+from evalsampling import Evaluation, EvaluationSpec, InputError
 from evalsampling.measures import BY_NAME
 from evalsampling.measures.build import (
     as_one,
@@ -148,6 +149,66 @@ def test_measure_of_the_users_own(tmp_path: Path, own_module: str) -> None:
     ]:
         with pytest.raises(InputError, match=message):
             build(measure)
+
+
+WRONG = """
+class Flat(Errors):
+    loss = lambda self, outputs, label: Errors.loss(self, outputs, label)[:, 0]
+
+class Scalar(Errors):
+    value = lambda self, risk: risk[0]
+
+class Slopes(Errors):
+    jacobian = lambda self, risk: np.ones(1)
+
+class Nameless(Measure):
+    loss, value = Errors.loss, Errors.value
+
+class Thousands(Errors):
+    loss = lambda self, outputs, label: 1000 * Errors.loss(self, outputs, label)
+
+@dataclasses.dataclass(frozen=True)
+class Weighing(Errors):
+    weight: float = 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("measure", "problem"),
+    [
+        ("Flat", r"errors: loss of 0 rows must have the shape \(0, 1\), got \(0,\)"),
+        ("Scalar", r"errors: value of 0 rows must have the shape \(1,\), got \(\)"),
+        ("Slopes", r"errors: jacobian of 0 rows must have the shape \(1, 1\), got \(1,\)"),
+        ("Nameless", "Nameless has no attribute name"),
+        ({"name": "Weighing", "weight": 7}, "weight is a key of every measure: rename"),
+        ({"name": "Scaled", "positive": "b"}, "errors by 1: its name must be an attribute"),
+        ({"name": "Flat", "by": 2}, r"has no parameters, got by \(is it a dataclass\?\)"),
+    ],
+)
+def test_what_is_wrong_with_a_measure_of_the_users_own(
+    tmp_path: Path, measure: Any, problem: str
+) -> None:
+    module = write_module(tmp_path, OWN_MODULE + WRONG)
+    entry = {"name": measure} if isinstance(measure, str) else measure
+    named = {**entry, "name": f"{module}:{entry['name']}"}
+    labels = {"classes": ["b", "c"]}
+    spec = EvaluationSpec.from_mapping({**MINIMAL, "measure": named, "labels": labels}, tmp_path)
+    with pytest.raises(InputError, match=f"^measure: .*{problem}"):
+        build_measures(spec.reading, [None])
+
+
+def test_bounds_that_a_measure_of_the_users_own_exceeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be cut to them, and say 1 for certain."""
+    predicted = np.arange(100) % 2
+    monkeypatch.syspath_prepend(tmp_path)
+    measure = f"{write_module(tmp_path, OWN_MODULE + WRONG)}:Thousands"
+    evaluation = Evaluation.from_arrays(predicted / 2, predicted, measure=measure)
+    ids = evaluation.sample(50)
+    evaluation.label(ids, ids % 3 % 2)
+    with pytest.raises(InputError, match="measure: errors: is 1000 of a row by itself"):
+        evaluation.estimate()
 
 
 def test_range_that_is_not_known() -> None:
