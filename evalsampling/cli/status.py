@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.cli.command import Command
-from evalsampling.cli.wording import counted, table, wrapped
+from evalsampling.cli.wording import counted, cut, table, wrapped
 from evalsampling.commands.options import WorkspaceOptions, flag
 from evalsampling.commands.status import StatusResult, status
 from evalsampling.commands.verify import VerifyResult, verify
@@ -67,7 +67,7 @@ def _status(_: argparse.Namespace, result: StatusResult | VerifyResult) -> int:
 def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_shown(held)}" for key, held in value.items())
-    return str(value)
+    return value if isinstance(value, str) else cut(str(value), 200)
 
 
 def _labels(result: StatusResult) -> str:

@@ -1,20 +1,14 @@
 """Where the rows of a pool are: the files of a pattern, or those of a table at one version."""
 
 import contextlib
-import dataclasses
+import json
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.pool.files import (
-    StoredFile,
-    at_once,
-    changed_while_read,
-    find_files,
-    has_changed,
-)
+from evalsampling.pool.files import StoredFile, at_once, changed_while_read, find_files, has_changed
 from evalsampling.pool.layout import PlannedFile, may_hold
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.where import KEY, Condition
@@ -26,7 +20,12 @@ def pinned(pool: PoolSpec) -> PoolSpec:
     table = pool.table
     if table is None or table.pinned is not None:
         return pool
-    return pool.at_version(table.find_kind().pin(table))
+    version = table.find_kind().pin(table)
+    try:
+        json.dumps(version)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"pool.table.{table.kind}: pin must return JSON: {error}") from error
+    return pool.at_version(version)
 
 
 def planned_files(pool: PoolSpec) -> list[PlannedFile]:
@@ -34,10 +33,13 @@ def planned_files(pool: PoolSpec) -> list[PlannedFile]:
     if pool.table is None:
         files = partitioned(find_files(pool.path), pool.condition)
     else:
-        table, kind = pool.table, pool.table.find_kind()
-        if table.pinned is None:
-            table = dataclasses.replace(table, pinned=kind.pin(table))
-        files = sorted(kind.plan(table, pool.condition), key=lambda file: file.stored.path)
+        table = pinned(pool).table
+        assert table is not None
+        planned = list(table.find_kind().plan(table, pool.condition))
+        for file in planned:
+            if not isinstance(file, PlannedFile):
+                raise InputError(f"pool.table.{table.kind}: plan returned {file!r}, no PlannedFile")
+        files = sorted(planned, key=lambda file: file.stored.path)
     if not files:
         raise keeps_nothing(pool)
     return files

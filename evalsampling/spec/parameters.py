@@ -23,7 +23,7 @@ def check_name(kind: str, name: str, known: Collection[str], meant: str | None =
     if name not in known and meant is not None:
         raise InputError(f"{kind}: unknown {kind} {name!r}: {meant}")
     if name not in known:
-        hint = nearest(name, list(known)).replace("valid keys", "known")
+        hint = f"{nearest(name, list(known), 'known')} (or is its package not installed?)"
         raise InputError(f"{kind}: unknown {kind} {name!r}{hint}")
 
 

@@ -30,3 +30,9 @@ def test_jobs_fit_a_terminal(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert told[0].split() == ["FetchCells/ReadCells", "100,000,000", "2.4", "41,666,667", "555"]
     assert told[1].split() == ["CountSlices/CountValues", "100,000,000", "0.0", "555"]
     assert len({len(line) for line in (head, *told)}) == 1
+
+
+def test_a_long_version_of_a_table_is_cut() -> None:
+    """A kind of tables may have a list of files for its version; a condition is shown whole."""
+    assert len(status._shown([f"a/{number}.parquet" for number in range(999)])) == 200
+    assert status._shown("a" * 300) == "a" * 300

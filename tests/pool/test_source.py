@@ -1,5 +1,8 @@
 """Partitions of Hive: the columns and types that Arrow gives them."""
 
+import dataclasses
+import datetime
+import types
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +16,10 @@ from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.guesses import look_at
+from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.source import partitioned
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.tables import TableSpec
 from evalsampling.spec.where import read_where
 
 
@@ -145,6 +150,32 @@ def test_a_path_that_contradicts_its_file(
     with pytest.raises(InputError, match=rf"0\.parquet: column 'm', row 0: {problem}$"):
         rows_of(pool, ["m"])
     assert len(rows_of(pool, ["id"])) == 2, "a column that nobody asks for is not compared"
+
+
+@pytest.mark.parametrize(
+    ("version", "planned", "problem"),
+    [
+        (
+            datetime.date(2026, 1, 1),
+            [],
+            r"pool\.table\.own: pin must return JSON: Object of",
+        ),
+        (1, ["a.parquet"], r"pool\.table\.own: plan returned 'a\.parquet', no PlannedFile"),
+        (1, None, "column 'm', row 0: has 7, but the table of the file 8"),
+    ],
+)
+def test_what_a_kind_of_tables_returns_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: Any, planned: Any, problem: str
+) -> None:
+    if planned is None:
+        files = find_files(written(tmp_path, ["t"], pair(7)))
+        planned = [PlannedFile(file, {"m": pa.scalar(8)}) for file in files]
+    kind = types.SimpleNamespace(pin=lambda _: version, plan=lambda table, where: planned)
+    monkeypatch.setattr(TableSpec, "find_kind", lambda _: kind)
+    spec = EvaluationSpec.from_mapping({"pool": {"path": "t"}, "budget": 10}, "/")
+    table = dataclasses.replace(spec.pool, table=TableSpec("own", "t"))
+    with pytest.raises(InputError, match=problem):
+        rows_of(Catalog.read(spec.with_pool(table).reading), ["m"])
 
 
 def test_a_type_that_changes_between_partitions(tmp_path: Path) -> None:

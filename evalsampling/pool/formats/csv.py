@@ -12,14 +12,7 @@ import pyarrow.csv
 from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats import text
-from evalsampling.pool.formats.text import (
-    BOM,
-    Block,
-    IntArray,
-    Lines,
-    delimiter_of,
-    read_blocks,
-)
+from evalsampling.pool.formats.text import BOM, Block, IntArray, Lines, delimiter_of, read_blocks
 from evalsampling.pool.splits import Contents
 from evalsampling.storage.filesystems import unreadable
 

@@ -141,7 +141,7 @@ def _of_one_type(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _check_expected(batch: PoolBatch, expected: Mapping[str, pa.Scalar]) -> None:
-    """Check the columns that are in the path of the file too."""
+    """Check the columns that are in the path of the file, or in its table, too."""
     for name, value in expected.items():
         if name not in batch.rows.schema.names:
             continue
@@ -149,8 +149,9 @@ def _check_expected(batch: PoolBatch, expected: Mapping[str, pa.Scalar]) -> None
         wrong = ~np.asarray(_is(column, value).to_numpy(zero_copy_only=False))
         if wrong.any():
             row = int(np.argmax(wrong))
-            shown, path = column[row].as_py(), value.as_py()
-            raise batch.error(name, row, f"has {shown!r}, but the path of the file {path!r}")
+            shown, wanted = column[row].as_py(), value.as_py()
+            source = "the path of the file" if "=" in batch.path else "the table of the file"
+            raise batch.error(name, row, f"has {shown!r}, but {source} {wanted!r}")
 
 
 def _is(column: pa.Array, value: pa.Scalar) -> pa.Array:
