@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.measures.base import Mean
+from evalsampling.measures.base import Mean, set_own
 from evalsampling.stats.outputs import Outputs
 
 
@@ -24,13 +24,13 @@ class Cost(Mean):
     alarm: float = 1.0
     positive: int = 1
     system: int = 0
-    name = "cost"
     looks_at = frozenset({"prediction"})
+    greater_is_better = False
 
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Least and greatest value."""
-        return 0.0, max(self.missed, self.alarm)
+    def __post_init__(self) -> None:
+        """Put the parameters into the name, as a spec may list the measure with others."""
+        name, most = f"cost({self.missed:g}, {self.alarm:g})", max(self.missed, self.alarm)
+        set_own(self, name=name, bounds=(0.0, most))
 
     def loss(self, outputs: Outputs, label: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Return the cost of each row, shape (n, 1)."""
