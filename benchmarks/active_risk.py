@@ -1,7 +1,7 @@
 """Active risk estimation against rows drawn alike: skew, bias and variance, rivals, numbers.
 
     python benchmarks/active_risk.py            # the tables of docs/studies/active-risk.md
-    python benchmarks/active_risk.py --only rivals    # that of rivals in docs/studies/active-risk.md
+    python benchmarks/active_risk.py --only rivals    # that page's table of rivals
 
 The axes are those of the thesis (C. Sawade, *Active Evaluation of Predictive Models*, 2012, section
 4.4). Its pools were not at hand, though most are public: data of the same description are made up.

@@ -46,8 +46,7 @@ _SHIFT_SPREAD = 1.0
 """Standard deviation of the log-odds by which the rates of a slice differ from the pool's."""
 
 _STRETCH_SPREAD = 0.5
-"""Standard deviation of the logarithm by which log-rates of a slice are stretched, in half of the
-pairs: the score may tell more or less there."""
+"""Standard deviation of the logarithm by which log-rates of a slice are stretched, if at all."""
 
 _TRIED = 4
 """Number of shifts and stretches tried for each draw of the curve."""
@@ -212,8 +211,7 @@ class LabelModel:
         half of the prior, by a stretch about their means. Pairs of a curve and such a difference
         are drawn in proportion to the likelihood of the slice's labels under the slice's rates by
         that under the pool's, which the curve was fitted to. No weight of n pairs is above
-        1 / sqrt(n) (truncated importance sampling: E. L. Ionides, JCGS 17, 2008): for a slice that
-        is most of the pool, a few pairs would dominate.
+        1 / sqrt(n) (E. L. Ionides, JCGS 17, 2008), as a few might dominate in a large slice.
         """
         if domain.count is None:
             return self.everywhere
@@ -408,10 +406,7 @@ def _rates_of_classes(curves: Sequence[CurveDraws]) -> FloatArray:
 
 
 def _log_rates(rates: FloatArray, rows: FloatArray | IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the logarithms of rates, (draws, cells, classes), and means over rows of a class.
-
-    `rows`: shape (cells,). The means have the shape (draws, 1, classes).
-    """
+    """Return logarithms, (draws, cells, classes), and (draws, 1, classes): their class means."""
     level, expected = np.log(np.maximum(rates, _LEAST_RATE)), rates * rows[:, None]
     total = np.maximum(expected.sum(axis=1, keepdims=True), _LEAST_RATE)
     return level, (expected * level).sum(axis=1, keepdims=True) / total

@@ -180,6 +180,7 @@ class MemoryState:
         if gates:
             check_gates(gates, analysis.scope.all_targets(analysis.measures))
             judged = judge(gates, estimates, labels, analysis.rows_to_label)
+        said = *self.pool.stratification.about_scores(analysis.table), *self.doubts(analysis)
         return Run(
             name="evaluation",
             workspace=None,
@@ -192,11 +193,7 @@ class MemoryState:
             round=len(analysis.history.rounds),
             labels=labels,
             open=len(analysis.history) - labels,
-            warnings=(
-                *self.pool.stratification.about_scores(analysis.table),
-                *self.doubts(analysis),
-                *cautions(analysis, estimates),
-            ),
+            warnings=(*said, *cautions(analysis, estimates)),
             numbers=tuple(map(Number.of, estimates)),
             gates=judged,
         )

@@ -1,10 +1,9 @@
 """The cell table: all that samplers and estimates read of a pool.
 
 A *cell* is a score bin together with the signature, the predictions and the slices that the spec
-names, and, where rows differ in cost or weight, classes of these; leaves are groups of adjacent
-bins.
-Counts and sums are integers, so the table does not depend on how the pool was cut or in which order
-it was summed: a probability p enters as the integer round(p 2^32).
+names, and with classes of costs and weights; leaves are groups of adjacent bins. Counts and sums
+are integers, so the table does not depend on how the pool was cut, nor on the order of summing: a
+probability p enters as the integer round(p 2^32).
 """
 
 import dataclasses

@@ -44,8 +44,7 @@ class ScoreSums:
     greatest: float = -math.inf  # greatest of these, -inf for none
     rows: int = 0  # number of scores counted
     beyond: int = 0  # those outside [0, 1], but for infinite ones
-    # sum of round(2^32 expit(score)), exact in any order; between 0 and 1 expit is taken to be a
-    # line, so that probabilities cost next to nothing
+    # sum of round(2^32 expit(score)), exact in any order; expit is taken for a line from 0 to 1
     units: int = 0
     predicted: int = 0  # rows that the system predicts positive
 
@@ -157,8 +156,7 @@ class ScoreSums:
 
 def _ends(scores: npt.NDArray[np.floating]) -> tuple[float, float]:
     """Return least and greatest score; +inf and -inf of none."""
-    low, high = scores.min(initial=math.inf), scores.max(initial=-math.inf)
-    return float(low) + 0.0, float(high) + 0.0
+    return float(scores.min(initial=math.inf)) + 0.0, float(scores.max(initial=-math.inf)) + 0.0
 
 
 def count_text(rows: float) -> str:
