@@ -1,9 +1,8 @@
 """The cell table: all that samplers and estimates read of a pool.
 
 A *cell* is a score bin together with the signature, the predictions and the slices that the spec
-names, and with classes of costs and weights; leaves are groups of adjacent bins. Counts and sums
-are integers, so the table does not depend on how the pool was cut, nor on the order of summing: a
-probability p enters as the integer round(p 2^32).
+names, and with classes of costs and weights; leaves are groups of adjacent bins. All sums are of
+integers, round(p 2^32) for a probability p, so they do not depend on how the pool was cut.
 """
 
 import dataclasses
