@@ -53,8 +53,10 @@ from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.costs import Price
 from evalsampling.stats.counted import counted
 from evalsampling.stats.history import History
+from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
+from evalsampling.stats.slices import SliceCodes
 
 Named = str | Mapping[str, Any]
 """A measure by its name, or by its keys as in a spec."""
@@ -262,8 +264,15 @@ class Analysis:
             else:
                 raise InputError(f"no measure: {entry!r}")
         for measure in chosen:
-            check_slices(measure, self.reading)
+            check_slices(measure, self._no_rows)
         return chosen
+
+    @property
+    def _no_rows(self) -> Outputs:
+        """Outputs of no rows, of all systems, that tell the slices apart that cells do."""
+        nothing = self.table.kinds.take(np.zeros(0, dtype=np.int64))
+        none_named = SliceCodes({}, np.zeros((0, 0), dtype=np.int64))
+        return dataclasses.replace(nothing, slices=nothing.slices or none_named)
 
     @functools.cached_property
     def label_model(self) -> LabelModel | None:
@@ -318,7 +327,7 @@ class Analysis:
         if not parts:
             raise InputError("a region needs a measure")
         for part in parts:
-            check_slices(part, self.reading)
+            check_slices(part, self._no_rows)
             if isinstance(part, Extreme):
                 raise InputError(f"{part.name}: it has no region, which needs a derivative")
         return parts

@@ -204,6 +204,11 @@ class LabelModel:
         """Draws of all labels of the pool."""
         return Predictive.drawn(self, Domain(), self.rates, np.arange(len(self.rates)), 0)
 
+    @functools.cached_property
+    def _log_rates(self) -> FloatArray:
+        """Logarithms of the rates, shape (draws, cells, classes)."""
+        return np.log(np.maximum(self.rates, _LEAST_RATE))
+
     def within(self, domain: Domain) -> "Predictive":
         """Return draws of all labels of a part of the pool, or of all of it.
 
@@ -223,7 +228,9 @@ class LabelModel:
         shift[..., 0] = 0  # only differences matter
         stretch = np.expm1(rng.normal(0, _STRETCH_SPREAD, (draws, _TRIED, 1, 1)))
         stretch *= rng.integers(0, 2, stretch.shape)
-        level, mean = _log_rates(self.rates, domain.rows(self.table))
+        level, expected = self._log_rates, self.rates * domain.rows(self.table)[:, None]
+        mean = (expected * level).sum(axis=1, keepdims=True)
+        mean /= np.maximum(expected.sum(axis=1, keepdims=True), _LEAST_RATE)
         here = level[:, None, cells]
         moved = _moved(here, mean[:, None], shift, stretch)
         gain = np.log(np.maximum(moved, _LEAST_RATE)) - here
@@ -403,13 +410,6 @@ def _rates_of_classes(curves: Sequence[CurveDraws]) -> FloatArray:
         by_class = np.stack([curve.rates() for curve in curves])
         by_class /= by_class.sum(axis=0)
     return np.moveaxis(by_class, 0, 2)  # those of one class lie together
-
-
-def _log_rates(rates: FloatArray, rows: FloatArray | IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return logarithms, (draws, cells, classes), and (draws, 1, classes): their class means."""
-    level, expected = np.log(np.maximum(rates, _LEAST_RATE)), rates * rows[:, None]
-    total = np.maximum(expected.sum(axis=1, keepdims=True), _LEAST_RATE)
-    return level, (expected * level).sum(axis=1, keepdims=True) / total
 
 
 def _moved(

@@ -271,7 +271,11 @@ class _Builder:
             measure = self._construct(makers[name])
         self._check_outputs(measure)
         if not is_ours(measure):
-            check_slices(measure, self.plan)
+            plan = self.plan
+            nothing = Outputs.none(len(plan.pool.systems), len(plan.labels.space.outcomes))
+            codes = np.zeros((0, len(plan.named_slices)), dtype=np.int64)
+            named = SliceCodes(plan.named_slices, codes)
+            check_slices(measure, dataclasses.replace(nothing, slices=named))
         measure = with_weights(measure, self.plan.pool, self.entry.by)
         return Sliced(measure, self.entry.where) if self.entry.where else measure
 
@@ -406,12 +410,11 @@ def _representable(thresholds: FloatArray) -> FloatArray:
     return np.where(narrow > thresholds, below, narrow).astype(np.float64)
 
 
-def check_slices(measure: Measure, plan: ReadingPlan) -> None:
-    """Check what a measure returns of no rows, and that a spec names the slices it looks at."""
+def check_slices(measure: Measure, nothing: Outputs) -> None:
+    """Check that a measure is of systems and slices that rows have, given outputs of no rows."""
     no_label = np.zeros(0, dtype=np.int64)
-    nothing = Outputs.none(len(plan.pool.systems), len(plan.labels.space.outcomes))
-    codes = np.zeros((0, len(plan.named_slices)), dtype=np.int64)
-    nothing = dataclasses.replace(nothing, slices=SliceCodes(plan.named_slices, codes))
+    if max(measure.systems) >= nothing.prediction.shape[1]:
+        raise InputError(f"measure: {measure.name}: there is no system {max(measure.systems)}")
     try:
         measure.loss(nothing, no_label)
         check_returns(measure.plain, nothing, no_label)

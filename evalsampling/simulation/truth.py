@@ -61,7 +61,7 @@ class KnownPool:
     outputs: Outputs
     systems: tuple[str | None, ...] = (None,)
     rate: FloatArray | None = None
-    reading: ReadingPlan = UNNAMED  # what its labels and scores are
+    reading: ReadingPlan = UNNAMED  # what its labels and scores are; none of them is at hand
 
     @classmethod
     def read(cls, stratification: Stratification, truth: Path) -> "KnownPool":
@@ -73,6 +73,7 @@ class KnownPool:
             ones = np.ones(len(cell), dtype=np.int64)
             return cls(table, cell, np.zeros_like(ones), ones, outputs, systems, reading=plan)
         labels = _Truth.read(truth, plan)
+        unlabelled = dataclasses.replace(plan.labels, at_hand=None)
         edges, fine = _distinctions(stratification)
         sums = RunningTotal(SUM_CELLS)
         parts: list[_Kinds] = []
@@ -92,7 +93,7 @@ class KnownPool:
             outputs=kinds.outputs,
             systems=systems,
             rate=kinds.rate,
-            reading=plan,
+            reading=dataclasses.replace(plan, labels=unlabelled),
         )
 
     @functools.cached_property

@@ -271,6 +271,7 @@ def test_regions_of_names() -> None:
         ("recal", "unknown measure 'recal'"),
         ([], "a region needs a measure"),
         (7, "no measure: 7"),
+        (measures.Precision(system=1), "precision: there is no system 1"),
     ):
         with pytest.raises(InputError, match=words):
             evaluation.analysis.region(wrong)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -176,23 +177,31 @@ def test_more_labels_prove_more_and_none_is_broken_here() -> None:
     assert np.isfinite(many["rows"])
 
 
-def test_either_class_may_be_the_positive_one(tmp_path: Path) -> None:
-    """Which code the positive class has decides nothing."""
+KINDS = (
+    {"classes": ["no", "yes"]},
+    {"classes": ["yes", "no"]},
+    {"classes": ["no", "yes"], "column": "human", "drawn": "random"},
+)
+
+
+@pytest.mark.parametrize("labels", KINDS, ids=["as usual", "positive first", "at hand"])
+def test_promises_are_of_the_positive_class_and_rounds_of_the_sampler(
+    tmp_path: Path, labels: dict[str, Any]
+) -> None:
+    """Also where a pool has labels that were drawn at random: simulated rounds are not."""
     label = np.where(POOL.label == 1, "yes", "no")
-    columns = {"id": np.arange(3000), "score": POOL.probability[:, 1]}
+    given = [text if row % 30 == 0 else None for row, text in enumerate(label.tolist())]
+    columns = {"id": np.arange(3000), "score": POOL.probability[:, 1], "human": given}
     predicted = np.where(POOL.prediction == 1, "yes", "no")
     pq.write_table(pa.table({**columns, "prediction": predicted}), tmp_path / "pool.parquet")
     pq.write_table(pa.table({"id": columns["id"], "label": label}), tmp_path / "truth.parquet")
-    found = []
-    for classes in (["no", "yes"], ["yes", "no"]):
-        spec = {"pool": {"path": "pool.parquet"}, "measure": "precision", "budget": 600, "seed": 1,
-                "labels": {"classes": classes, "positive": "yes"}}  # fmt: skip
-        (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
-        options = SimulateOptions(
-            str(tmp_path / "spec.yaml"), str(tmp_path / "truth.parquet"),
-            repeats=3, certify="precision >= 0.8",
-        )  # fmt: skip
-        found.append(simulate_command(options).promises)
-    assert found[0] == found[1]
-    assert found[0][0].proved == 1
-    assert found[0][0].broken == 0
+    spec = {"pool": {"path": "pool.parquet"}, "measure": [{"certify": {"recall": 0.3}}],
+            "budget": 600, "round_size": 200, "seed": 1,
+            "labels": {**labels, "positive": "yes"}}  # fmt: skip
+    (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
+    options = SimulateOptions(
+        str(tmp_path / "spec.yaml"), str(tmp_path / "truth.parquet"), repeats=3
+    )
+    (found,) = simulate_command(options).promises
+    assert (found.proved, found.broken) == (1, 0)
+    assert found.rows >= 1
