@@ -109,8 +109,7 @@ def set_own(measure: "Measure", **own: Any) -> None:
         try:
             object.__setattr__(measure, name, value)
         except AttributeError as error:
-            problem = f"measure: {measure.name}: its {name} must be an attribute"
-            raise InputError(problem) from error
+            raise InputError(f"measure: {measure.name}: its {name} must be an attribute") from error
 
 
 def takes_columns(value: Callable[[Any, FloatArray], FloatArray]) -> Any:

@@ -271,10 +271,9 @@ class _Builder:
             measure = self._construct(makers[name])
         self._check_outputs(measure)
         if not is_ours(measure):
-            plan = self.plan
-            nothing = Outputs.none(len(plan.pool.systems), len(plan.labels.space.outcomes))
-            codes = np.zeros((0, len(plan.named_slices)), dtype=np.int64)
-            named = SliceCodes(plan.named_slices, codes)
+            outcomes, names = len(self.plan.labels.space.outcomes), self.plan.named_slices
+            nothing = Outputs.none(len(self.plan.pool.systems), outcomes)
+            named = SliceCodes(names, np.zeros((0, len(names)), dtype=np.int64))
             check_slices(measure, dataclasses.replace(nothing, slices=named))
         measure = with_weights(measure, self.plan.pool, self.entry.by)
         return Sliced(measure, self.entry.where) if self.entry.where else measure
@@ -417,9 +416,9 @@ def check_slices(measure: Measure, nothing: Outputs) -> None:
         raise InputError(f"measure: {measure.name}: there is no system {max(measure.systems)}")
     try:
         measure.loss(nothing, no_label)
-        check_returns(measure.plain, nothing, no_label)
     except UnknownSliceError as error:
         raise InputError(f"measure: {measure.name}: {error}") from error
+    check_returns(measure.plain, nothing, no_label)
 
 
 def thresholded_parts(measure: Measure) -> list[Thresholded]:
