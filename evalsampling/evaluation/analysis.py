@@ -32,7 +32,7 @@ from evalsampling.measures.build import (
     as_one,
     build_entry,
     build_measures,
-    check_slices,
+    check_applies,
     choose_measures,
     with_weights,
 )
@@ -264,10 +264,10 @@ class Analysis:
             else:
                 raise InputError(f"no measure: {entry!r}")
         for measure in chosen:
-            check_slices(measure, self._no_rows)
+            check_applies(measure, self._no_rows)
         return chosen
 
-    @property
+    @functools.cached_property
     def _no_rows(self) -> Outputs:
         """Outputs of no rows, of all systems, that tell the slices apart that cells do."""
         nothing = self.table.kinds.take(np.zeros(0, dtype=np.int64))
@@ -327,7 +327,7 @@ class Analysis:
         if not parts:
             raise InputError("a region needs a measure")
         for part in parts:
-            check_slices(part, self._no_rows)
+            check_applies(part, self._no_rows)
             if isinstance(part, Extreme):
                 raise InputError(f"{part.name}: it has no region, which needs a derivative")
         return parts

@@ -274,7 +274,7 @@ class _Builder:
             outcomes, names = len(self.plan.labels.space.outcomes), self.plan.named_slices
             nothing = Outputs.none(len(self.plan.pool.systems), outcomes)
             named = SliceCodes(names, np.zeros((0, len(names)), dtype=np.int64))
-            check_slices(measure, dataclasses.replace(nothing, slices=named))
+            check_applies(measure, dataclasses.replace(nothing, slices=named))
         measure = with_weights(measure, self.plan.pool, self.entry.by)
         return Sliced(measure, self.entry.where) if self.entry.where else measure
 
@@ -409,7 +409,7 @@ def _representable(thresholds: FloatArray) -> FloatArray:
     return np.where(narrow > thresholds, below, narrow).astype(np.float64)
 
 
-def check_slices(measure: Measure, nothing: Outputs) -> None:
+def check_applies(measure: Measure, nothing: Outputs) -> None:
     """Check that a measure is of systems and slices that rows have, given outputs of no rows."""
     no_label = np.zeros(0, dtype=np.int64)
     if max(measure.systems) >= nothing.prediction.shape[1]:
