@@ -54,15 +54,6 @@ def test_estimates_know_nothing_of_control_tasks(job: Jobs, tmp_path: Path) -> N
     assert call("status", "--verify", one.workspace).status == 0
 
 
-def test_gold_rows_say_how_far_wrong_labels_move_each_measure(job: Jobs, tmp_path: Path) -> None:
-    one = make(job, tmp_path)
-    one.sample()
-    result = one.estimate("--labels", deliver(one, votes(one, 1, skipped=0), "1.csv")).json
-    error = result["label_error"]
-    assert [found["measure"] for found in error["measures"]] == MEASURES
-    assert sum(map(sum, error["gold"])) == 8
-
-
 def test_control_tasks_look_like_all_others(job: Jobs, tmp_path: Path) -> None:
     one = make(job, tmp_path)
     one.sample()
@@ -290,11 +281,3 @@ def test_another_gold_file_is_told_by_its_key(job: Jobs, tmp_path: Path) -> None
     )
     told = "prepared with another labels.votes, labels.gold.path; choose another workspace"
     assert told in two.prepare().err
-
-
-def test_names_do_not_collide_with_ids(job: Jobs, tmp_path: Path) -> None:
-    pool = make_pool(text_ids=True)
-    one = job(pool, labels={"repeats": 5}, round_size=10).drawn()
-    one.answer(1, "1.csv")
-    assert one.sample().json["controls"] == 5
-    assert len({*exported_tasks(one, 2)}) == 15

@@ -154,13 +154,6 @@ def test_an_annotator_with_one_answer_for_all_is_named(mail: Job) -> None:
     assert doubt.startswith("All 75 answers of annotator 2, in the order of names, are 'spam'; ")
 
 
-@pytest.mark.parametrize("spelled", [str.upper, lambda name: f" {name.title()} "])
-def test_case_and_blanks_make_no_other_class(mail: Job, spelled: Callable[[str], str]) -> None:
-    answers = [(task, spelled(name)) for task, name in mail.answers(1)]
-    result = mail.take(answers).json
-    assert (result["labels"], result["rejects"], "doubts" in result) == (150, 0, False)
-
-
 def in_memory(**spec: Any) -> tuple[Evaluation, Any, list[str]]:
     """The same pool in memory, with its drawn rows and their answers."""
     pool, phishing = mostly_phishing()

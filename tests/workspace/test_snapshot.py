@@ -14,13 +14,6 @@ from tests.commands.rounds import labelled, measures, rich_job
 from tests.jobs import Job, call
 
 
-def test_loading_a_workspace_gives_the_evaluation(drawn: Job) -> None:
-    drawn.answer(1)
-    evaluation = Snapshot.at(drawn.workspace).analysis
-    estimates = {estimate.measure: estimate.value for estimate in evaluation.estimate()}
-    assert estimates == {one["measure"]: one["value"] for one in measures(drawn)}
-
-
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
@@ -103,15 +96,3 @@ def test_reserve_may_be_deleted_after_sampling(job: Any, oracle: str) -> None:
     assert more["labels"] > expected["labels"]
     assert more["measures"] != expected["measures"]
     assert "reserve: cannot be read" in one.sample().err
-
-
-def test_payload_may_be_deleted_after_sampling(drawn: Job) -> None:
-    """Ids, draws and labels suffice to estimate."""
-    drawn.answer(1)
-    before = measures(drawn)
-    shutil.rmtree(drawn.workspace / "reserve")
-    path = drawn.round_directory(1) / "batch.parquet"
-    table = pq.read_table(path).drop_columns(["payload.name"])
-    pq.write_table(table, path)
-    (drawn.round_directory(1) / "batch.csv").unlink()
-    assert measures(drawn) == before
