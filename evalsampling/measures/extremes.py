@@ -35,7 +35,6 @@ class Extreme(OfParts):
     """Function that picks the extreme of values along an axis."""
 
     def __post_init__(self) -> None:
-        """Check the measure and the slices."""
         inner = self.measure
         over = as_tuples(dict(self.over))
         if sum(map(len, over.values())) < 2:
@@ -58,12 +57,10 @@ class Extreme(OfParts):
         self.parts  # noqa: B018  (checks the slices)
 
     def __hash__(self) -> int:
-        """Return a number that equal measures share."""
         return hash((type(self), self.name))
 
     @functools.cached_property
     def parts(self) -> tuple[Measure, ...]:
-        """The measure of each slice."""
         return tuple(
             _within(self.measure, {column: (value,)})
             for column, values in self.over.items()
@@ -96,21 +93,17 @@ class Extreme(OfParts):
         )
 
 
-@dataclasses.dataclass(frozen=True)
 class Least(Extreme):
     """The least value of a measure among slices: how good a system is where it is worst."""
 
     kind = "least"
-    __hash__ = Extreme.__hash__
 
 
-@dataclasses.dataclass(frozen=True)
 class Greatest(Extreme):
     """The greatest value of a measure among slices, as of a loss where a system is worst."""
 
     kind = "greatest"
     pick = np.max
-    __hash__ = Extreme.__hash__
 
 
 def _within(measure: Measure, where: Where) -> Sliced:

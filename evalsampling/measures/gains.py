@@ -48,7 +48,6 @@ class Gain(Mean):
     short_name = "gain"
 
     def __post_init__(self) -> None:
-        """Check the cut; name and bounds follow from it."""
         if isinstance(self.cut, bool) or not isinstance(self.cut, int):
             raise ValueError(f"cut must be a whole number, got {self.cut!r}")
         if not 1 <= self.cut <= MOST_RANKS:
@@ -132,12 +131,9 @@ BY_NAME: Mapping[str, Callable[..., Gain]] = {"dcg": DCG, "err": ERR}
 
 @dataclasses.dataclass(frozen=True)
 class GainMoments:
-    """Expected gains and their products, of single queries or averaged over each cell's queries.
+    """Expected gains E L, (n, gains, systems), and products E L L', (n, gains, systems, systems).
 
-    Attributes:
-        gains: names of the gains.
-        mean: shape (n, gains, systems): E L.
-        second: shape (n, gains, systems, systems): E L L'.
+    They are of single queries, or averaged over each cell's queries.
     """
 
     gains: tuple[str, ...]
@@ -153,7 +149,7 @@ class GainMoments:
 
     @classmethod
     def of_cells(cls, gains: Sequence[Gain], table: CellTable) -> "GainMoments":
-        """Return the mean moments of the queries of each cell, which the table has."""
+        """Return the mean moments of the queries of each cell."""
         kinds = table.kinds.probability[:, :, 0]
         systems = table.kinds.prediction.shape[1]
         return cls.from_shares(gains, table.kinds.by_cell(kinds), systems)

@@ -87,7 +87,6 @@ class ActiveRisk(DeviationSampler):
     name = "active_risk"
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         if self.model not in MODELS:
             raise ValueError(f"model must be one of {', '.join(MODELS)}, got {self.model!r}")

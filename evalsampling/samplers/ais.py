@@ -79,7 +79,6 @@ class AdaptiveImportance(ReplacementSampler):
     models_classes = True
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         if not callable(self.model) and self.model not in MODELS:
             raise ValueError(

@@ -76,7 +76,6 @@ class Sampler(abc.ABC):
     numbers: PermanentNumbers | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Check the oracle."""
         if self.stochastic and "stochastic" not in self.takes:
             raise ValueError(f"{self.name} draws each row once, so it takes a deterministic oracle")
 
@@ -303,7 +302,6 @@ class ReplacementSampler(Sampler):
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         if self.draws is not None:
             check_count("draws", self.draws)

@@ -84,7 +84,6 @@ class Compare(ReplacementSampler):
     trusts_prior = True
 
     def __post_init__(self) -> None:
-        """Check the parameters against the measure."""
         super().__post_init__()
         if self.variant not in VARIANTS:
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}")

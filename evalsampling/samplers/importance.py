@@ -63,7 +63,6 @@ class Importance(ReplacementSampler):
     trusts_prior = True
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         check_calibration(self.calibration)
         above_0("epsilon", self.epsilon)
@@ -105,7 +104,6 @@ class Given(ReplacementSampler):
     heeds_costs = False
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         if not callable(self.weights):
             got = "none" if self.weights is None else repr(self.weights)

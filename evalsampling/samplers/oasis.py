@@ -38,7 +38,6 @@ class Oasis(ReplacementSampler):
     name = "oasis"
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         if not isinstance(self.measure, FBeta | Precision | Recall):
             raise ValueError(

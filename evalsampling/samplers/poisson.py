@@ -86,7 +86,6 @@ class Poisson(Sampler):
         return self.online != "include"
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         check_share("delta", self.delta)
         check_share("smoothing", self.smoothing)

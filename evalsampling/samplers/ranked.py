@@ -87,7 +87,6 @@ class RankedSampler(Sampler):
     first: int = 1
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         if not isinstance(self.measure, Thresholded):
             raise ValueError(
                 f"{self.name} ranks rows by score, so a curve or an average precision comes first, "
@@ -449,7 +448,6 @@ class AdaStrat(RankedSampler):
     levels: int = 1
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         check_count("levels", self.levels)
 
@@ -495,7 +493,6 @@ class LogStrat(RankedSampler):
     first: int = 3500
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         allowed = most_m(self.first, self.epsilon)
         if self.m > allowed:

@@ -57,7 +57,6 @@ class Ranking(ReplacementSampler):
     takes = frozenset({"queries"})
 
     def __post_init__(self) -> None:
-        """Check the parameters against the measure."""
         super().__post_init__()
         if self.variant not in VARIANTS:
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}")

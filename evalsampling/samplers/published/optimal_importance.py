@@ -42,7 +42,6 @@ class OptimalImportance(DeviationSampler):
     takes = frozenset({"stochastic", "tags"})
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         check_share("smoothing", self.smoothing)
         check_calibration(self.calibration)

@@ -47,7 +47,6 @@ class EqualCountStrata(Sampler):
     models_classes = True
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         check_count("strata", self.strata)
 
@@ -129,7 +128,6 @@ class ModelStratified(EqualCountStrata):
     trusts_prior = True
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         if not 0 < number("least", self.least) <= 0.5:
             raise ValueError(f"least must be above 0 and at most 0.5, got {self.least}")
