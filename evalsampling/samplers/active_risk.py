@@ -6,7 +6,6 @@ References:
     C. Sawade, N. Landwehr and T. Scheffer, *Active estimation of F-measures*, NIPS 2010.
 """
 
-import abc
 import dataclasses
 import math
 from typing import Any
@@ -18,10 +17,9 @@ from evalsampling.inference.score_calibration import Calibration, check_calibrat
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import predictive
-from evalsampling.samplers.base import ReplacementSampler, no_rounds
-from evalsampling.stats.arrays import BoolArray, FloatArray
+from evalsampling.samplers.base import CellSampler
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import mix_evenly
 
@@ -29,28 +27,13 @@ MODELS = ("scores", "uniform", "prior")
 """Models that take the place of the unknown p(y|x): see `ActiveRisk`."""
 
 
-@dataclasses.dataclass(frozen=True)
-class DeviationSampler(ReplacementSampler):
+class DeviationSampler(CellSampler):
     """Draws rows with replacement by how far their label is expected to move the measure."""
 
     trusts_prior = True
 
-    @abc.abstractmethod
-    def probability(self, table: CellTable, history: History) -> FloatArray:
-        """Return the probability of a row of each cell before costs and mixing, shape (cells,)."""
-
-    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        return Proposal(self.probability(table, history))
-
-    def unmixed_support(self, table: CellTable) -> BoolArray:
-        """Return which cells are expected to move the measure, whatever the labels: (cells,)."""
-        return self.probability(table, no_rounds(table)) > 0
-
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return the input of the estimates, with self-normalised weights.
-
-        [AE] eq. 3.31, the ratio estimator of [Y] eq. 4: see `active_risk`, `optimal_importance`.
-        """
+        """Return the input with self-normalised weights: [AE] eq. 3.31, [Y] eq. 4."""
         return dataclasses.replace(inputs, self_normalised=True)
 
 

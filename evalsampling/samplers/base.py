@@ -119,10 +119,7 @@ class Sampler(abc.ABC):
         """Return the labelled rows with their weights; of a round any may lack a label."""
 
     def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Tell whether every row that can add to the measure's risk always has a chance.
-
-        Cell by cell, as `support` says.
-        """
+        """Tell whether every row that can add to the measure's risk always has a chance."""
         if self.covers_pool(table):
             return True
         return bool(np.all(self.support(table) | ~cells_adding_to(measure, table)))
@@ -226,8 +223,7 @@ class Sampler(abc.ABC):
     def with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
         """Return inputs with what is known of the next draw, as estimates use them.
 
-        They are unchanged before the first label, and where all labels that matter to the sampler
-        are known and its measure is undefined under them.
+        They stay before the first label, and where all labels are known and leave it undefined.
         """
         if not inputs.sample.draws:
             return inputs
@@ -318,14 +314,10 @@ class ReplacementSampler(Sampler):
         """
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
-        """Return which cells have rows that can be drawn before any mixing, shape (cells,).
-
-        All unless overridden.
-        """
+        """Return which cells can be drawn before any mixing, shape (cells,): all by default."""
         return np.ones(len(table), dtype=bool)
 
     def support(self, table: CellTable) -> BoolArray:
-        """Return which cells have rows that can be drawn, shape (cells,)."""
         return np.ones(len(table), dtype=bool) if self.delta else self.unmixed_support(table)
 
     def proposal(self, table: CellTable, history: History) -> Proposal:
@@ -370,10 +362,7 @@ class ReplacementSampler(Sampler):
     def design(
         self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
-        """Return the history with one round more: see `Sampler.design`.
-
-        A fixed number of draws replaces ``new_rows``.
-        """
+        """Return the history with one round more; a fixed number of draws replaces ``new_rows``."""
         draws = self.draws or DRAWS_PER_NEW_ROW * new_rows
         if self.draws or self.stochastic:
             most = self.draws or new_rows
@@ -393,6 +382,20 @@ class ReplacementSampler(Sampler):
         question = history.question[response.draw]
         known = response.known / table.rows
         return WeightedSample.with_replacement(question, weights, len(history), known)
+
+
+class CellSampler(ReplacementSampler):
+    """Base of samplers that give all rows of a cell the same chance, whatever their labels."""
+
+    @abc.abstractmethod
+    def probability(self, table: CellTable, history: History) -> FloatArray:
+        """Return the chance of a row of each cell before costs and mixing, shape (cells,)."""
+
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
+        return Proposal(self.probability(table, history))
+
+    def unmixed_support(self, table: CellTable) -> BoolArray:
+        return self.probability(table, no_rounds(table)) > 0
 
 
 def weights_under(

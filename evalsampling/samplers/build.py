@@ -23,10 +23,7 @@ from evalsampling.spec.parameters import check_name, construct
 def build_sampler(
     plan: AnalysisPlan, ranges: Sequence[Range | None], name: str | None = None
 ) -> Sampler:
-    """Return the sampler that a plan names, made for the first measure and all of its systems.
-
-    One that takes weights of measures (`Sampler.takes`) is made for all of them.
-    """
+    """Return the sampler that a plan names, made for the first measure or for all that it takes."""
     reading, pool, labels = plan.reading, plan.reading.pool, plan.reading.labels
     chosen = plan.sampler if name in (None, plan.sampler.name) else SamplerSpec(str(name))
     if ":" not in chosen.name:

@@ -89,7 +89,6 @@ class CalibratedDesign(Sampler):
         return np.array(self.importance or self.measure.importance)
 
     def remarks(self, table: CellTable) -> list[str]:
-        """Return a warning if rows are drawn evenly because there can be no model."""
         reason = obstacle(table)
         return [] if reason is None else [f"sampler calibrated draws rows evenly: {reason}"]
 
@@ -129,10 +128,8 @@ class CalibratedDesign(Sampler):
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows, each weighing one over the chance that some round labels it.
 
-        Rows of a round without a label are taken to be missing at random within response classes
-        (`inference.nonresponse`): those with one have the chance of the round times the share of
-        their class that is labelled. A round of labels that were there already may have drawn the
-        rows of a cell with chances of their own.
+        Rows of a round without a label are missing at random within response classes
+        (`inference.nonresponse`), so the chance is that of the round times the share with a label.
         """
         missed, inclusion = np.ones(len(history)), np.zeros(len(history))
         stratum = None
@@ -152,7 +149,6 @@ class CalibratedDesign(Sampler):
         return dataclasses.replace(sample, draws=drawn_rows, answered=drawn_rows)
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return the input with the model's rates, which the difference estimator needs."""
         table, history, model = inputs.table, inputs.history, inputs.model
         if obstacle(table) or not len(history.labelled):
             return inputs
@@ -308,10 +304,7 @@ def _counted_variance(
     influences: Sequence[FloatArray],
     labels: int,
 ) -> FloatArray:
-    """Return the variance of a row's influence as `_spread` counts it, shape (draws, m, cells).
-
-    Rates have shape (draws, cells, classes), the influences of each class (draws, m, cells).
-    """
+    """Return the variance of a row's influence as `_spread` counts it, shape (draws, m, cells)."""
     mean = rates[:, None, :, 0] * influences[0]
     square = mean * influences[0]
     for y, influence in enumerate(influences[1:], 1):

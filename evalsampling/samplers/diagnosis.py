@@ -32,11 +32,7 @@ class LeafDiagnosis:
 
 
 def diagnose(table: CellTable, history: History) -> list[LeafDiagnosis]:
-    """Return for each leaf its class probabilities by the prior, the labels and the latest model.
-
-    Rows of a cell have equal chances to be drawn, so the plain share of a label is unbiased within
-    a cell. The cells of a leaf are weighted by their rows.
-    """
+    """Return the class probabilities of each leaf by the prior, the labels and the latest model."""
     counts = history.seen(len(table), table.classes)
     labelled = np.bincount(history.cell[history.labelled], minlength=len(table))
     seen = labelled > 0
@@ -63,9 +59,8 @@ def divergence(
 ) -> float:
     """Return the divergence KL(q* || q) of a proposal q from the optimal proposal q*, in nats.
 
-    For a deterministic oracle, q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| with the true
-    labels and risk ([MR] eq. 5). It is infinite if the proposal never draws some row that adds to
-    the measure; 0 if no row adds. ``truth`` is the rows of each cell of each class.
+    For a deterministic oracle, q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| ([MR] eq. 5).
+    It is infinite if a row that adds is never drawn; 0 if no row adds.
     """
     risk = model_risk(measure, table, truth.astype(np.float64)) / table.rows
     norms = cell_norms(measure, table, risk, np.finfo(np.float64).tiny) * (truth > 0)

@@ -112,13 +112,11 @@ class Poisson(Sampler):
 
     @property
     def models_classes(self) -> bool:
-        """Whether rounds answer to labels."""
         return self.online is not None
 
     def design(
         self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
-        """Draw one round, of ``new_rows`` new rows on average: see `Sampler.design`."""
         wanted = new_rows if budget is None else min(new_rows, budget)
         left = table.count - history.drawn_by_cell(len(table))
         size = self.size(table, history)
@@ -163,10 +161,7 @@ class Poisson(Sampler):
         cap: int | None,
         fresh: FreshNumbers | None,
     ) -> History:
-        """Return the history with a round of new rows and, by coins of the same chances, old ones.
-
-        See `Threshold.draw` for what it is made from.
-        """
+        """Return the history after a round of new rows and, by coins of the same chances, of old."""
         rows = np.stack([history.cell, history.rank], axis=1)
         first = distinct_rows(rows)[0]
         coins = RowNumbers(history.cell[first], rng.random(len(first)))
@@ -209,7 +204,6 @@ class Poisson(Sampler):
         return self.size(table, no_rounds(table)) > 0
 
     def exhausted(self, table: CellTable, history: History) -> bool:
-        """Whether every row that can be drawn has been; a stochastic oracle may be asked again."""
         return not self._asks_again and self.unseen(table, history) == 0
 
     def spent(self, table: CellTable, history: History, answers: int) -> int:
@@ -241,12 +235,9 @@ class Poisson(Sampler):
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows with their Horvitz-Thompson weights ([Y] eq. 18 and 28).
 
-        Rows of a round without a label are taken to be missing at random within response classes
-        (`inference.nonresponse`): those with one have the chance of the round times the share of
-        their class that is labelled.
-
-        With a stochastic oracle the variance is that of rows and of their answers at random
-        (`inference.random_answers`).
+        Rows of a round without a label are missing at random within response classes
+        (`inference.nonresponse`), so the chance is that of the round times the share with a label.
+        Of a stochastic oracle rows and answers vary at random (`inference.random_answers`).
         """
         rounds = list(poisson_rounds(table, history))
         weigh = self._weigh_one_sample if self.online is None else self._weigh_rounds
@@ -268,10 +259,9 @@ class Poisson(Sampler):
     def _weigh_one_sample(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return weights, what they add to the variance and chances of all questions.
+        """Return weights, what they add to the variance and chances of all questions, 0 unlabelled.
 
-        They are 0 without a label. Rounds are one sample; a round without any label still leaves
-        fewer rows to later rounds.
+        Rounds are one sample; one without any label still leaves fewer rows to later ones.
         """
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
         for drawn in rounds:
@@ -288,13 +278,11 @@ class Poisson(Sampler):
     def _weigh_rounds(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the same where each round is a sample, known rows aside or again.
+        """Return the same where each round is a sample; chances are those of the last that drew it.
 
-        Chances are those of the last round that drew a row.
-
-        With known rows aside, those that a round draws stand for all rows without a label so far;
-        else for those of the round that first drew them (`inference.nonresponse.rows_represented`).
-        A round counts in proportion to its size and to the share of its new rows with a label.
+        With known rows aside, rows of a round stand for all rows without a label so far; else for
+        those of the round that first drew them. A round counts in proportion to its size and to the
+        share of its new rows with a label.
         """
         share = share_answered(history) * [drawn_round.wanted for drawn_round in rounds]
         share /= max(float(share.sum()), 1e-300)

@@ -168,10 +168,7 @@ class RankedSampler(Sampler):
         return wave.complete
 
     def _waves(self, table: CellTable, history: History, anew: bool = False) -> Iterator[Wave]:
-        """Yield the waves that the labels lead to; only the last can want answers.
-
-        With ``anew`` they begin without the queries that rounds were drawn for.
-        """
+        """Yield the waves that labels lead to, ``anew`` without the queries of earlier rounds."""
         try:
             ranked = RankedList.of_cells(table)
         except ValueError as error:
@@ -252,10 +249,7 @@ class RankedSampler(Sampler):
         return max(votes, math.ceil(self._draws(wave) / wave.ranked.rank[wave.queried[0]]))
 
     def _least_precision(self, strata: RankStrata) -> float:
-        """Return p_min, or else a lower bound on the precision of the whole list.
-
-        It is an anytime bound (footnote 5) on the share of positives behind the head.
-        """
+        """Return p_min, or an anytime bound (footnote 5) on the precision of the whole list."""
         if self.p_min is not None:
             return self.p_min
         density, hits = float(strata.least_density[-1]), strata.hits
@@ -273,9 +267,8 @@ class RankedSampler(Sampler):
     def curve(self, table: CellTable, history: History) -> PrecisionCurve | None:
         """Return the precision at every rank, with its guarantee; None before there is any.
 
-        In an incomplete wave the queries with and without the open ones are compared, and the
-        curve with the best guarantee is returned; if some contradict that the precision is weakly
-        monotone, the best of these.
+        Of an incomplete wave it is the best curve with or without the open queries; if some show
+        that the precision is not weakly monotone, the best of these.
         """
         waves = list(self._waves(table, history))
         settled = waves[-1].complete
@@ -374,8 +367,7 @@ class RankedSampler(Sampler):
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows, weighted to represent the rows of their stratum of ranks.
 
-        A stratum without a label is joined with the nearest one that has some, except the head,
-        which is no sample of the rows that follow it.
+        A stratum without a label is joined with the nearest that has some, but for the head.
         """
         ranked = RankedList.of_cells(table)
         head, queried = self.head_and_queries(ranked)

@@ -48,7 +48,6 @@ class OptimalImportance(DeviationSampler):
 
     @property
     def models_classes(self) -> bool:
-        """Whether it calibrates the prior."""
         return self.calibration is not None
 
     def probability(self, table: CellTable, history: History) -> FloatArray:

@@ -52,10 +52,7 @@ class EqualCountStrata(Sampler):
 
     @abc.abstractmethod
     def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
-        """Return the standard deviation of the losses of each stratum, shape (strata,), above 0.
-
-        `stratum`: shape (cells,): number of each cell's stratum.
-        """
+        """Return the standard deviation of the losses of each stratum, shape (strata,), above 0."""
 
     def error(self, table: CellTable) -> FloatArray:
         """Return the prior probability that the system is wrong, shape (cells,)."""
@@ -102,7 +99,7 @@ class OnlineStratified(EqualCountStrata):
     name = "strat"
 
     def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
-        """Return sqrt(p (1 - p)) of each stratum, p being its rate of errors among the labels."""
+        """Return sqrt(p (1 - p)), p being the rate of errors among the labels of a stratum."""
         labelled = history.labelled
         prediction = history.outputs.prediction[labelled, self.measure.system]
         own, strata = stratum[history.cell[labelled]], int(stratum.max()) + 1
