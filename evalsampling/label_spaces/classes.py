@@ -73,7 +73,6 @@ class Classes(LabelSpace):
         return self.values
 
     def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
-        """Return classes from a column, or those on either side of a threshold."""
         if system.prediction is not None:
             return rows.places(system.prediction, self.values)
         assert score is not None

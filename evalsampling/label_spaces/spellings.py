@@ -57,11 +57,7 @@ def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str
 
 
 def yes_and_no(classes: Collection[str]) -> dict[str, str]:
-    """Return the class of each word of `YES` and `NO`; none if the classes are no yes and no.
-
-    Args:
-        classes: texts of the classes, in any case, with or without blanks around them.
-    """
+    """Return the class of each word of `YES` and `NO`; none if the classes are no yes and no."""
     by_word = {plain(name): name for name in classes}
     yes, no = by_word.keys() & _YES_CLASS, by_word.keys() & _NO_CLASS
     if len(classes) != 2 or len(yes) != 1 or len(no) != 1:

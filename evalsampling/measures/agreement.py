@@ -40,7 +40,6 @@ class BeyondChance(Measure):
 
     Attributes:
         classes: number of classes C, at least 2.
-        system: number of the system it is about.
         titles: what each class is called; its code if not given.
         rest: code of the class whose margins are left out.
     """
@@ -105,9 +104,6 @@ class Kappa(BeyondChance):
         weights: None if any two classes disagree alike; else ``linear`` or ``quadratic``, powers of
             the distance of two classes. It is that of the numbers that classes are, or else that of
             their places.
-
-    Raises:
-        ValueError: there are no such weights.
     """
 
     weights: str | None = None
@@ -164,7 +160,6 @@ class ConfusionMatrix(Mean):
 
     Attributes:
         classes: number of classes C, at least 2.
-        system: number of the system it is about.
         titles: names of the classes; their codes if empty.
     """
 

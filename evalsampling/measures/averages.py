@@ -53,16 +53,11 @@ class Averaged(Measure):
 
     Attributes:
         classes: number of classes, at least 2.
-        system: number of the system it is about.
         over: distinct classes averaged over: a spec lists them by name, Python by their codes; all
             if None.
         sets: the space of labels of which a row may have several, which are the classes then;
             None if a row is of one class.
         titles: what each class is called in results and warnings; its code if not given.
-
-    Raises:
-        ValueError: there are fewer than 2 classes, or `over` is empty or has a code twice or one
-            that does not exist.
     """
 
     classes: int
@@ -185,7 +180,11 @@ class Averaged(Measure):
 
 @dataclasses.dataclass(frozen=True)
 class _AveragedF(Averaged):
-    """Base of F measures of several classes; `alpha` is the weight of precision, in [0, 1]."""
+    """Base of F measures of several classes.
+
+    Attributes:
+        alpha: weight of precision, in [0, 1].
+    """
 
     alpha: float = 0.5
     _whose = "of a class"
@@ -313,23 +312,21 @@ class WeightedF1(Averaged):
         return np.concatenate([hit, (y + f) / 2, y], axis=1)
 
     def value(self, risk: FloatArray) -> FloatArray:
-        each, weight = self._parts(risk)
-        return divide((weight * each).sum(keepdims=True), weight.sum(keepdims=True))
+        *_, weight = parts = np.split(risk, 3)
+        return divide(_weighted_f(*parts).sum(keepdims=True), weight.sum(keepdims=True))
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        half = risk[len(risk) // 3 : 2 * len(risk) // 3]
-        each, weight = self._parts(risk)
-        total = weight.sum()
-        if not total:
+        *_, weight = parts = np.split(risk, 3)
+        if not weight.sum():
             return np.full((1, len(risk)), np.nan)
-        per_half = divide(weight, half, 0.0) / total
-        by_weight = (each - (weight * each).sum() / total) / total
-        return np.concatenate([per_half, -each * per_half, by_weight])[None]
+        slopes = partial_derivatives(_weighted_f, *parts)
+        slopes[2] -= self.value(risk)
+        return slopes.reshape(1, -1) / weight.sum()
 
-    def _parts(self, risk: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return each class's F1, 0 without labels and predictions, and its weight."""
-        hit, half, weight = np.split(risk, 3)
-        return divide(hit, half, 0.0), weight
+
+def _weighted_f(hit: FloatArray, denominator: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return each class's F times its weight, 0 without labels and predictions."""
+    return weight * divide(hit, denominator, 0.0)
 
 
 @dataclasses.dataclass(frozen=True)

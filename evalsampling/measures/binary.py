@@ -63,7 +63,6 @@ class Binary(Measure):
 
     Attributes:
         positive: code of the positive class.
-        system: number of the system it is about.
         made_of: names in `_SHARES` of the shares that the measure is a function of.
     """
 
@@ -120,9 +119,6 @@ class FBeta(Binary, Ratio):
     Attributes:
         beta: weight of recall against precision, from 0.001 to 1000.
         alpha: weight of precision in the harmonic mean, in [0, 1], in place of beta.
-
-    Raises:
-        ValueError: a weight is not such a number, or both are given.
     """
 
     beta: float = 1.0

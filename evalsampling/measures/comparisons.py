@@ -91,7 +91,7 @@ class Comparison(OfParts):
         return by_first[:, None] * first + by_other[:, None] * other
 
     def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        first, other = self._influences(outputs, label, risk)
+        first, other = np.split(self.both.influence(outputs, label, risk), 2, axis=1)
         by_first, by_other = self._slopes(risk)
         return first * by_first + other * by_other
 
@@ -125,12 +125,6 @@ class Comparison(OfParts):
             # The prediction of a query says whether the list differs from the first system's.
             same &= np.all(outputs.prediction[:, [first, other]] == 0, axis=1)
         return same
-
-    def _influences(
-        self, outputs: Outputs, label: IntArray, risk: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        first, other = np.split(self.both.influence(outputs, label, risk), 2, axis=1)
-        return first, other
 
 
 @dataclasses.dataclass(frozen=True)
@@ -168,8 +162,8 @@ class MeanDifference(Difference):
         return len(self.first.components)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        first, other = self._influences(outputs, label, np.zeros(self.both.size))
-        return first - other
+        influence = self.both.influence(outputs, label, np.zeros(self.both.size))
+        return np.subtract(*np.split(influence, 2, axis=1))
 
     value = Mean.value
     jacobian = Mean.jacobian

@@ -38,10 +38,6 @@ class Thresholded(Measure):
     Attributes:
         thresholds: L finite numbers, strictly increasing; a spec may give their number instead.
         positive: code of the positive class.
-        system: number of the system it is about.
-
-    Raises:
-        ValueError: there is no threshold, or they are not finite and strictly increasing.
     """
 
     thresholds: tuple[float, ...]
@@ -348,9 +344,6 @@ class PrecisionAtRecall(Area):
 
     Attributes:
         recall: r, in (0, 1].
-
-    Raises:
-        ValueError: `recall` is not such a number.
     """
 
     scale_free = True
@@ -367,28 +360,30 @@ class PrecisionAtRecall(Area):
     def value(self, risk: FloatArray) -> FloatArray:
         if not np.real(risk[-1]) > 0:
             return np.full(1, np.nan)
-        return np.array([self.recall * risk[-1] / self._found(risk)[0]])
+        return np.array([self._precision(*self._around(risk)[1])])
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         if not risk[-1] > 0:
             return np.full((1, len(risk)), np.nan)
-        rows, place, share, slope = self._found(risk)
+        place, around = self._around(risk)
+        *slopes, by_positives = partial_derivatives(self._precision, *around)
         by_rows, by_hits = np.zeros((2, len(self.thresholds) + 2))
-        by_rows[place : place + 2] = share, 1 - share
-        by_hits[place : place + 2] = -slope * share, -slope * (1 - share)
-        by_positives = by_hits[0] + slope * self.recall
-        gradient = np.concatenate([by_rows[1:-1], by_hits[1:-1], [by_positives]])
-        gradient *= -self.recall * risk[-1] / rows**2
-        gradient[-1] += self.recall / rows
-        return gradient[None]
+        by_rows[place : place + 2], by_hits[place : place + 2] = slopes[:2], slopes[2:]
+        by_positives += by_hits[0]  # All positives reach a threshold below the first.
+        return np.concatenate([by_rows[1:-1], by_hits[1:-1], [by_positives]])[None]
 
-    def _found(self, risk: FloatArray) -> tuple[float, int, float, float]:
-        """Return F*, the index of the threshold below it, the weight of that one, and dF / dT."""
+    def _around(self, risk: FloatArray) -> tuple[int, FloatArray]:
+        """Return the place of the threshold below, and F and T of both neighbours, and P."""
         passed, hits, positives = self._parts(risk)
         passed, hits = np.concatenate([[1], passed, [0]]), np.concatenate([[positives], hits, [0]])
-        wanted = self.recall * positives
-        enough = np.real(hits) >= np.real(wanted) * (1 - ROUNDING)
+        enough = np.real(hits) >= np.real(self.recall * positives) * (1 - ROUNDING)
         place = int(np.flatnonzero(enough)[-1])
-        found, missing = hits[place] - hits[place + 1], wanted - hits[place + 1]
-        slope = (passed[place] - passed[place + 1]) / found
-        return passed[place + 1] + slope * missing, place, missing / found, slope
+        both = slice(place, place + 2)
+        return place, np.concatenate([passed[both], hits[both], [positives]])
+
+    def _precision(self, *around: FloatArray) -> FloatArray:
+        """Return T* / F*, given F and T of both neighbours, and P: see `_around`."""
+        rows, rows_above, hits, hits_above, positives = around
+        wanted = self.recall * positives
+        slope = (rows - rows_above) / (hits - hits_above)
+        return wanted / (rows_above + slope * (wanted - hits_above))

@@ -28,7 +28,7 @@ class Extreme(OfParts):
     """
 
     measure: Measure
-    over: Where
+    over: Where = dataclasses.field(hash=False)
     kind = "extreme"
     has_slices = True
     pick = np.min
@@ -55,9 +55,6 @@ class Extreme(OfParts):
             of_system=inner.of_system,
         )
         self.parts  # noqa: B018  (checks the slices)
-
-    def __hash__(self) -> int:
-        return hash((type(self), self.name))
 
     @functools.cached_property
     def parts(self) -> tuple[Measure, ...]:
@@ -93,12 +90,14 @@ class Extreme(OfParts):
         )
 
 
+@dataclasses.dataclass(frozen=True)
 class Least(Extreme):
     """The least value of a measure among slices: how good a system is where it is worst."""
 
     kind = "least"
 
 
+@dataclasses.dataclass(frozen=True)
 class Greatest(Extreme):
     """The greatest value of a measure among slices, as of a loss where a system is worst."""
 

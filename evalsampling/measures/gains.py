@@ -19,7 +19,7 @@ from evalsampling.measures.comparisons import Difference
 from evalsampling.measures.joint import parts_of
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.gains import ExpectedLists, dcg, discounts, err
+from evalsampling.stats.gains import ExpectedLists, dcg, err
 from evalsampling.stats.outputs import Outputs
 
 MOST_RANKS = 1000
@@ -31,12 +31,8 @@ class Gain(Mean):
     """The mean gain of one system's lists over all queries: l = L(x, y), g(R) = R.
 
     Attributes:
-        system: number of the system.
         classes: how many grades there are, from 0 on.
         cut: how many ranks of the list count, from the first.
-
-    Raises:
-        ValueError: `cut` is not a whole number from 1 to `MOST_RANKS`.
     """
 
     system: int = 0
@@ -60,9 +56,9 @@ class Gain(Mean):
         return self.classes - 1
 
     @property
-    @abc.abstractmethod
     def largest(self) -> float:
         """The gain of a list of items that all have the greatest grade."""
+        return float(self.of_grades(np.full((1, self.cut), self.top))[0])
 
     @abc.abstractmethod
     def of_grades(self, grade: IntArray) -> FloatArray:
@@ -97,10 +93,6 @@ class DCG(Gain):
 
     short_name = "dcg"
 
-    @property
-    def largest(self) -> float:
-        return float((2.0**self.top - 1) * discounts(self.cut).sum())
-
     def of_grades(self, grade: IntArray) -> FloatArray:
         return dcg(grade)
 
@@ -113,10 +105,6 @@ class ERR(Gain):
     """Mean expected reciprocal rank, sum_i (1/i) k_i prod_{l<i} (1 - k_l) ([AE] eq. 6.2)."""
 
     short_name = "err"
-
-    @property
-    def largest(self) -> float:
-        return float(err(np.full((1, self.cut), self.top), self.top)[0])
 
     def of_grades(self, grade: IntArray) -> FloatArray:
         return err(grade, self.top)

@@ -46,9 +46,6 @@ class Reweighted(Measure):
         )  # fmt: skip
         set_own(self, **{key: getattr(self.measure, key) for key in taken} | own)
 
-    def __hash__(self) -> int:
-        return hash((type(self), self.name))
-
     @property
     def plain(self) -> Measure:
         return self.measure.plain
@@ -155,6 +152,7 @@ class Reweighted(Measure):
         return influence
 
 
+@dataclasses.dataclass(frozen=True)
 class Weighted(Reweighted):
     """A measure of the pool in which each row counts as often as its weight says: ``pool.weight``.
 
@@ -177,8 +175,7 @@ class Sliced(Reweighted):
             the values of each column.
     """
 
-    where: Where
-    __hash__ = Reweighted.__hash__
+    where: Where = dataclasses.field(hash=False)
 
     def __post_init__(self) -> None:
         inner = self.measure

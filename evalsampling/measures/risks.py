@@ -66,11 +66,7 @@ class LogLoss(Risk):
     """Log loss, from 0 to -log clip: l = -log p_y, g(R) = R.
 
     Attributes:
-        system: number of the system it is about.
         clip: p_y is cut to [clip, 1 - clip] to bound the loss; above 0, below 0.5.
-
-    Raises:
-        ValueError: `clip` is not such a number.
     """
 
     system: int = 0
@@ -96,7 +92,6 @@ class _OfTable(Measure):
             each predicted class with the loss for each label.
         classes: number of classes.
         titles: what each class is called, a number for the losses by distance.
-        system: number of the system it is about.
     """
 
     losses: str | Table = ZERO_ONE

@@ -120,7 +120,7 @@ class AdaptiveImportance(ReplacementSampler):
     def _model(
         self, table: CellTable, history: History, by_tree: Callable[[FloatArray], FloatArray]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return P(y|cell), (cells, classes), and its mean in leaves; ``by_tree`` is of the prior."""
+        """Return P(y|cell), (cells, classes), and its mean in leaves, (leaves, classes)."""
         if not isinstance(self.model, str):
             response = probabilities("sampler.model", self.model, table, history)
             return response, table.mean_by_leaf(response)

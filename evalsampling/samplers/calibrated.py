@@ -57,20 +57,15 @@ class CalibratedDesign(Sampler):
     """Rounds without replacement, in proportion to what the label of a row may still change.
 
     Before each round the calibration curve is fitted to all labels so far, with next to no hidden
-    positives (`DESIGN_SHARE`): with more of them, rounds would go to the tail to learn their
-    number, which a few hundred labels cannot tell. Candidates are designs with the measure of size
-    sd_c (1 - p_c)^(e - 1/2): sd_c^2 the mean over draws of the curve of the variance of the
-    influence of a row's label on the measure, p_c the rate of the pool's most frequent class, so
-    the size goes as rate^e where positives are rare; a tenth is spread evenly over rows, and a
-    fiftieth over strata: where a curve that is wrong would show. Taken is the candidate that is
-    expected to remove most of the posterior variance of the measure. Where labels differ in cost,
-    sizes are over its root, and what is removed is taken by the money.
+    positives (`DESIGN_SHARE`): with more, rounds would go to the tail to learn their number, which
+    a few hundred labels cannot tell. Candidates are designs with the measure of size
+    sd_c (1 - p_c)^(e - 1/2), sd_c^2 being the mean variance of the influence of a row's label, p_c
+    the rate of the most frequent class. Taken is the one that is expected to remove most of the
+    posterior variance of the measure, of labels that differ in cost by the money.
 
-    A labelled row weighs one over the chance that any round so far would have taken it, so weights
-    of rounds that answer to earlier labels are slightly biased, and far less noisy than weights
-    conditional on the round (docs/studies/calibrated-trials.md). The estimate is the difference
-    estimator: the model's total, known from the cells, and the weighted residuals of the labelled
-    rows; then the mean of it and of the posterior median (`inference.model_based.weight_of_draws`).
+    A labelled row weighs one over the chance that any round so far would have taken it. The
+    estimate is the difference estimator; then the mean of it and of the posterior median
+    (`inference.model_based.weight_of_draws`). docs/calibrated.md has the reasons.
 
     Attributes:
         hidden: prior of the positives that scores do not tell.

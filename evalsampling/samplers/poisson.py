@@ -23,9 +23,15 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.distinct import distinct_rows
-from evalsampling.stats.history import NO_LABEL, History, Round
-from evalsampling.stats.inclusion import draw_next, mix_evenly, saturates, water_fill
-from evalsampling.stats.permanent import FreshNumbers, RowNumbers
+from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.inclusion import (
+    draw_next,
+    draw_these,
+    mix_evenly,
+    saturates,
+    water_fill,
+)
+from evalsampling.stats.permanent import RowNumbers
 from evalsampling.stats.poisson import (
     PoissonRound,
     PoissonSize,
@@ -119,25 +125,28 @@ class Poisson(Sampler):
     ) -> History:
         wanted = new_rows if budget is None else min(new_rows, budget)
         left = table.count - history.drawn_by_cell(len(table))
-        size = self.size(table, history)
-        threshold = self._threshold(table, history, size, left, wanted)
-        cap = budget if self.cap else None
+        threshold = self._threshold(table, history, left, wanted)
         fresh = None
         if self.numbers is not None:
-            before = inclusion_so_far(table, history)
-            fresh = self.numbers.fresh(table.count - left, before)
+            fresh = self.numbers.fresh(table.count - left, inclusion_so_far(table, history))
+        old: IntArray = np.zeros(0, dtype=np.int64)
         if self.online == "include":
-            after = self._draw_again(table, history, threshold, left, rng, cap, fresh)
-        else:
-            made, sizes = threshold.draw(left, rng, cap, fresh)
-            after = draw_next(table, history, made.chance, sizes, rng)
+            old = distinct_rows(np.stack([history.cell, history.rank], axis=1))[0]
+        coins = RowNumbers(history.cell[old], rng.random(len(old)))
+        cap, asked = budget if self.cap else None, coins if self._asks_again else None
+        made, sizes = threshold.draw(left, rng, cap, fresh, asked)
+        after = draw_next(table, history, made.chance, sizes, rng)
+        again = np.sort(old[threshold.takes(coins, made.kappa)])
+        if len(again):
+            after = self._with_old(table, history, after, again)
         last = dataclasses.replace(after.rounds[-1], wanted=wanted)
         return dataclasses.replace(after, rounds=(*after.rounds[:-1], last))
 
     def _threshold(
-        self, table: CellTable, history: History, size: FloatArray, left: IntArray, wanted: int
+        self, table: CellTable, history: History, left: IntArray, wanted: int
     ) -> Threshold:
         """Return the next round, before it is drawn."""
+        size = self.size(table, history)
         if self.online is not None:
             none = np.zeros(len(table))
             asked = table.count if self._asks_again else left
@@ -151,42 +160,24 @@ class Poisson(Sampler):
         """Whether a row that is drawn again is asked about again."""
         return self.stochastic and self.online == "include"
 
-    def _draw_again(
-        self,
-        table: CellTable,
-        history: History,
-        threshold: Threshold,
-        left: IntArray,
-        rng: Rng,
-        cap: int | None,
-        fresh: FreshNumbers | None,
+    def _with_old(
+        self, table: CellTable, history: History, after: History, old: IntArray
     ) -> History:
-        """Return the history after a round of new rows and, by coins of the same chances, of old."""
-        rows = np.stack([history.cell, history.rank], axis=1)
-        first = distinct_rows(rows)[0]
-        coins = RowNumbers(history.cell[first], rng.random(len(first)))
-        realised, sizes = threshold.draw(left, rng, cap, fresh, coins if self._asks_again else None)
-        chance = realised.chance
-        again = np.sort(first[threshold.takes(coins, realised.kappa)])
-        after = draw_next(table, history, chance, sizes, rng)
-        asked = after.rounds[-1]
-        if not self._asks_again:
-            drawn = Round(
-                question=np.concatenate([asked.question, again]),
-                probability=np.append(asked.probability, chance[history.cell[again]]),
-                new=np.append(asked.new, np.zeros(len(again), dtype=np.bool_)),
-                cell_probability=chance,
-            )
-            return dataclasses.replace(after, rounds=(*after.rounds[:-1], drawn))
-        cells = np.concatenate([after.cell[asked.question], history.cell[again]])
-        ranks = np.concatenate([after.rank[asked.question], history.rank[again]])
-        combined = Round(
-            question=len(history) + np.arange(len(cells)),
-            probability=chance[cells],
-            new=np.ones(len(cells), dtype=np.bool_),
-            cell_probability=chance,
+        """Return a history in whose last round rows of earlier rounds are drawn again."""
+        drawn, chance = after.rounds[-1], after.rounds[-1].cell_probability
+        assert chance is not None
+        cell = history.cell[old]
+        if self._asks_again:
+            cells = np.concatenate([after.cell[drawn.question], cell])
+            ranks = np.concatenate([after.rank[drawn.question], history.rank[old]])
+            return draw_these(table, history, chance, cells, ranks)
+        drawn = dataclasses.replace(
+            drawn,
+            question=np.concatenate([drawn.question, old]),
+            probability=np.append(drawn.probability, chance[cell]),
+            new=np.append(drawn.new, np.zeros(len(old), dtype=np.bool_)),
         )
-        return history.with_round(combined, cells, ranks, table.kinds.of_cells(cells))
+        return dataclasses.replace(after, rounds=(*after.rounds[:-1], drawn))
 
     def size(self, table: CellTable, history: History) -> FloatArray:
         """Return the size of the rows of each cell, shape (cells,), of the next round."""
