@@ -221,7 +221,6 @@ class PRCurve(Curve):
     """
 
     scale_free = True
-
     name = "pr_curve"
     words = ("precision", "recall", "f1")
     follow = frozenset({"f1"})
@@ -286,14 +285,12 @@ class AveragePrecision(Area):
     """
 
     scale_free = True
-
     name = "average_precision"
 
     def value(self, risk: FloatArray) -> FloatArray:
         passed, hits, positives = self._parts(risk)
         gain = hits - np.append(hits[1:], 0)
-        total = np.sum(gain * divide(hits, passed, 0.0), keepdims=True)
-        return divide(total, np.full_like(total, positives))
+        return divide(np.sum(gain * divide(hits, passed, 0.0), keepdims=True), positives)
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         passed, hits, positives = self._parts(risk)

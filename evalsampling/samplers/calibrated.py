@@ -190,22 +190,14 @@ class Clusters(CalibratedDesign):
 
 @dataclasses.dataclass(frozen=True)
 class _Comparison:
-    """Summary of the model before a round, to compare designs.
+    """Summary of the model before a round, to compare designs."""
 
-    Attributes:
-        rate: shape (cells, classes): mean rate of each class; `frequent`: that of most rows.
-        spread: shape (cells,): standard deviation of the influence of a row's label: `_spread`.
-        alike: shape (cells,): which of the groups of cells with the same rates each is in.
-        deviation: shape (classes, draws, groups): rates less their means.
-        value: shape (draws, m): of the measure, standardised, times the roots of the weights.
-    """
-
-    rate: FloatArray
-    frequent: int
-    spread: FloatArray
-    alike: IntArray
-    deviation: FloatArray
-    value: FloatArray
+    rate: FloatArray  # (cells, classes): mean rate of each class
+    frequent: int  # the class of most rows
+    spread: FloatArray  # (cells,): standard deviation of the influence of a label: `_spread`
+    alike: IntArray  # (cells,): which of the groups of cells with the same rates each is in
+    deviation: FloatArray  # (classes, draws, groups): rates less their means
+    value: FloatArray  # (draws, m): of the measure, standardised, times the roots of the weights
 
     @classmethod
     def of_designs(

@@ -63,16 +63,15 @@ def divergence(
     It is infinite if a row that adds is never drawn; 0 if no row adds.
     """
     risk = model_risk(measure, table, truth.astype(np.float64)) / table.rows
-    norms = cell_norms(measure, table, risk, np.finfo(np.float64).tiny) * (truth > 0)
+    floor = float(np.finfo(np.float64).tiny)
+    norms = cell_norms(measure, table, risk, floor) * (truth > 0)
     total = float(np.sum(truth * norms))
     if total == 0:
         return 0.0
     atom = proposal.atom
     free = truth.astype(np.float64)
     np.subtract.at(free, (history.cell[atom], history.label[atom]), 1)
-    of_atoms = loss_norms(
-        measure, history.outputs.take(atom), history.label[atom], risk, np.finfo(np.float64).tiny
-    )
+    of_atoms = loss_norms(measure, history.outputs.take(atom), history.label[atom], risk, floor)
     best = np.concatenate([norms.ravel(), of_atoms]) / total
     rows = np.concatenate([free.ravel(), np.ones(len(atom))])
     by_cell = np.repeat(proposal.cell_probability, table.classes)

@@ -50,16 +50,15 @@ class Poisson(Sampler):
 
     h is the expected deviation of a row's label (`measures.deviation`), over the root of what the
     label costs, a share of it spread evenly over the pool. The estimator is the ratio of
-    Horvitz-Thompson totals ([Y] eq. 18), its variance eq. 28; the number of labels varies about the
-    budget.
+    Horvitz-Thompson totals ([Y] eq. 18), its variance eq. 28.
 
     A round raises the probabilities to those of a larger budget: rows whose permanent random number
     lies between are its rows. So rounds together are one sample of the whole budget, whatever their
     sizes, and weights are one over the probability of all.
 
     Online, a round answers to earlier labels: the prior is calibrated by them. Then the estimates
-    of the rounds, each unbiased whatever was seen before, are combined with weights in proportion
-    to the sizes that were asked for, which no label decides ([Y] eq. 128 has 1/R).
+    of the rounds are combined with weights in proportion to the sizes that were asked for, which no
+    label decides ([Y] eq. 128 has 1/R).
 
     Attributes:
         delta: share of the pool's own distribution in the measure of size, in [0, 1].
