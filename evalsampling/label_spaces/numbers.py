@@ -114,10 +114,7 @@ class Numbers(LabelSpace):
         return EXPECTED
 
     def score(self, pool: Keys, without: bool) -> str | None:
-        """Return the column of predictive variances, which takes the place of a score.
-
-        Of several systems there is none: strata are cut from their predictions and variances.
-        """
+        """Return the column of predictive variances in place of a score, none of several systems."""
         pool.refuse(("score", "probability"), "with labels.range strata are those of pool.variance")
         if without:
             raise InputError(

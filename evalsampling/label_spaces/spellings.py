@@ -42,9 +42,8 @@ def _are_words(codes: Collection[str]) -> bool:
 def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
     """Return the class of each text that spells the name of a class in another way.
 
-    `` Yes`` is ``yes``, unless two classes differ in nothing but case and blanks. Of classes that
-    are a yes and a no, as 1 and 0, every word for these is understood (`yes_and_no`); see
-    `whole_texts` for floats.
+    `` Yes`` is ``yes``, unless two classes differ in nothing but case and blanks. See `yes_and_no`
+    for words, `whole_texts` for floats.
     """
     classes: dict[str, list[str]] = {}
     for name in codes:

@@ -147,7 +147,6 @@ class FBeta(Binary, Ratio):
         return np.stack([y & f, alpha * f + (1 - alpha) * y], axis=1, dtype=np.float64)
 
 
-@dataclasses.dataclass(frozen=True)
 class ShareOfRows(Binary, Ratio):
     """Base of measures that are one share, of hits or of misses: g(R) = R1 / R2."""
 
@@ -222,7 +221,6 @@ class Prevalence(Binary, Mean):
         return (label == self.positive).astype(np.float64)[:, None]
 
 
-@dataclasses.dataclass(frozen=True)
 class Margins(Binary):
     """A measure of both margins and the true positives: l = [y f, y, f]."""
 

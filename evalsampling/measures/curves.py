@@ -135,7 +135,6 @@ def _roc_points(passed: FloatArray, hits: FloatArray, positives: FloatArray) -> 
     return np.array([true_rate, divide(passed - hits, negatives)])
 
 
-@dataclasses.dataclass(frozen=True)
 class Curve(Thresholded):
     """k values at each threshold, each a function of F_i, T_i and P."""
 
@@ -256,7 +255,6 @@ class ROCCurve(Curve):
         return _roc_points(passed, hits, positives)
 
 
-@dataclasses.dataclass(frozen=True)
 class Area(Thresholded):
     """Base of measures that are one number of a whole curve."""
 

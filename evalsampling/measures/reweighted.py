@@ -70,26 +70,28 @@ class Reweighted(Measure):
     def _has_mean(self) -> bool:
         return not self.measure.scale_free
 
-    def _counted(self, outputs: Outputs) -> tuple[FloatArray, Any]:
-        """Return the weights of rows, shape (n,), and an index of those that count."""
+    def _counted(self, outputs: Outputs) -> tuple[FloatArray, Any, Outputs]:
+        """Return the weights of rows, shape (n,), an index of those that count, their outputs."""
         weight = self.weight(outputs)
-        counts = weight > 0
-        return weight, slice(None) if counts.all() else np.flatnonzero(counts)
+        if (weight > 0).all():
+            return weight, slice(None), outputs
+        places = np.flatnonzero(weight > 0)
+        return weight, places, outputs.take(places)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return the weighted loss of rows, 0 where they do not count; then the weight: (n, d)."""
-        weight, counted = self._counted(outputs)
+        weight, counted, those = self._counted(outputs)
         loss = np.zeros((len(label), self.size))
-        own = self.measure.loss(_of(outputs, counted), label[counted])
+        own = self.measure.loss(those, label[counted])
         loss[counted, : self.measure.size] = weight[counted, None] * own
         if self._has_mean:
             loss[:, -1] = weight
         return loss
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
-        own, counted = self._counted(outputs)
+        own, counted, those = self._counted(outputs)
         held = weight[counted] * own[counted]
-        total = self.measure.mean_loss(_of(outputs, counted), label[counted], held)
+        total = self.measure.mean_loss(those, label[counted], held)
         return np.append(total, held.sum()) if self._has_mean else total
 
     def value(self, risk: FloatArray) -> FloatArray:
@@ -142,9 +144,9 @@ class Reweighted(Measure):
         return counts if self._has_mean else counts & adds()
 
     def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        weight, counted = self._counted(outputs)
+        weight, counted, those = self._counted(outputs)
         (of_weighted,), (mean,) = self.split(risk[None])
-        held = self.measure.influence(_of(outputs, counted), label[counted], of_weighted)
+        held = self.measure.influence(those, label[counted], of_weighted)
         if self._has_mean:
             held = (held - self.measure.jacobian(of_weighted) @ of_weighted) / mean
         influence = np.zeros((len(label), held.shape[1]))
@@ -225,8 +227,3 @@ def _named(name: str, title: str) -> str:
     if name.endswith(")"):
         return f"{name[:-1]}, {title}){by}{rows}"
     return f"{name}({title}){by}{rows}"
-
-
-def _of(outputs: Outputs, counted: Any) -> Outputs:
-    """Return the rows that count: the outputs themselves if all do."""
-    return outputs if isinstance(counted, slice) else outputs.take(counted)

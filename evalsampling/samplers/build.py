@@ -16,7 +16,7 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.calibrated import CalibratedDesign
 from evalsampling.samplers.certified import CertifyingDesign
 from evalsampling.samplers.ranking import Ranking
-from evalsampling.spec import AnalysisPlan, MeasureSpec, SamplerSpec
+from evalsampling.spec import AnalysisPlan, SamplerSpec
 from evalsampling.spec.parameters import check_name, construct
 
 
@@ -58,7 +58,11 @@ def build_sampler(
         measure, weights = build_drawn_for(reading, ranges)
     else:
         measure, weights = build_driver(reading, ranges), np.ones(0)
-        _check_no_weights(reading.measures, chosen.name)
+        if any(entry.weight != 1 for entry in reading.measures):
+            raise InputError(
+                f"measure.weight: sampler {chosen.name} draws for the first measure alone; "
+                "calibrated draws for all"
+            )
     given: dict[str, Any] = {
         "measure": measure,
         "importance": tuple(weights.tolist()),
@@ -101,15 +105,6 @@ def _check_promise(plan: AnalysisPlan, is_calibrated: bool) -> None:
     for holds, reason in reasons:
         if holds:
             raise InputError(f"measure.certify: {reason}")
-
-
-def _check_no_weights(measures: Sequence[MeasureSpec], sampler: str) -> None:
-    """Raise an `InputError` if an entry of ``measure`` has a weight, which the sampler ignores."""
-    if any(entry.weight != 1 for entry in measures):
-        raise InputError(
-            f"measure.weight: sampler {sampler} draws for the first measure alone; calibrated "
-            "draws for all"
-        )
 
 
 def _check_needs(maker: type[Sampler], name: str, plan: AnalysisPlan) -> None:

@@ -48,9 +48,6 @@ LEAST_PRECISION_UNDER_NOISE = 1 / 3
 _ROUNDING = 1e-9
 """Rounding error allowed in a ratio of precisions."""
 
-_MARGIN = {False: 1.0, True: 1.03}
-"""Factor of the answers asked for in an incomplete wave, by whether p_min is unknown."""
-
 _ENDLESS = 1 << 20
 """Population of answers of a row under a stochastic oracle, too large to be exhausted."""
 
@@ -201,7 +198,8 @@ class RankedSampler(Sampler):
         if not self._missing(wave, 1.0).any():
             return wave
         # A bound on p_min moves a little with each answer: a bit more saves rounds of a few rows.
-        return dataclasses.replace(wave, extra=self._missing(wave, _MARGIN[self.p_min is None]))
+        margin = 1.03 if self.p_min is None else 1.0
+        return dataclasses.replace(wave, extra=self._missing(wave, margin))
 
     def _missing(self, wave: Wave, margin: float) -> IntArray:
         """Return the answers wanted in each stratum for ``margin`` times what the queries need."""
