@@ -114,7 +114,7 @@ class Numbers(LabelSpace):
         return EXPECTED
 
     def score(self, pool: Keys, without: bool) -> str | None:
-        """Return the column of predictive variances in place of a score, none of several systems."""
+        """Return the column of predictive variances; of several systems there is none."""
         pool.refuse(("score", "probability"), "with labels.range strata are those of pool.variance")
         if without:
             raise InputError(

@@ -103,7 +103,7 @@ class Averaged(Measure):
         return np.sum([weight[of] @ self.loss(outputs.take(of), label[of]) for of in rows], axis=0)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return recall and precision of each averaged class; of means of many labels pooled."""
+        """Return recall and precision of each averaged class, pooled for means of many labels."""
         f, y = self._predicted(outputs).astype(np.bool_), self._holds(label)
         titles = list(map(self._title, self._codes.tolist()))
         if self._is_tagged and len(self.components) == 1:

@@ -153,10 +153,10 @@ def build_driver(plan: ReadingPlan, ranges: Sequence[Range | None]) -> Measure:
 def build_drawn_for(
     plan: ReadingPlan, ranges: Sequence[Range | None]
 ) -> tuple[Measure, FloatArray]:
-    """Return all measures that rounds can be drawn for, as one, and its components' weights.
+    """Return all measures that rounds are drawn for, as one, and the weights of its components.
 
-    Beside the first entry not those whose labels cannot be expected, nor those of thresholds, which
-    strata are not cut at.
+    The first entry, and others but those whose labels cannot be expected, and those of thresholds,
+    which strata are not cut at.
     """
     drawn_for: list[Measure] = []
     weights: list[float] = []
@@ -385,7 +385,7 @@ def _fields_of(space: LabelSpace) -> dict[str, Any]:
 
 
 def _representable(thresholds: FloatArray) -> FloatArray:
-    """Return thresholds as float32, rounded down, if scores of either type then reach the same."""
+    """Return thresholds as float32, unless too fine, so that scores of either type reach them."""
     with np.errstate(over="ignore"):
         narrow = thresholds.astype(np.float32)
     steps, ends = np.diff(thresholds), [0, -1]

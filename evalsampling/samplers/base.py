@@ -223,7 +223,7 @@ class Sampler(abc.ABC):
     def with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
         """Return inputs with what is known of the next draw, as estimates use them.
 
-        They stay before the first label, and where all labels are known and leave it undefined.
+        Unchanged before the first label, and where the measure is undefined though all is known.
         """
         if not inputs.sample.draws:
             return inputs

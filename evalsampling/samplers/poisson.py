@@ -249,9 +249,9 @@ class Poisson(Sampler):
     def _weigh_one_sample(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return weights, what they add to the variance and chances of all questions, 0 unlabelled.
+        """Return weights, what they add to the variance, and chances, of all questions.
 
-        Rounds are one sample; one without any label still leaves fewer rows to later ones.
+        They are 0 without a label. A round without any label still leaves fewer rows to later ones.
         """
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
         for drawn in rounds:
@@ -268,7 +268,7 @@ class Poisson(Sampler):
     def _weigh_rounds(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the same where each round is a sample; chances are those of the last that drew it.
+        """Return the same where each round is a sample; chances are of the last that drew a row.
 
         With known rows aside, rows of a round stand for all rows without a label so far; else for
         those of the round that first drew them. A round counts in proportion to its size and to the
