@@ -36,6 +36,7 @@ def diagnose(table: CellTable, history: History) -> list[LeafDiagnosis]:
     counts = history.seen(len(table), table.classes)
     labelled = np.bincount(history.cell[history.labelled], minlength=len(table))
     seen = labelled > 0
+    # Rows of a cell have equal chances, so the plain share of a label is unbiased within it.
     share = counts / np.maximum(labelled, 1)[:, None]
     mass = table.sum_by_leaf((table.count * seen)[:, None] * share)
     total = mass.sum(axis=1)
@@ -60,7 +61,8 @@ def divergence(
     """Return the divergence KL(q* || q) of a proposal q from the optimal proposal q*, in nats.
 
     For a deterministic oracle, q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| ([MR] eq. 5).
-    It is infinite if a row that adds is never drawn; 0 if no row adds.
+    It is infinite if a row that adds is never drawn; 0 if no row adds. ``truth`` is the rows of
+    each cell of each class.
     """
     risk = model_risk(measure, table, truth.astype(np.float64)) / table.rows
     floor = float(np.finfo(np.float64).tiny)
