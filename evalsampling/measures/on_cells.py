@@ -56,7 +56,7 @@ def known_exactly(measure: Measure, table: CellTable) -> bool:
 
 
 def model_risk(measure: Measure, table: CellTable, mass: FloatArray) -> FloatArray:
-    """Return the total loss, shape (d,), of so many rows of cells with labels: (cells, classes)."""
+    """Return the total loss, (d,), of ``mass`` rows of each cell and label, (cells, classes)."""
     by_kind = mass[table.kinds.cell] * table.kinds.share[:, None]
     views = bounding_outputs(measure, table)
     sums = [

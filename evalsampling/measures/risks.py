@@ -23,6 +23,7 @@ from evalsampling.measures.base import (
     set_own,
 )
 from evalsampling.spec.parameters import number
+from evalsampling.spec.values import is_number
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -202,11 +203,7 @@ class GeneralizedRisk(_OfTable, Ratio):
 def _square(key: str, given: Any, classes: int) -> FloatArray:
     """Return a table of the spec as an array, shape (classes, classes)."""
     cells = np.array(given, dtype=object)
-    are_numbers = all(
-        isinstance(cell, int | float) and not isinstance(cell, bool) and np.isfinite(cell)
-        for cell in cells.flat
-    )
-    if cells.shape != (classes, classes) or not are_numbers:
+    if cells.shape != (classes, classes) or not all(map(is_number, cells.flat)):
         raise ValueError(
             f"{key} must have a row for each of the {classes} predicted classes, and in each a "
             f"finite number for each label, got {given!r}"

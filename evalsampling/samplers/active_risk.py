@@ -18,6 +18,7 @@ from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import predictive
 from evalsampling.samplers.base import CellSampler
+from evalsampling.spec.values import is_number
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -108,12 +109,11 @@ class ActiveRisk(DeviationSampler):
 def _shares(given: Any, classes: int) -> tuple[float, ...]:
     """Return the shares of the classes that a spec gives, as a tuple of floats."""
     listed = list(given) if isinstance(given, list | tuple) else []
-    numbers = [x for x in listed if isinstance(x, int | float) and not isinstance(x, bool)]
-    if len(numbers) != classes or len(listed) != classes:
+    if len(listed) != classes or not all(map(is_number, listed)):
         raise ValueError(
             f"class_prior must be a number for each of the {classes} classes, in their order, "
             f"got {given!r}"
         )
-    if min(numbers) < 0 or not math.isclose(sum(numbers), 1, abs_tol=1e-6):
+    if min(listed) < 0 or not math.isclose(sum(listed), 1, abs_tol=1e-6):
         raise ValueError(f"class_prior must be at least 0 each and 1 in all, got {given!r}")
-    return tuple(float(x) for x in numbers)
+    return tuple(map(float, listed))
