@@ -16,14 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalsampling.measures.base import (
-    Component,
-    Measure,
-    Share,
-    divide,
-    set_own,
-    takes_columns,
-)
+from evalsampling.measures.base import Component, Measure, Share, divide, set_own, takes_columns
 from evalsampling.measures.binary import ROUNDING, is_inside
 from evalsampling.spec.parameters import number
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray

@@ -243,17 +243,11 @@ class Sampler(abc.ABC):
             return dataclasses.replace(inputs, chance=np.full(len(table), 1 / table.rows))
         weights = weights_under(proposal, table, answered, len(history))
         return dataclasses.replace(
-            inputs,
-            sample=inputs.sample.with_latest(weights),
-            chance=proposal.cell_probability,
+            inputs, sample=inputs.sample.with_latest(weights), chance=proposal.cell_probability
         )
 
     def inputs(
-        self,
-        table: CellTable,
-        history: History,
-        confidence: float,
-        model: LabelModel | None = None,
+        self, table: CellTable, history: History, confidence: float, model: LabelModel | None = None
     ) -> EstimationInput:
         """Return the input of the estimators; for the arguments see `estimate`."""
         inputs = EstimationInput(

@@ -31,14 +31,8 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
 VARIANTS = (
-    "rescaled",
-    "active",
-    "active_neq",
-    "active_0",
-    "active_inf",
-    "active_risk",
-    "committee",
-)
+    "rescaled", "active", "active_neq", "active_0", "active_inf", "active_risk", "committee"
+)  # fmt: skip
 """What rows are drawn in proportion to: see `Compare`."""
 
 _OF_WHOLE_POOL = ("active", "active_risk")

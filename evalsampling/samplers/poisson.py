@@ -24,13 +24,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import NO_LABEL, History
-from evalsampling.stats.inclusion import (
-    draw_next,
-    draw_these,
-    mix_evenly,
-    saturates,
-    water_fill,
-)
+from evalsampling.stats.inclusion import draw_next, draw_these, mix_evenly, saturates, water_fill
 from evalsampling.stats.permanent import RowNumbers
 from evalsampling.stats.poisson import (
     PoissonRound,
@@ -305,10 +299,7 @@ class Poisson(Sampler):
         differs = self.estimator == "difference"
         response = anticipate(inputs.table.prior, self.smoothing) if differs else None
         return dataclasses.replace(
-            inputs,
-            response=response,
-            self_normalised=not differs,
-            correct_bias=self.correct_bias,
+            inputs, response=response, self_normalised=not differs, correct_bias=self.correct_bias
         )
 
     def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
