@@ -376,13 +376,9 @@ class LabelSpace(abc.ABC):
 
 @dataclasses.dataclass(frozen=True)
 class UnlistedCodes(Mapping[str, int]):
-    """Codes of labels by their texts that are too many to list, so iteration yields none.
+    """Codes of labels by their texts that are too many to list, so iteration yields none."""
 
-    Attributes:
-        code: returns the code of a text, None if it is no label.
-    """
-
-    code: Callable[[str], int | None]
+    code: Callable[[str], int | None]  # returns the code of a text, None if it is no label
 
     def __getitem__(self, text: str) -> int:
         code = self.code(text)

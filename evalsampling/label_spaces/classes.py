@@ -73,7 +73,6 @@ class Classes(LabelSpace):
         return self.values
 
     def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
-        """Return classes from a column, or those on either side of a threshold."""
         if system.prediction is not None:
             return rows.places(system.prediction, self.values)
         assert score is not None
@@ -83,10 +82,10 @@ class Classes(LabelSpace):
         return np.where(is_positive, self.positive, 1 - self.positive).astype(np.int64)
 
     def true_rates(self, rows: Columns) -> FloatArray:
-        """Return P(label | row), shape (n, classes), from `LABEL` or from a column of each class.
+        """Return P(label | row), (n, classes), from `LABEL` or columns called ``label.<class>``.
 
         Of two classes `LABEL` is the probability of the positive one, unless all its values are
-        classes: then these are certain. The columns of classes are called ``label.<class>``.
+        classes.
         """
         columns = [f"{FLAG}{name}" for name in self.values]
         if any(column in rows for column in columns):
@@ -98,10 +97,6 @@ class Classes(LabelSpace):
         return np.stack([1 - positive, positive], axis=1)[:, [1 - self.positive, self.positive]]
 
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
-        """Return probabilities from columns of classes, of the positive class, or of scores.
-
-        Scores are log-odds by the rule `LOG_ODDS`, else probabilities.
-        """
         if isinstance(named, Mapping):
             columns = list(named.values())
             return _of_logits(rows, columns) if rule == SOFTMAX else _of_columns(rows, columns)

@@ -114,10 +114,7 @@ class Numbers(LabelSpace):
         return EXPECTED
 
     def score(self, pool: Keys, without: bool) -> str | None:
-        """Return the column of predictive variances, which takes the place of a score.
-
-        Of several systems there is none: strata are cut from their predictions and variances.
-        """
+        """Return the column of predictive variances; of several systems there is none."""
         pool.refuse(("score", "probability"), "with labels.range strata are those of pool.variance")
         if without:
             raise InputError(
@@ -156,7 +153,6 @@ class Numbers(LabelSpace):
 
     @functools.cached_property
     def codes(self) -> Mapping[str, int]:
-        """The code of each number by its text; none is listed."""
         return UnlistedCodes(self._code)
 
     def _code(self, text: str) -> int | None:
@@ -169,10 +165,7 @@ class Numbers(LabelSpace):
         return int(self.encode(np.array(value)))
 
     def text(self, code: int) -> str:
-        """Return the text of the number of a code: the shortest that has this code.
-
-        It has as many decimals as a step has, or more where these are not enough.
-        """
+        """Return the shortest text of a code, with as many decimals as a step has, or more."""
         decimals = -math.ceil(math.log10(self.step))
         value = min(max(float(self.decode(np.array(code))), self.low), self.high)
         rounded = round(value, decimals) + 0.0  # no minus before 0
@@ -247,7 +240,6 @@ class ComparedNumbers(Numbers):
 
     @property
     def outcomes(self) -> tuple[int | str, ...]:
-        """The errors that a model expects of each system."""
         return tuple(f"{error} {k}" for k in range(self.systems) for error in EXPECTED)
 
     def signatures(self, systems: int) -> tuple[int, ...]:

@@ -75,7 +75,6 @@ class Sets(LabelSpace):
 
     @functools.cached_property
     def outcomes(self) -> tuple[int | str, ...]:
-        """The texts of all sets, by their codes."""
         texts = []
         for code in range(1 << len(self.labels)):
             held = [label for bit, label in enumerate(self.labels) if code >> bit & 1]
@@ -110,7 +109,6 @@ class Sets(LabelSpace):
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """The labels, each of which may have a column of 0 and 1."""
         return self.labels
 
     def goes_on(self, text: str) -> bool:
@@ -129,7 +127,6 @@ class Sets(LabelSpace):
 
     @property
     def rates(self) -> Mapping[str, Sequence[int]]:
-        """Each label, with the codes of the sets that have it."""
         codes = range(len(self.outcomes))
         return {
             name: [code for code in codes if code >> place & 1]
@@ -139,7 +136,6 @@ class Sets(LabelSpace):
     # --- columns of a pool
 
     def predictions(self, rows: Columns, system: System, score: Scores) -> Codes:
-        """Return sets from a column of lists or texts, or from one of 0 and 1 for each label."""
         return self.encode(self.predicted(rows, system))
 
     def predicted(self, rows: Columns, system: System) -> BoolArray:
@@ -156,7 +152,6 @@ class Sets(LabelSpace):
         return probabilities_of_sets(probabilities_of_labels(rows, named))
 
     def true_codes(self, rows: Columns) -> IntArray:
-        """Return sets from the column `LABEL`, or from one of 0 and 1 for each label."""
         if LABEL in rows:
             return self.encode(rows.tags(LABEL, self.labels))
         return self.encode(_side_by_side(rows, [FLAG + label for label in self.labels]))
@@ -259,7 +254,7 @@ class Tags(Sets):
         return f"label {text!r} is no set of {labels}: {strange!r} is none of them"
 
     def encode(self, held: BoolArray) -> IntArray:
-        """Return the codes of sets, shape (n,), and remember the sets: see `Sets.encode`."""
+        """Return the codes of sets, shape (n,), and remember the sets."""
         codes = self.hashes(held)
         data = packed(held)
         first = np.unique(codes, return_index=True)[1]
@@ -329,12 +324,9 @@ def labels_of_text(text: str) -> tuple[str, ...]:
 
 
 def probabilities_of_sets(single: FloatArray) -> FloatArray:
-    """Return the probability of each set, shape (n, 2^labels), labels being independent.
+    """Return the probability of each set, (n, 2^labels), from those of independent labels.
 
     (Yilmaz and others, *Sample Efficient Model Evaluation*, 2021, eq. 92.)
-
-    Args:
-        single: shape (n, labels): probability of each label.
     """
     sets = np.ones((len(single), 1))
     for p in single.T:

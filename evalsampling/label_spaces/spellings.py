@@ -42,9 +42,8 @@ def _are_words(codes: Collection[str]) -> bool:
 def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
     """Return the class of each text that spells the name of a class in another way.
 
-    `` Yes`` is ``yes``, unless two classes differ in nothing but case and blanks. Of classes that
-    are a yes and a no, as 1 and 0, every word for these is understood (`yes_and_no`); see
-    `whole_texts` for floats.
+    `` Yes`` is ``yes``, unless two classes differ in nothing but case and blanks. See `yes_and_no`
+    for words, `whole_texts` for floats.
     """
     classes: dict[str, list[str]] = {}
     for name in codes:
@@ -57,11 +56,7 @@ def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str
 
 
 def yes_and_no(classes: Collection[str]) -> dict[str, str]:
-    """Return the class of each word of `YES` and `NO`; none if the classes are no yes and no.
-
-    Args:
-        classes: texts of the classes, in any case, with or without blanks around them.
-    """
+    """Return the class of each word of `YES` and `NO`; none if the classes are no yes and no."""
     by_word = {plain(name): name for name in classes}
     yes, no = by_word.keys() & _YES_CLASS, by_word.keys() & _NO_CLASS
     if len(classes) != 2 or len(yes) != 1 or len(no) != 1:

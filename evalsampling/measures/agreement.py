@@ -22,7 +22,6 @@ from evalsampling.measures.base import (
     divide,
     set_own,
     takes_columns,
-    with_suffix,
 )
 from evalsampling.measures.binary import ROUNDING, MatthewsCorrelation
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -41,7 +40,6 @@ class BeyondChance(Measure):
 
     Attributes:
         classes: number of classes C, at least 2.
-        system: number of the system it is about.
         titles: what each class is called; its code if not given.
         rest: code of the class whose margins are left out.
     """
@@ -55,10 +53,7 @@ class BeyondChance(Measure):
 
     @property
     def is_of_known_rows(self) -> bool:
-        """Whether there are more than two classes: then all rows count about alike, as in a mean.
-
-        Of two classes it is nearly F1 where positives are rare: who they are is not known.
-        """
+        """Whether there are more than two classes: then all rows count about alike."""
         return self.classes > 2
 
     @functools.cached_property
@@ -76,33 +71,21 @@ class BeyondChance(Measure):
         return np.concatenate([self.table[predicted, label][:, None], *margins], axis=1)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the right predictions among rows that are of, or predicted, another class than c.
-
-        For each class c, so also for the commonest: the rarer ones decide what chance expects. Of
-        two classes these are the shares of the Matthews correlation.
-        """
+        """Return the right predictions among rows of, or predicted, another class than each."""
         if self.classes == 2:
             return MatthewsCorrelation(1 - self.rest, self.system).shares(outputs, label)
         predicted = outputs.prediction[:, self.system]
         titles = self.titles or tuple(map(str, range(self.classes)))
+        right, words = predicted == label, ("right prediction", "error")
         return tuple(
-            Share(
-                f"accuracy of {what} other than {title}",
-                f"{what} other than {title}",
-                codes != code,
-                predicted == label,
-                "right prediction",
-                "error",
-            )
+            Share(f"accuracy of {name}", name, codes != code, right, *words)
             for code, title in enumerate(titles)
             for what, codes in {"labels": label, "predictions": predicted}.items()
+            for name in [f"{what} other than {title}"]
         )
 
     def _parts(self, risk: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return disagreement (1, ...), and margins of labels and predictions, each (C, ...).
-
-        A margin that differs from 0 or 1 by rounding is 0 or 1.
-        """
+        """Return disagreement (1, ...), and margins of labels and predictions, each (C, ...)."""
         margins = []
         for others in np.split(risk[1:], 2):
             margin = np.insert(others, self.rest, 1 - others.sum(axis=0), axis=0)
@@ -121,16 +104,12 @@ class Kappa(BeyondChance):
         weights: None if any two classes disagree alike; else ``linear`` or ``quadratic``, powers of
             the distance of two classes. It is that of the numbers that classes are, or else that of
             their places.
-
-    Raises:
-        ValueError: there are no such weights.
     """
 
     weights: str | None = None
     undefined_without = "labels or predictions of a second class"
 
     def __post_init__(self) -> None:
-        """Check the weights, which the name shows if there are any."""
         if self.weights is not None and self.weights not in POWERS:
             raise ValueError(f"weights must be {' or '.join(POWERS)}, got {self.weights!r}")
         set_own(self, name="kappa" if self.weights is None else f"kappa(weights={self.weights})")
@@ -150,16 +129,6 @@ class Kappa(BeyondChance):
         found, y, f = self._parts(risk)
         expected = np.sum(f * (self.table @ y), axis=0)[None]
         return 1 - divide(found, np.where(np.real(expected) > 0, expected, 0.0))
-
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        found, y, f = self._parts(risk)
-        expected = f @ self.table @ y
-        if not expected > 0:
-            return np.full((1, len(risk)), np.nan)
-        ratio = found[0] / expected**2
-        by_margin = [ratio * (f @ self.table), ratio * (self.table @ y)]
-        slopes = [slope[self._others] - slope[self.rest] for slope in by_margin]
-        return np.concatenate([[-1 / expected], *slopes])[None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,7 +160,6 @@ class ConfusionMatrix(Mean):
 
     Attributes:
         classes: number of classes C, at least 2.
-        system: number of the system it is about.
         titles: names of the classes; their codes if empty.
     """
 
@@ -203,11 +171,8 @@ class ConfusionMatrix(Mean):
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """A component ``confusion_matrix[label as prediction]`` for each label and prediction."""
         return tuple(
-            Component(
-                with_suffix(self.name, f"[{label} as {prediction}]"), self.bounds, self.system
-            )
+            self._component(f"[{label} as {prediction}]")
             for label in self._titles
             for prediction in self._titles
         )
@@ -221,18 +186,17 @@ class ConfusionMatrix(Mean):
         return np.asarray(place[:, None] == np.arange(self.classes**2)).astype(np.float64)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return, for each component, the share of its class among the rows predicted so."""
         predicted = outputs.prediction[:, self.system]
         return tuple(
             Share(
-                name=f"share of class {true_title} among rows predicted {guess_title}",
-                rows_name=f"rows predicted {guess_title}",
-                rows=predicted == guess,
-                hits=label == true,
-                hit_name=f"row of class {true_title}",
-                miss_name="row of another class",
-                components=(true * self.classes + guess, true * self.classes + guess + 1),
+                f"share of class {title} among rows predicted {guess_title}",
+                f"rows predicted {guess_title}",
+                predicted == guess,
+                label == code,
+                f"row of class {title}",
+                "row of another class",
+                (code * self.classes + guess, code * self.classes + guess + 1),
             )
-            for true, true_title in enumerate(self._titles)
+            for code, title in enumerate(self._titles)
             for guess, guess_title in enumerate(self._titles)
         )

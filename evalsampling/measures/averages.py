@@ -29,11 +29,11 @@ from evalsampling.measures.base import (
     rows_of_class,
     set_own,
     takes_columns,
-    with_suffix,
 )
 from evalsampling.measures.binary import FBeta
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.derivatives import partial_derivatives
 from evalsampling.stats.outputs import Outputs
 
 ALPHA: Mapping[str, float] = {"recall": 0.0, "f1": 0.5, "precision": 1.0}
@@ -53,16 +53,11 @@ class Averaged(Measure):
 
     Attributes:
         classes: number of classes, at least 2.
-        system: number of the system it is about.
         over: distinct classes averaged over: a spec lists them by name, Python by their codes; all
             if None.
         sets: the space of labels of which a row may have several, which are the classes then;
             None if a row is of one class.
         titles: what each class is called in results and warnings; its code if not given.
-
-    Raises:
-        ValueError: there are fewer than 2 classes, or `over` is empty or has a code twice or one
-            that does not exist.
     """
 
     classes: int
@@ -79,7 +74,6 @@ class Averaged(Measure):
     _word: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        """Check the classes, which the name shows unless they are all."""
         if self.classes < 2:
             raise ValueError(f"{self._word} needs at least 2 classes, got {self.classes}")
         if self.over is not None and (
@@ -96,14 +90,12 @@ class Averaged(Measure):
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """One component, which counts pairs of a row and a label if labels are many."""
-        return (Component(self.name, self.bounds, self.system, of_pairs=self._is_tagged),)
+        return (self._component(of_pairs=self._is_tagged),)
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
         return np.asarray(self._holds(label).any(axis=1))
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
-        """Return sum_i weight_i l_i, of many labels some rows at a time."""
         if not self._is_tagged or len(label) <= _ROWS_AT_A_TIME:
             return super().mean_loss(outputs, label, weight)
         starts = range(0, len(label), _ROWS_AT_A_TIME)
@@ -111,10 +103,7 @@ class Averaged(Measure):
         return np.sum([weight[of] @ self.loss(outputs.take(of), label[of]) for of in rows], axis=0)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return recall and precision of each averaged class.
-
-        Of means of many labels these are pooled, and there are the rows of each that count.
-        """
+        """Return recall and precision of each averaged class, pooled for means of many labels."""
         f, y = self._predicted(outputs).astype(np.bool_), self._holds(label)
         titles = list(map(self._title, self._codes.tolist()))
         if self._is_tagged and len(self.components) == 1:
@@ -156,10 +145,7 @@ class Averaged(Measure):
     def _counts(
         self, outputs: Outputs, label: IntArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return tp_c, f_c and y_c of the averaged classes, each of shape (n, classes).
-
-        Of labels that are not known they are what is expected: see `expected_labels`.
-        """
+        """Return tp_c, f_c and y_c of the averaged classes, maybe expected: (n, classes) each."""
         f = self._predicted(outputs).astype(np.float64)
         if label.ndim == 3:
             held, hit = label[:, 0].astype(np.float64), label[:, 1 + self.system]
@@ -182,10 +168,7 @@ class Averaged(Measure):
         return np.asarray(code[:, None] == self._codes)
 
     def _pooled_shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the rows that pooled counts of many labels rest on: enough of each must be seen.
-
-        Losses differ from row to row where labels are many, so hits and misses are of rows.
-        """
+        """Return the rows that pooled counts of many labels rest on: losses differ by row."""
         f, y = self._predicted(outputs).astype(np.bool_), self._holds(label)
         return (
             Share("pooled recall", "rows with labels", np.any(y, axis=1)),
@@ -207,7 +190,6 @@ class _AveragedF(Averaged):
     _whose = "of a class"
 
     def __post_init__(self) -> None:
-        """Check classes and alpha."""
         check_share("alpha", self.alpha)
         super().__post_init__()
 
@@ -267,13 +249,9 @@ class PerClassF(_AveragedF):
 
     @property
     def components(self) -> tuple[Component, ...]:
-        return tuple(
-            Component(with_suffix(self.name, f"[{self._title(code)}]"), self.bounds, self.system)
-            for code in self._codes.tolist()
-        )
+        return tuple(self._component(f"[{self._title(code)}]") for code in self._codes.tolist())
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return recall and precision of each class, for its component."""
         shares = super().shares(outputs, label)
         per_class = len(shares) // len(self._codes)
         return tuple(
@@ -292,8 +270,7 @@ class PerClassF(_AveragedF):
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         hit, denominator = np.split(risk, 2)
-        by_hit = divide(np.ones_like(hit), denominator)
-        by_denominator = -divide(hit, denominator) * by_hit
+        by_hit, by_denominator = partial_derivatives(divide, hit, denominator)
         result = np.concatenate([np.diag(by_hit), np.diag(by_denominator)], axis=1)
         result[np.isnan(by_hit)] = np.nan
         return result
@@ -335,23 +312,21 @@ class WeightedF1(Averaged):
         return np.concatenate([hit, (y + f) / 2, y], axis=1)
 
     def value(self, risk: FloatArray) -> FloatArray:
-        each, weight = self._parts(risk)
-        return divide((weight * each).sum(keepdims=True), weight.sum(keepdims=True))
+        *_, weight = parts = np.split(risk, 3)
+        return divide(_weighted_f(*parts).sum(keepdims=True), weight.sum(keepdims=True))
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        half = risk[len(risk) // 3 : 2 * len(risk) // 3]
-        each, weight = self._parts(risk)
-        total = weight.sum()
-        if not total:
+        *_, weight = parts = np.split(risk, 3)
+        if not weight.sum():
             return np.full((1, len(risk)), np.nan)
-        per_half = divide(weight, half, 0.0) / total
-        by_weight = (each - (weight * each).sum() / total) / total
-        return np.concatenate([per_half, -each * per_half, by_weight])[None]
+        slopes = partial_derivatives(_weighted_f, *parts)
+        slopes[2] -= self.value(risk)
+        return slopes.reshape(1, -1) / weight.sum()
 
-    def _parts(self, risk: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return each class's F1, 0 without labels and predictions, and its weight."""
-        hit, half, weight = np.split(risk, 3)
-        return divide(hit, half, 0.0), weight
+
+def _weighted_f(hit: FloatArray, denominator: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return each class's F times its weight, 0 without labels and predictions."""
+    return weight * divide(hit, denominator, 0.0)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,12 +23,6 @@ _FEW_ENTRIES = 8
 _ROUNDING = 1e-9
 
 
-def with_suffix(name: str, suffix: str) -> str:
-    """Return the name of a part of a measure, how its rows count staying last."""
-    name, by, rows = name.partition(BY)
-    return f"{name}{suffix}{by}{rows}"
-
-
 @dataclasses.dataclass(frozen=True)
 class Component:
     """One of the numbers a measure consists of.
@@ -84,23 +78,10 @@ class Share:
 def rows_of_class(
     label: IntArray, code: int, hits: BoolArray | None = None, title: str | None = None
 ) -> Share:
-    """Return the share of hits among the rows of one class; without ``hits``, only its rows.
-
-    Args:
-        label: shape (n,): class codes.
-        code: code of the class.
-        hits: shape (n,): which rows are hits.
-        title: what the class is called; its code if not given.
-    """
-    title = str(code) if title is None else title
-    return Share(
-        name=f"recall of class {title}",
-        rows_name=f"labels of class {title}",
-        rows=label == code,
-        hits=hits,
-        hit_name="right prediction",
-        miss_name="wrong prediction",
-    )
+    """Return the share of hits among the rows of one class; without ``hits``, only its rows."""
+    of = f"of class {code if title is None else title}"
+    words = ("right prediction", "wrong prediction")
+    return Share(f"recall {of}", f"labels {of}", label == code, hits, *words)
 
 
 def set_own(measure: "Measure", **own: Any) -> None:
@@ -203,7 +184,12 @@ class Measure(abc.ABC):
     @property
     def components(self) -> tuple[Component, ...]:
         """The m numbers the measure consists of; one unless overridden."""
-        return (Component(self.name, self.bounds, self.system),)
+        return (self._component(),)
+
+    def _component(self, part: str = "", **own: Any) -> Component:
+        """Return a component, named after the measure and a part of it."""
+        name, by, rows = self.name.partition(BY)  # How rows count stays last.
+        return Component(f"{name}{part}{by}{rows}", self.bounds, self.system, **own)
 
     @property
     def importance(self) -> FloatArray:

@@ -63,7 +63,6 @@ class Binary(Measure):
 
     Attributes:
         positive: code of the positive class.
-        system: number of the system it is about.
         made_of: names in `_SHARES` of the shares that the measure is a function of.
     """
 
@@ -85,20 +84,15 @@ class Binary(Measure):
             for among, hits, hit, miss in [_SHARES[name]]
         )
 
+    def _flags(self, outputs: Outputs, label: IntArray) -> tuple[BoolArray, BoolArray]:
+        """Return f and y, each of shape (n,)."""
+        return outputs.prediction[:, self.system] == self.positive, label == self.positive
+
     def _kinds(self, outputs: Outputs, label: IntArray) -> dict[str, BoolArray]:
         """Return which rows are of each kind that `_SHARES` names, shape (n,) each."""
-        f, y = outputs.prediction[:, self.system] == self.positive, label == self.positive
-        return {
-            "positives": y,
-            "negatives": ~y,
-            "predicted positives": f,
-            "predicted negatives": ~f,
-        }
-
-    def _flags(self, outputs: Outputs, label: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return f and y as numbers, each of shape (n,)."""
-        f, y = outputs.prediction[:, self.system] == self.positive, label == self.positive
-        return f.astype(np.float64), y.astype(np.float64)
+        f, y = self._flags(outputs, label)
+        predicted = {"predicted positives": f, "predicted negatives": ~f}
+        return {"positives": y, "negatives": ~y, **predicted}
 
 
 _SHARES = {
@@ -125,9 +119,6 @@ class FBeta(Binary, Ratio):
     Attributes:
         beta: weight of recall against precision, from 0.001 to 1000.
         alpha: weight of precision in the harmonic mean, in [0, 1], in place of beta.
-
-    Raises:
-        ValueError: a weight is not such a number, or both are given.
     """
 
     beta: float = 1.0
@@ -135,7 +126,6 @@ class FBeta(Binary, Ratio):
     made_of = ("recall", "precision")
 
     def __post_init__(self) -> None:
-        """Check the weight, which the name shows unless it is that of F1."""
         if not 1e-3 <= number("beta", self.beta) <= 1e3:
             raise ValueError(f"beta must be between 0.001 and 1000, got {self.beta!r}")
         shown = f"beta={self.beta:.12g}"
@@ -154,21 +144,19 @@ class FBeta(Binary, Ratio):
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         f, y = self._flags(outputs, label)
         alpha = self.weight_of_precision
-        return np.stack([y * f, alpha * f + (1 - alpha) * y], axis=1)
+        return np.stack([y & f, alpha * f + (1 - alpha) * y], axis=1, dtype=np.float64)
 
 
-@dataclasses.dataclass(frozen=True)
 class ShareOfRows(Binary, Ratio):
-    """Base of the shares of hits among the rows of one kind, `evidence_name`: g(R) = R1 / R2."""
+    """Base of measures that are one share, of hits or of misses: g(R) = R1 / R2."""
 
-    hits: ClassVar[str]
-    """The kind of rows that are hits."""
+    of_misses: ClassVar[bool] = False
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return whether a row is a hit among those of the kind, and whether it is one: (n, 2)."""
-        rows = self._kinds(outputs, label)
-        among = rows[self.evidence_name]
-        return np.stack([among & rows[self.hits], among], axis=1).astype(np.float64)
+        """Return whether a row counts among those of the share, and whether it is one: (n, 2)."""
+        (share,) = self.shares(outputs, label)
+        counts = share.rows & (share.hits != self.of_misses)
+        return np.stack([counts, share.rows], axis=1, dtype=np.float64)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -179,7 +167,6 @@ class Precision(ShareOfRows):
     made_of = ("precision",)
     is_of_known_rows = True
     evidence_name = "predicted positives"
-    hits = "positives"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,7 +175,6 @@ class Recall(ShareOfRows):
 
     name = "recall"
     made_of = ("recall",)
-    hits = "predicted positives"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -198,7 +184,6 @@ class Specificity(ShareOfRows):
     name = "specificity"
     made_of = ("specificity",)
     evidence_name = "negatives"
-    hits = "predicted negatives"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,7 +194,7 @@ class FalsePositiveRate(ShareOfRows):
     greater_is_better = False
     made_of = ("specificity",)
     evidence_name = "negatives"
-    hits = "predicted positives"
+    of_misses = True
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,7 +205,6 @@ class NegativePredictiveValue(ShareOfRows):
     made_of = ("npv",)
     is_of_known_rows = True
     evidence_name = "predicted negatives"
-    hits = "negatives"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -237,13 +221,12 @@ class Prevalence(Binary, Mean):
         return (label == self.positive).astype(np.float64)[:, None]
 
 
-@dataclasses.dataclass(frozen=True)
 class Margins(Binary):
     """A measure of both margins and the true positives: l = [y f, y, f]."""
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         f, y = self._flags(outputs, label)
-        return np.stack([y * f, y, f], axis=1)
+        return np.stack([y & f, y, f], axis=1, dtype=np.float64)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,7 +15,7 @@ from evalsampling.label_spaces.sets import Sets
 from evalsampling.measures import BY_NAME, Joint, gains
 from evalsampling.measures.averages import ALPHA, Averaged, averaged
 from evalsampling.measures.base import Measure, check_returns, is_ours, set_own
-from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable
+from evalsampling.measures.comparisons import BY_KIND, Comparison, are_comparable, difference
 from evalsampling.measures.curves import Thresholded
 from evalsampling.measures.extremes import BY_KIND as EXTREME_OF
 from evalsampling.measures.extremes import Extreme
@@ -60,17 +60,12 @@ def build_reported(
     entry: MeasureSpec, plan: ReadingPlan, ranges: Sequence[Range | None]
 ) -> list[Measure]:
     """Return the measures that are reported for an entry: see `build_measures`."""
-    if entry.name in (JOINT, CERTIFY):
-        return [item for part in entry.parts for item in build_reported(part, plan, ranges)]
-    built = build_entry(entry, plan, ranges)
-    if entry.name in COMPARISONS:
-        return built
-    differences = [
-        BY_KIND["difference"](built[0], other)
-        for other in built[1:]
-        if are_comparable(built[0], other)
-    ]
-    return [*built, *differences]
+    reported: list[Measure] = []
+    for part in _flat([entry]):
+        first, *others = build_entry(part, plan, ranges)
+        compared = [other for other in others if are_comparable(first, other)]
+        reported += [first, *others, *(difference(first, other) for other in compared)]
+    return reported
 
 
 GIVEN = (
@@ -82,8 +77,7 @@ GIVEN = (
 def entry_of(item: Any) -> Any:
     """Return an entry of a spec's ``measure`` for a measure or its class; other items unchanged.
 
-    Fields that are filled in from the spec, such as the number of classes, are left out. Lists and
-    the values of mappings are converted item by item.
+    Fields that are filled in from the spec, such as the number of classes, are left out.
     """
     if isinstance(item, list | tuple):
         return [entry_of(part) for part in item]
@@ -151,10 +145,7 @@ def build_joints(plan: ReadingPlan, ranges: Sequence[Range | None]) -> list[tupl
 
 
 def build_driver(plan: ReadingPlan, ranges: Sequence[Range | None]) -> Measure:
-    """Return the measure whose variance is to be small: the first entry, for all its systems.
-
-    For the least of a measure over slices these are all slices.
-    """
+    """Return the measure whose variance is to be small: the first entry, for all its systems."""
     built = build_entry(plan.measures[0], plan, ranges)
     return as_one([item.drawn_for for item in built])
 
@@ -162,11 +153,10 @@ def build_driver(plan: ReadingPlan, ranges: Sequence[Range | None]) -> Measure:
 def build_drawn_for(
     plan: ReadingPlan, ranges: Sequence[Range | None]
 ) -> tuple[Measure, FloatArray]:
-    """Return all measures of a spec that rounds can be drawn for, as one, and their weights.
+    """Return all measures that rounds are drawn for, as one, and the weights of its components.
 
-    Beside the first entry these are the others but for those whose labels cannot be expected, and
-    those that look at thresholds of scores, which strata are not cut at. Weights are of the
-    components, shape (m,).
+    The first entry, and others but those whose labels cannot be expected, and those of thresholds,
+    which strata are not cut at.
     """
     drawn_for: list[Measure] = []
     weights: list[float] = []
@@ -395,10 +385,7 @@ def _fields_of(space: LabelSpace) -> dict[str, Any]:
 
 
 def _representable(thresholds: FloatArray) -> FloatArray:
-    """Return thresholds as float32, rounded down, where the scores may be float32.
-
-    So scores of either type are on the same side of them, and those of few digits reach theirs.
-    """
+    """Return thresholds as float32, unless too fine, so that scores of either type reach them."""
     with np.errstate(over="ignore"):
         narrow = thresholds.astype(np.float32)
     steps, ends = np.diff(thresholds), [0, -1]

@@ -19,6 +19,7 @@ import numpy as np
 from evalsampling.measures.base import PREDICTION, Component, Mean, Measure, Share, divide, set_own
 from evalsampling.measures.joint import Joint, OfParts, is_part_of, parts_of
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.derivatives import partial_derivatives
 from evalsampling.stats.outputs import Outputs
 
 GUARD = 0.1
@@ -38,7 +39,6 @@ class Comparison(OfParts):
     kind = "comparison"
 
     def __post_init__(self) -> None:
-        """Check the two measures, and name the comparison."""
         first, other = self.first, self.other
         reason = _obstacle(first, other)
         if reason:
@@ -58,7 +58,7 @@ class Comparison(OfParts):
 
     @property
     def is_of_known_rows(self) -> bool:
-        return self.first.is_of_known_rows and self.other.is_of_known_rows
+        return all(part.is_of_known_rows for part in self.parts)
 
     @property
     def systems(self) -> tuple[int, ...]:
@@ -68,17 +68,11 @@ class Comparison(OfParts):
     def compare(self, first: FloatArray, other: FloatArray) -> FloatArray:
         """Return the comparison of the values of the two systems."""
 
-    @abc.abstractmethod
-    def slopes(self, first: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the derivatives of the comparison for the first value and for the other."""
-
     def extremes(
         self, first: tuple[FloatArray, FloatArray], other: tuple[FloatArray, FloatArray]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the greatest comparison of values that lie between bounds.
-
-        It rises with the first value and falls with the other; NaN if undefined at either end.
-        """
+        """Return the least and greatest comparison of values between bounds, NaN if undefined."""
+        # It rises with the first value and falls with the other.
         low, high = self.compare(first[0], other[1]), self.compare(first[1], other[0])
         is_defined = np.isfinite(low) & np.isfinite(high)
         return np.where(is_defined, low, np.nan), np.where(is_defined, high, np.nan)
@@ -93,13 +87,17 @@ class Comparison(OfParts):
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         first, other = np.split(self.both.jacobian(risk), 2)
-        by_first, by_other = self.slopes(*np.split(self.both.value(risk), 2))
+        by_first, by_other = self._slopes(risk)
         return by_first[:, None] * first + by_other[:, None] * other
 
     def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        first, other = self._influences(outputs, label, risk)
-        by_first, by_other = self.slopes(*np.split(self.both.value(risk), 2))
+        first, other = np.split(self.both.influence(outputs, label, risk), 2, axis=1)
+        by_first, by_other = self._slopes(risk)
         return first * by_first + other * by_other
+
+    def _slopes(self, risk: FloatArray) -> FloatArray:
+        """Return the derivatives for both values, shape (2, m), NaN where undefined."""
+        return partial_derivatives(self.compare, *np.split(self.both.value(risk), 2))
 
     def proposal_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
         """Return the size of each row's loss, with a part of both systems' own: see `GUARD`."""
@@ -107,7 +105,6 @@ class Comparison(OfParts):
         return np.asarray(np.sqrt(self.squared_norm(outputs, label, risk) + GUARD**2 * guard))
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the shares of both measures, and the rows on which the systems differ."""
         return (
             *self.first.shares(outputs, label),
             *self.other.shares(outputs, label),
@@ -115,11 +112,7 @@ class Comparison(OfParts):
         )
 
     def agrees(self, outputs: Outputs) -> BoolArray:
-        """Return the rows where both systems have the same outputs, shape (n,).
-
-        Only outputs that the measure looks at count. Where only cells are known, a probability is
-        that of the cell.
-        """
+        """Return the rows where the systems have the same of the outputs looked at, shape (n,)."""
         first, other = self.first.system, self.other.system
         same = np.ones(len(outputs), dtype=bool)
         if "prediction" in self.looks_at:
@@ -132,12 +125,6 @@ class Comparison(OfParts):
             # The prediction of a query says whether the list differs from the first system's.
             same &= np.all(outputs.prediction[:, [first, other]] == 0, axis=1)
         return same
-
-    def _influences(
-        self, outputs: Outputs, label: IntArray, risk: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        first, other = np.split(self.both.influence(outputs, label, risk), 2, axis=1)
-        return first, other
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,9 +144,6 @@ class Difference(Comparison):
     def compare(self, first: FloatArray, other: FloatArray) -> FloatArray:
         return first - other
 
-    def slopes(self, first: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-        return np.ones(len(first)), -np.ones(len(other))
-
 
 @dataclasses.dataclass(frozen=True)
 class MeanDifference(Difference):
@@ -169,7 +153,6 @@ class MeanDifference(Difference):
     """
 
     def __post_init__(self) -> None:
-        """Check that the measure is affine."""
         super().__post_init__()
         if not self.first.affine:
             raise ValueError(f"{self.first.name} is not affine in its mean loss")
@@ -179,9 +162,8 @@ class MeanDifference(Difference):
         return len(self.first.components)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return what each row adds to the first value minus that to the other, shape (n, m)."""
-        first, other = self._influences(outputs, label, np.zeros(self.both.size))
-        return first - other
+        influence = self.both.influence(outputs, label, np.zeros(self.both.size))
+        return np.subtract(*np.split(influence, 2, axis=1))
 
     value = Mean.value
     jacobian = Mean.jacobian
@@ -198,11 +180,9 @@ class MeanDifference(Difference):
         return Measure.adds(self, outputs, label)
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows favour one of the systems, shape (n,)."""
         return self.adds(outputs, label)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the shares of both measures, and the rows that favour one of the systems."""
         favouring = Share(self.name, "rows that favour one system", self.adds(outputs, label))
         return (*super().shares(outputs, label)[:-1], favouring)
 
@@ -218,7 +198,6 @@ class Quotient(Comparison):
     kind = "ratio"
 
     def __post_init__(self) -> None:
-        """Check the two measures, and name the comparison."""
         super().__post_init__()
         if any(component.bounds[0] < 0 for component in self.first.components):
             raise ValueError(
@@ -227,7 +206,6 @@ class Quotient(Comparison):
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """The components of the measure, under the name of the ratio."""
         return tuple(
             dataclasses.replace(
                 part, name=f"ratio({part.name})", bounds=(0.0, np.inf), against=self.other.system
@@ -241,10 +219,6 @@ class Quotient(Comparison):
 
     def compare(self, first: FloatArray, other: FloatArray) -> FloatArray:
         return divide(first, other)
-
-    def slopes(self, first: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-        inverse = divide(np.ones_like(other), other)
-        return inverse, -first * inverse**2
 
 
 def are_comparable(first: Measure, other: Measure) -> bool:

@@ -16,18 +16,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from evalsampling.measures.base import (
-    Component,
-    Measure,
-    Share,
-    divide,
-    set_own,
-    takes_columns,
-    with_suffix,
-)
+from evalsampling.measures.base import Component, Measure, Share, divide, set_own, takes_columns
 from evalsampling.measures.binary import ROUNDING, is_inside
 from evalsampling.spec.parameters import number
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.derivatives import partial_derivatives
 from evalsampling.stats.outputs import Outputs
 
 
@@ -38,10 +31,6 @@ class Thresholded(Measure):
     Attributes:
         thresholds: L finite numbers, strictly increasing; a spec may give their number instead.
         positive: code of the positive class.
-        system: number of the system it is about.
-
-    Raises:
-        ValueError: there is no threshold, or they are not finite and strictly increasing.
     """
 
     thresholds: tuple[float, ...]
@@ -53,7 +42,6 @@ class Thresholded(Measure):
     """The default of L, from [MR] section 5.3."""
 
     def __post_init__(self) -> None:
-        """Check the thresholds."""
         if not self.thresholds:
             raise ValueError(f"{self.name} needs at least one threshold")
         if not (np.isfinite(self._edges).all() and (np.diff(self._edges) > 0).all()):
@@ -64,7 +52,6 @@ class Thresholded(Measure):
         return 2 * len(self.thresholds) + 1
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        """Return [1[s >= tau_i] (L), y 1[s >= tau_i] (L), y], shape (n, 2 L + 1)."""
         bins, y = self._bins(outputs, label)
         reached = bins[:, None] > np.arange(len(self.thresholds))
         positive = y[:, None] == 1
@@ -88,23 +75,16 @@ class Thresholded(Measure):
         return np.concatenate([rows[1:], positives[1:], positives[:1]])
 
     def adds(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return the positives and all rows that reach a threshold, shape (n,)."""
         bins, y = self._bins(outputs, label)
         return (bins > 0) | (y == 1)
 
     def is_settled(self, low: Outputs, high: Outputs) -> bool:
-        first, last = (
-            np.searchsorted(self._edges, outputs.score[:, self.system], side="right")
-            for outputs in (low, high)
-        )
-        return bool(np.array_equal(first, last))
+        return bool(np.array_equal(self._reached(low), self._reached(high)))
 
     def may_add(self, low: Outputs, high: Outputs, label: IntArray) -> BoolArray:
-        """Return whether the row with the greater score adds, shape (n,)."""
         return self.adds(high, label)
 
     def squared_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return ||Dg(risk) l||^2 of each row in O(n log L)."""
         bins, y = self._bins(outputs, label)
         return self._squares(risk)[y, bins]
 
@@ -116,10 +96,13 @@ class Thresholded(Measure):
     def _edges(self) -> FloatArray:
         return np.array(self.thresholds, dtype=np.float64)
 
+    def _reached(self, outputs: Outputs) -> IntArray:
+        """Return how many thresholds each row reaches, shape (n,)."""
+        return np.searchsorted(self._edges, outputs.score[:, self.system], side="right")
+
     def _bins(self, outputs: Outputs, label: IntArray) -> tuple[IntArray, IntArray]:
         """Return how many thresholds each row reaches, and y as a number, each of shape (n,)."""
-        bins = np.searchsorted(self._edges, outputs.score[:, self.system], side="right")
-        return bins, (label == self.positive).astype(np.int64)
+        return self._reached(outputs), (label == self.positive).astype(np.int64)
 
     def _parts(self, risk: FloatArray) -> tuple[FloatArray, FloatArray, Any]:
         """Return F and T, each of shape (L,) or (L, n), and P, a number or of shape (n,)."""
@@ -137,18 +120,14 @@ def _from_below(terms: FloatArray) -> FloatArray:
     return np.concatenate([[0.0], np.cumsum(terms)])
 
 
-def _roc_points(
-    passed: FloatArray, hits: FloatArray, positives: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return true and false positive rates, each of shape (L,): NaN without such rows."""
-    undefined = np.full_like(hits, np.nan)
+def _roc_points(passed: FloatArray, hits: FloatArray, positives: FloatArray) -> FloatArray:
+    """Return true and false positive rates, shape (2, L, ...): NaN without such rows."""
     share = np.real(positives)
-    true_rate = hits / positives if share > 0 else undefined
-    false_rate = (passed - hits) / (1 - positives) if share < 1 - ROUNDING else undefined
-    return true_rate, false_rate
+    negatives = np.where(share < 1 - ROUNDING, 1 - positives, 0.0)
+    true_rate = divide(hits, np.where(share > 0, positives, 0.0))
+    return np.array([true_rate, divide(passed - hits, negatives)])
 
 
-@dataclasses.dataclass(frozen=True)
 class Curve(Thresholded):
     """k values at each threshold, each a function of F_i, T_i and P."""
 
@@ -160,20 +139,22 @@ class Curve(Thresholded):
     and a miss."""
 
     @abc.abstractmethod
+    def points(self, passed: FloatArray, hits: FloatArray, positives: FloatArray) -> FloatArray:
+        """Return the values, shape (k, L) or (k, L, n), given F, T and P: see `_parts`."""
+
+    @takes_columns
+    def value(self, risk: FloatArray) -> FloatArray:
+        return np.concatenate(self.points(*self._parts(risk)))
+
     def _partials(self, risk: FloatArray) -> FloatArray:
         """Return the derivatives for F_i, T_i and P, shape (3, k, L): NaN where undefined."""
+        return partial_derivatives(self.points, *self._parts(risk))
 
     @functools.cached_property
     def components(self) -> tuple[Component, ...]:
         """The first value at each threshold, then the second, and so on."""
         return tuple(
-            Component(
-                with_suffix(self.name, f".{word}"),
-                self.bounds,
-                self.system,
-                threshold,
-                follows=word in self.follow,
-            )
+            self._component(f".{word}", threshold=threshold, follows=word in self.follow)
             for word in self.words
             for threshold in self.thresholds
         )
@@ -193,7 +174,6 @@ class Curve(Thresholded):
         )
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (k L, 2 L + 1): the rows of undefined components are NaN."""
         length = len(self.thresholds)
         by_rows, by_hits, by_positives = self._partials(risk)
         result = np.zeros((len(self.words), length, 2 * length + 1))
@@ -205,7 +185,7 @@ class Curve(Thresholded):
         return result.reshape(-1, 2 * length + 1)
 
     def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return Dg(risk) l of each row, shape (n, k L): worked out once for each bin and y."""
+        """Return Dg(risk) l of each row, worked out once for each bin and y."""
         bins, y = self._bins(outputs, label)
         distinct, which = np.unique(2 * bins + y, return_inverse=True)
         reached = (distinct // 2)[:, None, None] > np.arange(len(self.thresholds))
@@ -233,7 +213,6 @@ class PRCurve(Curve):
     """
 
     scale_free = True
-
     name = "pr_curve"
     words = ("precision", "recall", "f1")
     follow = frozenset({"f1"})
@@ -244,25 +223,9 @@ class PRCurve(Curve):
          "positive above", "positive below"),
     )  # fmt: skip
 
-    @takes_columns
-    def value(self, risk: FloatArray) -> FloatArray:
-        passed, hits, positives = self._parts(risk)
-        recall = divide(hits, np.full_like(hits, positives))
-        return np.concatenate([divide(hits, passed), recall, divide(2 * hits, passed + positives)])
-
-    def _partials(self, risk: FloatArray) -> FloatArray:
-        passed, hits, positives = self._parts(risk)
-        per_row = divide(np.ones_like(passed), passed)
-        per_positive = np.full_like(hits, 1 / positives if positives else np.nan)
-        per_either = divide(np.ones_like(passed), passed + positives)
-        of_either = -2 * hits * per_either**2
-        return np.array(
-            [
-                [-hits * per_row**2, 0 * per_positive, of_either],
-                [per_row, per_positive, 2 * per_either],
-                [0 * per_row, -hits * per_positive**2, of_either],
-            ]
-        )
+    def points(self, passed: FloatArray, hits: FloatArray, positives: FloatArray) -> FloatArray:
+        f1 = divide(2 * hits, passed + positives)
+        return np.array([divide(hits, passed), divide(hits, positives), f1])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -281,34 +244,14 @@ class ROCCurve(Curve):
          "negative above", "negative below"),
     )  # fmt: skip
 
-    def value(self, risk: FloatArray) -> FloatArray:
-        return np.concatenate(_roc_points(*self._parts(risk)))
-
-    def _partials(self, risk: FloatArray) -> FloatArray:
-        passed, hits, positives = self._parts(risk)
-        true_rate, false_rate = _roc_points(passed, hits, positives)
-        # The products with 0 keep NaN where a rate is undefined.
-        per_positive = (1 + 0 * true_rate) / (positives or np.nan)
-        per_negative = (1 + 0 * false_rate) / ((1 - positives) or np.nan)
-        return np.array(
-            [
-                [0 * per_positive, per_negative],
-                [per_positive, -per_negative],
-                [-true_rate * per_positive, false_rate * per_negative],
-            ]
-        )
+    def points(self, passed: FloatArray, hits: FloatArray, positives: FloatArray) -> FloatArray:
+        return _roc_points(passed, hits, positives)
 
 
-@dataclasses.dataclass(frozen=True)
 class Area(Thresholded):
     """Base of measures that are one number of a whole curve."""
 
-    @abc.abstractmethod
-    def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return Dg, shape (1, 2 L + 1): NaN where undefined."""
-
     def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return Dg(risk) l of each row, shape (n, 1), in O(n log L)."""
         bins, y = self._bins(outputs, label)
         return self._influences(risk)[y, bins][:, None]
 
@@ -333,14 +276,12 @@ class AveragePrecision(Area):
     """
 
     scale_free = True
-
     name = "average_precision"
 
     def value(self, risk: FloatArray) -> FloatArray:
         passed, hits, positives = self._parts(risk)
         gain = hits - np.append(hits[1:], 0)
-        total = np.sum(gain * divide(hits, passed, 0.0), keepdims=True)
-        return divide(total, np.full_like(total, positives))
+        return divide(np.sum(gain * divide(hits, passed, 0.0), keepdims=True), positives)
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         passed, hits, positives = self._parts(risk)
@@ -391,9 +332,6 @@ class PrecisionAtRecall(Area):
 
     Attributes:
         recall: r, in (0, 1].
-
-    Raises:
-        ValueError: `recall` is not such a number.
     """
 
     scale_free = True
@@ -402,7 +340,6 @@ class PrecisionAtRecall(Area):
     usual_thresholds = 128
 
     def __post_init__(self) -> None:
-        """Check the recall, which is part of the name."""
         if not 0 < number("recall", self.recall) <= 1:
             raise ValueError(f"recall must be above 0 and at most 1, got {self.recall}")
         set_own(self, name=f"precision_at_recall({self.recall:g})")
@@ -411,30 +348,30 @@ class PrecisionAtRecall(Area):
     def value(self, risk: FloatArray) -> FloatArray:
         if not np.real(risk[-1]) > 0:
             return np.full(1, np.nan)
-        wanted = self.recall * risk[-1]
-        return np.array([wanted / self._reached(risk)[0]])
+        return np.array([self._precision(*self._around(risk)[1])])
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
         if not risk[-1] > 0:
             return np.full((1, len(risk)), np.nan)
-        rows, place, share, slope = self._reached(risk)
+        place, around = self._around(risk)
+        *slopes, by_positives = partial_derivatives(self._precision, *around)
         by_rows, by_hits = np.zeros((2, len(self.thresholds) + 2))
-        by_rows[place : place + 2] = share, 1 - share
-        by_hits[place : place + 2] = -slope * share, -slope * (1 - share)
-        by_positives = by_hits[0] + slope * self.recall
-        gradient = np.concatenate([by_rows[1:-1], by_hits[1:-1], [by_positives]])
-        gradient *= -self.recall * risk[-1] / rows**2
-        gradient[-1] += self.recall / rows
-        return gradient[None]
+        by_rows[place : place + 2], by_hits[place : place + 2] = slopes[:2], slopes[2:]
+        by_positives += by_hits[0]  # All positives reach a threshold below the first.
+        return np.concatenate([by_rows[1:-1], by_hits[1:-1], [by_positives]])[None]
 
-    def _reached(self, risk: FloatArray) -> tuple[float, int, float, float]:
-        """Return F*, the index of the threshold below it, the weight of that one, and dF / dT."""
+    def _around(self, risk: FloatArray) -> tuple[int, FloatArray]:
+        """Return the place of the threshold below, and F and T of both neighbours, and P."""
         passed, hits, positives = self._parts(risk)
         passed, hits = np.concatenate([[1], passed, [0]]), np.concatenate([[positives], hits, [0]])
-        wanted = self.recall * positives
-        enough = np.real(hits) >= np.real(wanted) * (1 - ROUNDING)
+        enough = np.real(hits) >= np.real(self.recall * positives) * (1 - ROUNDING)
         place = int(np.flatnonzero(enough)[-1])
-        slope = (passed[place] - passed[place + 1]) / (hits[place] - hits[place + 1])
-        share = (wanted - hits[place + 1]) / (hits[place] - hits[place + 1])
-        rows = passed[place + 1] + slope * (wanted - hits[place + 1])
-        return rows, place, share, slope
+        both = slice(place, place + 2)
+        return place, np.concatenate([passed[both], hits[both], [positives]])
+
+    def _precision(self, *around: FloatArray) -> FloatArray:
+        """Return T* / F*, given F and T of both neighbours, and P: see `_around`."""
+        rows, rows_above, hits, hits_above, positives = around
+        wanted = self.recall * positives
+        slope = (rows - rows_above) / (hits - hits_above)
+        return wanted / (rows_above + slope * (wanted - hits_above))

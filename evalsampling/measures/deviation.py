@@ -27,17 +27,11 @@ class Deviation:
     h^2(x) = sum_y p_a(y|x) ||Dg(R_a) (l(x, y) - R_a)||^2. For a ratio sum f / sum g this is
     sum_y p_a(y|x) (f - F'_a g)^2 up to a factor ([Y] eq. 12), F'_a = sum E_a f / sum E_a g
     (eq. 14); for other measures it is the delta method of [Y] appendix D, with all cross terms.
-
-    Attributes:
-        measure: l and g.
-        risk: R_a, shape (d,).
-        smoothing: lambda of p_a = lambda p + (1 - lambda) / classes ([Y] eq. 13); of each of many
-            labels there are two classes, that a row has it or not.
     """
 
     measure: Measure
-    risk: FloatArray
-    smoothing: float = 1.0
+    risk: FloatArray  # R_a, shape (d,)
+    smoothing: float = 1.0  # lambda of p_a; each of many labels is had or not: two classes
 
     @classmethod
     def from_cells(

@@ -27,19 +27,13 @@ _LABELS_AT_A_TIME = 256
 
 
 def expected_of_rows(tags: npt.NDArray[np.bool_], probability: FloatArray) -> FloatArray:
-    """Return what is expected of the labels of rows, shape (n, 1 + systems, labels).
-
-    ``tags`` says which labels each system predicts, shape (n, systems, labels).
-    """
+    """Return what is expected of the labels of rows, given which labels each system predicts."""
     p = probability[:, None]
     return np.concatenate([p, tags * p], axis=1)
 
 
 def smoothed(expected: FloatArray, tags: FloatArray, weight: float) -> FloatArray:
-    """Return what is expected if every probability p is weight p + (1 - weight) / 2.
-
-    ``tags`` are shares of rows that are predicted each label, shape (n, systems, labels).
-    """
+    """Return what is expected if every probability p is weight p + (1 - weight) / 2."""
     even = np.concatenate([np.ones_like(expected[:, :1]), tags], axis=1) / 2
     return weight * expected + (1 - weight) * even
 
@@ -49,10 +43,9 @@ def influence_moments(
 ) -> tuple[FloatArray, FloatArray]:
     """Return mean and variance of Dg(risk) l over the labels of each row, shape (n, m) each.
 
-    They are 0 where a component is undefined. Of a row the variance is
-    sum_c p_c (1 - p_c) d_c^2, d_c being what label c adds ([Y] eq. 95 to 97, with eq. 119 for
-    measures of many means). In a cell the systems' predictions are independent given the label.
-    The losses are linear in each label.
+    0 where a component is undefined. Of a row the variance is sum_c p_c (1 - p_c) d_c^2, d_c being
+    what label c adds ([Y] eq. 95 to 97, with eq. 119 for measures of many means). In a cell the
+    systems' predictions are taken to be independent given the label.
     """
     if isinstance(measure, Joint):
         moments = [
@@ -103,8 +96,7 @@ def _added(
 ) -> FloatArray:
     """Return what each label adds to the components by itself, shape (m, labels).
 
-    ``slopes``, shape (m, d), is the Jacobian. ``case`` says whether a row has the label, then
-    whether each system of the measure predicts it.
+    ``case`` says whether a row has the label, then whether each system of the measure predicts it.
     """
     assert outputs.tags is not None
     _, systems, labels = outputs.tags.shape

@@ -28,14 +28,13 @@ class Extreme(OfParts):
     """
 
     measure: Measure
-    over: Where
+    over: Where = dataclasses.field(hash=False)
     kind = "extreme"
     has_slices = True
     pick = np.min
     """Function that picks the extreme of values along an axis."""
 
     def __post_init__(self) -> None:
-        """Check the measure and the slices."""
         inner = self.measure
         over = as_tuples(dict(self.over))
         if sum(map(len, over.values())) < 2:
@@ -57,13 +56,8 @@ class Extreme(OfParts):
         )
         self.parts  # noqa: B018  (checks the slices)
 
-    def __hash__(self) -> int:
-        """Return a number that equal measures share."""
-        return hash((type(self), self.name))
-
     @functools.cached_property
     def parts(self) -> tuple[Measure, ...]:
-        """The measure of each slice."""
         return tuple(
             _within(self.measure, {column: (value,)})
             for column, values in self.over.items()
@@ -101,7 +95,6 @@ class Least(Extreme):
     """The least value of a measure among slices: how good a system is where it is worst."""
 
     kind = "least"
-    __hash__ = Extreme.__hash__
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +103,6 @@ class Greatest(Extreme):
 
     kind = "greatest"
     pick = np.max
-    __hash__ = Extreme.__hash__
 
 
 def _within(measure: Measure, where: Where) -> Sliced:

@@ -19,7 +19,7 @@ from evalsampling.measures.comparisons import Difference
 from evalsampling.measures.joint import parts_of
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.gains import ExpectedLists, dcg, discounts, err
+from evalsampling.stats.gains import ExpectedLists, dcg, err
 from evalsampling.stats.outputs import Outputs
 
 MOST_RANKS = 1000
@@ -31,12 +31,8 @@ class Gain(Mean):
     """The mean gain of one system's lists over all queries: l = L(x, y), g(R) = R.
 
     Attributes:
-        system: number of the system.
         classes: how many grades there are, from 0 on.
         cut: how many ranks of the list count, from the first.
-
-    Raises:
-        ValueError: `cut` is not a whole number from 1 to `MOST_RANKS`.
     """
 
     system: int = 0
@@ -48,7 +44,6 @@ class Gain(Mean):
     short_name = "gain"
 
     def __post_init__(self) -> None:
-        """Check the cut; name and bounds follow from it."""
         if isinstance(self.cut, bool) or not isinstance(self.cut, int):
             raise ValueError(f"cut must be a whole number, got {self.cut!r}")
         if not 1 <= self.cut <= MOST_RANKS:
@@ -61,9 +56,9 @@ class Gain(Mean):
         return self.classes - 1
 
     @property
-    @abc.abstractmethod
     def largest(self) -> float:
         """The gain of a list of items that all have the greatest grade."""
+        return float(self.of_grades(np.full((1, self.cut), self.top))[0])
 
     @abc.abstractmethod
     def of_grades(self, grade: IntArray) -> FloatArray:
@@ -98,10 +93,6 @@ class DCG(Gain):
 
     short_name = "dcg"
 
-    @property
-    def largest(self) -> float:
-        return float((2.0**self.top - 1) * discounts(self.cut).sum())
-
     def of_grades(self, grade: IntArray) -> FloatArray:
         return dcg(grade)
 
@@ -114,10 +105,6 @@ class ERR(Gain):
     """Mean expected reciprocal rank, sum_i (1/i) k_i prod_{l<i} (1 - k_l) ([AE] eq. 6.2)."""
 
     short_name = "err"
-
-    @property
-    def largest(self) -> float:
-        return float(err(np.full((1, self.cut), self.top), self.top)[0])
 
     def of_grades(self, grade: IntArray) -> FloatArray:
         return err(grade, self.top)
@@ -132,12 +119,9 @@ BY_NAME: Mapping[str, Callable[..., Gain]] = {"dcg": DCG, "err": ERR}
 
 @dataclasses.dataclass(frozen=True)
 class GainMoments:
-    """Expected gains and their products, of single queries or averaged over each cell's queries.
+    """Expected gains E L, (n, gains, systems), and products E L L', (n, gains, systems, systems).
 
-    Attributes:
-        gains: names of the gains.
-        mean: shape (n, gains, systems): E L.
-        second: shape (n, gains, systems, systems): E L L'.
+    They are of single queries, or averaged over each cell's queries.
     """
 
     gains: tuple[str, ...]
@@ -153,7 +137,7 @@ class GainMoments:
 
     @classmethod
     def of_cells(cls, gains: Sequence[Gain], table: CellTable) -> "GainMoments":
-        """Return the mean moments of the queries of each cell, which the table has."""
+        """Return the mean moments of the queries of each cell."""
         kinds = table.kinds.probability[:, :, 0]
         systems = table.kinds.prediction.shape[1]
         return cls.from_shares(gains, table.kinds.by_cell(kinds), systems)

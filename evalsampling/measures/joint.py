@@ -62,7 +62,6 @@ class Joint(OfParts):
     measures: tuple[Measure, ...]
 
     def __post_init__(self) -> None:
-        """Check the measures, and join their names."""
         if not self.measures:
             raise ValueError("a joint measure needs at least one measure")
         for part in self.measures:
@@ -84,7 +83,6 @@ class Joint(OfParts):
         return np.concatenate([part.value(own) for part, own in self.split(risk)])
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
-        """Return the Jacobians of the parts as blocks; rows of undefined components are NaN."""
         result = np.zeros((len(self.components), len(risk)))
         row = column = 0
         for part, own in self.split(risk):
@@ -95,7 +93,6 @@ class Joint(OfParts):
         return result
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the shares of the parts, each for the components of its part."""
         shares, start = [], 0
         for part in self.parts:
             size = len(part.components)
@@ -115,7 +112,6 @@ class Joint(OfParts):
         return np.sum(parts, axis=0)
 
     def proposal_norm(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return the size of each row's loss, shape (n,): the root of the sum of parts squared."""
         parts = [part.proposal_norm(outputs, label, own) for part, own in self.split(risk)]
         return np.asarray(np.sqrt(np.sum(np.square(parts), axis=0)))
 

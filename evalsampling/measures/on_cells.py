@@ -41,10 +41,7 @@ def always_adds_to(measure: Measure, table: CellTable) -> BoolArray:
 
 
 def cells_adding_to(measure: Measure, table: CellTable) -> BoolArray:
-    """Return whether a row of each cell may have a nonzero loss, shape (cells,).
-
-    Where rows have any number of many labels, no cell is ruled out.
-    """
+    """Return whether a row of each cell may have a nonzero loss, shape (cells,)."""
     if table.kinds.expected is not None:
         return np.ones(len(table), dtype=np.bool_)
     return np.any(adds_to(measure, table), axis=1)
@@ -59,10 +56,7 @@ def known_exactly(measure: Measure, table: CellTable) -> bool:
 
 
 def model_risk(measure: Measure, table: CellTable, mass: FloatArray) -> FloatArray:
-    """Return the total loss of rows with given labels, shape (d,): R times the number of rows.
-
-    ``mass`` is how many rows of each cell have each label, maybe expected ones: (cells, classes).
-    """
+    """Return the total loss, (d,), of ``mass`` rows of each cell and label, (cells, classes)."""
     by_kind = mass[table.kinds.cell] * table.kinds.share[:, None]
     views = bounding_outputs(measure, table)
     sums = [
@@ -80,11 +74,10 @@ def bounding_outputs(measure: Measure, table: CellTable) -> list[Outputs]:
 
 
 def extreme_outputs(measure: Measure, table: CellTable) -> list[list[Outputs]]:
-    """Return, for each case in which a measure may be extreme, outputs for the rows of each class.
+    """Return outputs for the rows of each class, for each case in which a measure may be extreme.
 
-    Where the cells do not determine which rows reach a threshold, a measure is greatest or least if
-    the rows of one class have scores as great as their kind allows and all others as small, or the
-    reverse. There is one case if the cells determine it.
+    Unless the cells determine which rows reach a threshold, the rows of one class have scores as
+    great as their kind allows and all others as small, or the reverse.
     """
     classes = range(table.classes)
     views = bounding_outputs(measure, table)
@@ -99,8 +92,7 @@ def extreme_outputs(measure: Measure, table: CellTable) -> list[list[Outputs]]:
 def expected_risk(measure: Measure, kinds: Kinds, rows: FloatArray) -> FloatArray:
     """Return the expected total loss of rows with any number of many labels, shape (d,).
 
-    It is exact: losses are linear in each label, and cells sum up labels and predictions. Entries
-    that involve no label are those of the pool if ``rows`` are all rows.
+    It is exact: losses are linear in each label, and cells sum up labels and predictions.
     """
     assert kinds.expected is not None
     return measure.mean_loss(kinds, kinds.expected, rows)  # type: ignore[arg-type]
@@ -109,11 +101,7 @@ def expected_risk(measure: Measure, kinds: Kinds, rows: FloatArray) -> FloatArra
 def rows_of_cells(
     measure: Measure, table: CellTable, chosen: BoolArray
 ) -> tuple[Outputs, IntArray]:
-    """Return rows that stand for those of some cells, with every label that they may have.
-
-    Probabilities that the measure does not look at are 0 and take no memory: with C classes there
-    would be C^2 for each cell.
-    """
+    """Return rows that stand for those of some cells, with every label that they may have."""
     kinds = np.flatnonzero(chosen[table.kinds.cell])
     if table.kinds.expected is not None:  # Rows with all labels and predictions of their cell.
         outputs = table.kinds.take(kinds)
@@ -123,7 +111,7 @@ def rows_of_cells(
     views = [outputs.take(kinds) for outputs in bounding_outputs(measure, table)]
     _, systems, classes = views[0].probability.shape
     looks_at_them = "probability" in measure.looks_at
-    if not looks_at_them:
+    if not looks_at_them:  # They are 0 and take no memory, which would be C^2 for each cell.
         empty = np.zeros((len(kinds), systems, 0))
         views = [dataclasses.replace(view, probability=empty) for view in views]
     outputs = Outputs.concatenate([view for view in views for _ in range(table.classes)])
@@ -137,10 +125,7 @@ def rows_of_cells(
 def numbers_of_rows(
     measure: Measure, table: CellTable, chosen: BoolArray, by_class: FloatArray
 ) -> FloatArray:
-    """Return how many rows of the pool each row of `rows_of_cells` stands for, shape (n,).
-
-    ``by_class`` is how many rows of each cell have each label, shape (cells, classes).
-    """
+    """Return how many rows of the pool each row of `rows_of_cells` stands for, shape (n,)."""
     kinds = np.flatnonzero(chosen[table.kinds.cell])
     views = len(bounding_outputs(measure, table))
     number = by_class[table.kinds.cell[kinds]] * table.kinds.share[kinds, None] / views
@@ -153,10 +138,7 @@ def each_label(table: CellTable) -> list[IntArray]:
 
 
 def predictive(table: CellTable, systems: Sequence[int]) -> FloatArray:
-    """Return each system's predictive distribution of labels, shape (kinds, systems, classes).
-
-    A system without probabilities of its own has the prior.
-    """
+    """Return each system's distribution of labels, or else the prior: (kinds, systems, classes)."""
     own = table.kinds.probability[:, systems]
     has_own = own.sum(axis=2, keepdims=True) > 0
     return np.where(has_own, own, table.prior[table.kinds.cell][:, None])
@@ -176,8 +158,7 @@ def expected_norms(
 
     Static importance sampling draws rows by it: v(x) = sum_y n(x, y) p(y|x) of a deterministic
     oracle, the root of sum_y n(x, y)^2 p(y|x) of a stochastic one ([MR] remark 4 and equation 5),
-    with n of `loss_norms` at the risk R0 that p implies. p is at least `FLOOR`. The floor is eps_0
-    of proposition 2. Answers about a row may differ if the oracle is stochastic.
+    with n of `loss_norms` at the risk that p implies. p is at least `FLOOR`.
     """
     prior = np.maximum(prior, FLOOR)
     risk = model_risk(measure, table, table.count[:, None] * prior) / table.rows
@@ -190,19 +171,13 @@ def expected_norms(
 def loss_norms(
     measure: Measure, outputs: Outputs, label: IntArray, risk: FloatArray, floor: float
 ) -> FloatArray:
-    """Return n(x, y) = max(||Dg(R) l(x, y)||, floor 1[l != 0]) ([MR] proposition 2).
-
-    Norms of n rows, shape (n,), at the point R, with eps_t as the floor.
-    """
+    """Return n(x, y) = max(||Dg(R) l(x, y)||, floor 1[l != 0]) of rows ([MR] proposition 2)."""
     norms = measure.proposal_norm(outputs, label, risk)
     return np.maximum(norms, floor * measure.adds(outputs, label))
 
 
 def cell_norms(measure: Measure, table: CellTable, risk: FloatArray, floor: float) -> FloatArray:
-    """Return the norm n(x, y) of the losses of each cell's rows, shape (cells, classes).
-
-    Where rows of a cell differ, their mean is taken; at least the floor where one may add.
-    """
+    """Return the mean norm n(x, y) of the losses of each cell's rows, shape (cells, classes)."""
     check_defined(measure, risk)
     by_kind = np.mean(
         [

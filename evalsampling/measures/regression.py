@@ -45,7 +45,6 @@ class OfNumbers(Measure):
     greater_is_better: bool | None = False
 
     def __post_init__(self) -> None:
-        """Check that the labels have a range, so that they are numbers."""
         if self.numbers is None:
             raise ValueError("it is about numbers: labels.range is missing")
         if not self.numbers.has_score:  # the variances of a cell's rows are known by their mean
@@ -93,9 +92,7 @@ class RootMeanSquaredError(OfNumbers):
     """Root mean squared error: l = e^2, g(R) = sqrt(R)."""
 
     name = "rmse"
-
-    def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
-        return self.error(outputs, label)[:, None] ** 2
+    loss = MeanSquaredError.loss
 
     def value(self, risk: FloatArray) -> FloatArray:
         return np.sqrt(risk)

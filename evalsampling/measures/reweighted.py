@@ -15,6 +15,7 @@ from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.slices import Where, as_tuples, described
 
 
+@dataclasses.dataclass(frozen=True)
 class Reweighted(Measure):
     """Another measure with rows of weights w >= 0: g(E[w l] / E[w]), a measure of the pool.
 
@@ -30,6 +31,9 @@ class Reweighted(Measure):
     measure: Measure
     scale_free = True
 
+    def __post_init__(self) -> None:
+        self._set_up()
+
     @abc.abstractmethod
     def weight(self, outputs: Outputs) -> FloatArray:
         """Return the weight of each row, shape (n,), at least 0."""
@@ -42,17 +46,12 @@ class Reweighted(Measure):
         )  # fmt: skip
         set_own(self, **{key: getattr(self.measure, key) for key in taken} | own)
 
-    def __hash__(self) -> int:
-        """Return a number that equal measures share."""
-        return hash((type(self), self.name))
-
     @property
     def plain(self) -> Measure:
         return self.measure.plain
 
     @property
     def is_of_known_rows(self) -> bool:
-        """Whether the measure is so: weights are known."""
         return self.measure.is_of_known_rows
 
     @property
@@ -65,33 +64,34 @@ class Reweighted(Measure):
 
     @property
     def size(self) -> int:
-        """The number of entries of the loss: one more where the mean weight is needed."""
         return self.measure.size + self._has_mean
 
     @functools.cached_property
     def _has_mean(self) -> bool:
         return not self.measure.scale_free
 
-    def _counted(self, outputs: Outputs) -> tuple[FloatArray, Any]:
-        """Return the weights of rows, shape (n,), and an index of those that count."""
+    def _counted(self, outputs: Outputs) -> tuple[FloatArray, Any, Outputs]:
+        """Return the weights of rows, shape (n,), an index of those that count, their outputs."""
         weight = self.weight(outputs)
-        counts = weight > 0
-        return weight, slice(None) if counts.all() else np.flatnonzero(counts)
+        if (weight > 0).all():
+            return weight, slice(None), outputs
+        places = np.flatnonzero(weight > 0)
+        return weight, places, outputs.take(places)
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:
         """Return the weighted loss of rows, 0 where they do not count; then the weight: (n, d)."""
-        weight, counted = self._counted(outputs)
+        weight, counted, those = self._counted(outputs)
         loss = np.zeros((len(label), self.size))
-        own = self.measure.loss(_of(outputs, counted), label[counted])
+        own = self.measure.loss(those, label[counted])
         loss[counted, : self.measure.size] = weight[counted, None] * own
         if self._has_mean:
             loss[:, -1] = weight
         return loss
 
     def mean_loss(self, outputs: Outputs, label: IntArray, weight: FloatArray) -> FloatArray:
-        own, counted = self._counted(outputs)
+        own, counted, those = self._counted(outputs)
         held = weight[counted] * own[counted]
-        total = self.measure.mean_loss(_of(outputs, counted), label[counted], held)
+        total = self.measure.mean_loss(those, label[counted], held)
         return np.append(total, held.sum()) if self._has_mean else total
 
     def value(self, risk: FloatArray) -> FloatArray:
@@ -114,17 +114,13 @@ class Reweighted(Measure):
         return np.where(mean[:, :, None] > 0, slopes, np.nan)
 
     def split(self, risks: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the risks of the weighted rows, (n, d of the measure), and mean weights, (n, 1).
-
-        The mean weights are 1 if the measure needs none.
-        """
+        """Return risks of the weighted rows, and mean weights, (n, 1), 1 if none are needed."""
         if not self._has_mean:
             return risks, np.ones((len(risks), 1))
         mean = risks[:, -1:]
         return risks[:, :-1] / np.where(mean > 0, mean, 1.0), np.where(mean > 0, mean, np.nan)
 
     def evidence(self, outputs: Outputs, label: IntArray) -> BoolArray:
-        """Return which rows carry the estimate, shape (n,): those that count and do."""
         return self.measure.evidence(outputs, label) & (self.weight(outputs) > 0)
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
@@ -148,10 +144,9 @@ class Reweighted(Measure):
         return counts if self._has_mean else counts & adds()
 
     def influence(self, outputs: Outputs, label: IntArray, risk: FloatArray) -> FloatArray:
-        """Return Dg'(risk) l' of each row, shape (n, m): 0 for rows that do not count."""
-        weight, counted = self._counted(outputs)
+        weight, counted, those = self._counted(outputs)
         (of_weighted,), (mean,) = self.split(risk[None])
-        held = self.measure.influence(_of(outputs, counted), label[counted], of_weighted)
+        held = self.measure.influence(those, label[counted], of_weighted)
         if self._has_mean:
             held = (held - self.measure.jacobian(of_weighted) @ of_weighted) / mean
         influence = np.zeros((len(label), held.shape[1]))
@@ -165,13 +160,6 @@ class Weighted(Reweighted):
 
     With whole numbers it is the measure of a pool in which each row stands so often.
     """
-
-    measure: Measure
-    __hash__ = Reweighted.__hash__
-
-    def __post_init__(self) -> None:
-        """Take the name of the measure."""
-        self._set_up()
 
     def weight(self, outputs: Outputs) -> FloatArray:
         if outputs.weight is None and len(outputs):
@@ -189,12 +177,9 @@ class Sliced(Reweighted):
             the values of each column.
     """
 
-    measure: Measure
-    where: Where
-    __hash__ = Reweighted.__hash__
+    where: Where = dataclasses.field(hash=False)
 
     def __post_init__(self) -> None:
-        """Check the slice, and name the measure after it."""
         inner = self.measure
         if not isinstance(inner, Measure):
             raise TypeError(f"only a measure has slices, got {inner!r}")
@@ -210,7 +195,6 @@ class Sliced(Reweighted):
         )
 
     def weight(self, outputs: Outputs) -> FloatArray:
-        """Return 1 for rows of the slice, 0 for others, shape (n,)."""
         return outputs.within(self.where).astype(np.float64)
 
     @property
@@ -219,7 +203,6 @@ class Sliced(Reweighted):
 
     @property
     def components(self) -> tuple[Component, ...]:
-        """The components of the measure, with the slice in their names."""
         title = described(self.where)
         return tuple(
             dataclasses.replace(component, name=_named(component.name, title))
@@ -227,7 +210,6 @@ class Sliced(Reweighted):
         )
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the shares that the measure depends on, among the rows of the slice."""
         inside, title = outputs.within(self.where), described(self.where)
         return tuple(
             dataclasses.replace(
@@ -245,8 +227,3 @@ def _named(name: str, title: str) -> str:
     if name.endswith(")"):
         return f"{name[:-1]}, {title}){by}{rows}"
     return f"{name}({title}){by}{rows}"
-
-
-def _of(outputs: Outputs, counted: Any) -> Outputs:
-    """Return the rows that count: the outputs themselves if all do."""
-    return outputs if isinstance(counted, slice) else outputs.take(counted)

@@ -23,6 +23,7 @@ from evalsampling.measures.base import (
     set_own,
 )
 from evalsampling.spec.parameters import number
+from evalsampling.spec.values import is_number
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -66,18 +67,13 @@ class LogLoss(Risk):
     """Log loss, from 0 to -log clip: l = -log p_y, g(R) = R.
 
     Attributes:
-        system: number of the system it is about.
         clip: p_y is cut to [clip, 1 - clip] to bound the loss; above 0, below 0.5.
-
-    Raises:
-        ValueError: `clip` is not such a number.
     """
 
     system: int = 0
     clip: float = 1e-6
 
     def __post_init__(self) -> None:
-        """Check the clip, which the name shows unless it is 1e-6."""
         if not 0 < number("clip", self.clip) < 0.5:
             raise ValueError(f"clip must be above 0 and below 0.5, got {self.clip!r}")
         name = "log_loss" if self.clip == 1e-6 else f"log_loss(clip={self.clip:.12g})"
@@ -97,7 +93,6 @@ class _OfTable(Measure):
             each predicted class with the loss for each label.
         classes: number of classes.
         titles: what each class is called, a number for the losses by distance.
-        system: number of the system it is about.
     """
 
     losses: str | Table = ZERO_ONE
@@ -148,7 +143,6 @@ class TableRisk(_OfTable, Mean):
     """
 
     def __post_init__(self) -> None:
-        """Check the loss, and name the measure after it."""
         bounds = (float(self.table.min()), float(self.table.max()))
         frozen = _frozen(self.losses)
         name = "risk" if frozen == ZERO_ONE else f"risk(losses={_as_text(frozen)})"
@@ -158,10 +152,7 @@ class TableRisk(_OfTable, Mean):
         return self._at(self.table, outputs, label)[:, None]
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the share of right predictions; with a table of your own, one for each label.
-
-        In such a table one kind of mistake may cost far more than another.
-        """
+        """Return the share of right predictions; with a table of your own, one for each label."""
         right = self._cheapest(outputs, label)
         if not isinstance(self.losses, str):
             costly = np.flatnonzero(np.ptp(self.table, axis=0))
@@ -184,7 +175,6 @@ class GeneralizedRisk(_OfTable, Ratio):
     evidence_name = "rows of positive weight"
 
     def __post_init__(self) -> None:
-        """Check loss and weight, and name the measure after them."""
         table = self.table
         if isinstance(self.weights, Sequence) and not self.weights:
             raise ValueError("weights is missing: a row for each predicted class")
@@ -205,27 +195,15 @@ class GeneralizedRisk(_OfTable, Ratio):
         return self._at(np.array(self.weights), outputs, label) > 0
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        """Return the share of rows of positive weight with the least loss for their label."""
-        return (
-            Share(
-                name="weighted accuracy",
-                rows_name=self.evidence_name,
-                rows=self.evidence(outputs, label),
-                hits=self._cheapest(outputs, label),
-                hit_name="right prediction",
-                miss_name="error",
-            ),
-        )
+        rows, right = self.evidence(outputs, label), self._cheapest(outputs, label)
+        words = ("right prediction", "error")
+        return (Share("weighted accuracy", self.evidence_name, rows, right, *words),)
 
 
 def _square(key: str, given: Any, classes: int) -> FloatArray:
     """Return a table of the spec as an array, shape (classes, classes)."""
     cells = np.array(given, dtype=object)
-    are_numbers = all(
-        isinstance(cell, int | float) and not isinstance(cell, bool) and np.isfinite(cell)
-        for cell in cells.flat
-    )
-    if cells.shape != (classes, classes) or not are_numbers:
+    if cells.shape != (classes, classes) or not all(map(is_number, cells.flat)):
         raise ValueError(
             f"{key} must have a row for each of the {classes} predicted classes, and in each a "
             f"finite number for each label, got {given!r}"

@@ -6,7 +6,6 @@ References:
     C. Sawade, N. Landwehr and T. Scheffer, *Active estimation of F-measures*, NIPS 2010.
 """
 
-import abc
 import dataclasses
 import math
 from typing import Any
@@ -18,10 +17,10 @@ from evalsampling.inference.score_calibration import Calibration, check_calibrat
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import predictive
-from evalsampling.samplers.base import ReplacementSampler, no_rounds
-from evalsampling.stats.arrays import BoolArray, FloatArray
+from evalsampling.samplers.base import CellSampler
+from evalsampling.spec.values import is_number
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import mix_evenly
 
@@ -29,28 +28,13 @@ MODELS = ("scores", "uniform", "prior")
 """Models that take the place of the unknown p(y|x): see `ActiveRisk`."""
 
 
-@dataclasses.dataclass(frozen=True)
-class DeviationSampler(ReplacementSampler):
+class DeviationSampler(CellSampler):
     """Draws rows with replacement by how far their label is expected to move the measure."""
 
     trusts_prior = True
 
-    @abc.abstractmethod
-    def probability(self, table: CellTable, history: History) -> FloatArray:
-        """Return the probability of a row of each cell before costs and mixing, shape (cells,)."""
-
-    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        return Proposal(self.probability(table, history))
-
-    def unmixed_support(self, table: CellTable) -> BoolArray:
-        """Return which cells are expected to move the measure, whatever the labels: (cells,)."""
-        return self.probability(table, no_rounds(table)) > 0
-
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return the input of the estimates, with self-normalised weights.
-
-        [AE] eq. 3.31, the ratio estimator of [Y] eq. 4: see `active_risk`, `optimal_importance`.
-        """
+        """Return the input with self-normalised weights: [AE] eq. 3.31, [Y] eq. 4."""
         return dataclasses.replace(inputs, self_normalised=True)
 
 
@@ -87,7 +71,6 @@ class ActiveRisk(DeviationSampler):
     name = "active_risk"
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         if self.model not in MODELS:
             raise ValueError(f"model must be one of {', '.join(MODELS)}, got {self.model!r}")
@@ -126,12 +109,11 @@ class ActiveRisk(DeviationSampler):
 def _shares(given: Any, classes: int) -> tuple[float, ...]:
     """Return the shares of the classes that a spec gives, as a tuple of floats."""
     listed = list(given) if isinstance(given, list | tuple) else []
-    numbers = [x for x in listed if isinstance(x, int | float) and not isinstance(x, bool)]
-    if len(numbers) != classes or len(listed) != classes:
+    if len(listed) != classes or not all(map(is_number, listed)):
         raise ValueError(
             f"class_prior must be a number for each of the {classes} classes, in their order, "
             f"got {given!r}"
         )
-    if min(numbers) < 0 or not math.isclose(sum(numbers), 1, abs_tol=1e-6):
+    if min(listed) < 0 or not math.isclose(sum(listed), 1, abs_tol=1e-6):
         raise ValueError(f"class_prior must be at least 0 each and 1 in all, got {given!r}")
-    return tuple(float(x) for x in numbers)
+    return tuple(map(float, listed))

@@ -79,7 +79,6 @@ class AdaptiveImportance(ReplacementSampler):
     models_classes = True
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         if not callable(self.model) and self.model not in MODELS:
             raise ValueError(
@@ -95,7 +94,6 @@ class AdaptiveImportance(ReplacementSampler):
                 raise ValueError(f"{key} is a constant of the model tree: another model has none")
 
     def _check_alpha(self) -> None:
-        """Check the concentration of the labels, and keep a list as a tuple."""
         if isinstance(self.alpha, list | tuple):
             if self.classes not in (None, len(self.alpha)):
                 raise ValueError(
@@ -122,10 +120,7 @@ class AdaptiveImportance(ReplacementSampler):
     def _model(
         self, table: CellTable, history: History, by_tree: Callable[[FloatArray], FloatArray]
     ) -> tuple[FloatArray, FloatArray]:
-        """Return P(y|cell), shape (cells, classes), and its mean in leaves, (leaves, classes).
-
-        ``by_tree`` returns the posterior of the tree in leaves, given the prior there.
-        """
+        """Return P(y|cell), (cells, classes), and its mean in leaves, (leaves, classes)."""
         if not isinstance(self.model, str):
             response = probabilities("sampler.model", self.model, table, history)
             return response, table.mean_by_leaf(response)
@@ -145,7 +140,6 @@ class AdaptiveImportance(ReplacementSampler):
         return self._for_deterministic(table, history)
 
     def _for_deterministic(self, table: CellTable, history: History) -> Proposal:
-        """Return the proposal for an oracle that gives a row the same label every time."""
         atom = history.labelled
         cell, label = history.cell[atom], history.label[atom]
 
@@ -176,7 +170,6 @@ class AdaptiveImportance(ReplacementSampler):
         return Proposal(value / total, atom, atom_value / total, posterior)
 
     def _for_stochastic(self, table: CellTable, history: History) -> Proposal:
-        """Return the proposal for an oracle whose label of a row may vary between questions."""
 
         def by_tree(prior: FloatArray) -> FloatArray:
             sample = self.weigh(table, history)
@@ -201,17 +194,11 @@ class AdaptiveImportance(ReplacementSampler):
         return cells_adding_to(self.measure, table)
 
     def covers_pool(self, table: CellTable) -> bool:
-        """Tell whether labelled rows that add nothing can be drawn too.
-
-        They can by ``delta``, and of a stochastic oracle with the other rows of their cells.
-        """
+        """Tell whether labelled rows that add nothing can be drawn too."""
         return super().covers_pool(table) if self.stochastic else self.delta > 0
 
     def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Tell whether all rows that add to a measure add to the one sampled for, label by label.
-
-        Labelled rows have chances of their own; of a stochastic oracle those of their cells.
-        """
+        """Tell whether rows that add to a measure add to the one sampled for, label by label."""
         if self.stochastic or self.delta:
             return super().can_estimate(table, measure)
         if is_aimed_at(measure, self.measure):
@@ -225,8 +212,7 @@ def _atom_norms(
     """Return the norm n(x, y) of the loss of each labelled row, shape (labelled,).
 
     It is at least the floor where rows of the cell with that label always add to the measure, even
-    if this row does not (say, with a probability of exactly 0). So labelled rows have a chance
-    wherever their cell has.
+    if this row does not. So labelled rows have a chance wherever their cell has.
     """
     atom = history.labelled
     label = history.label[atom]

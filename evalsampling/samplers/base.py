@@ -76,7 +76,6 @@ class Sampler(abc.ABC):
     numbers: PermanentNumbers | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Check the oracle."""
         if self.stochastic and "stochastic" not in self.takes:
             raise ValueError(f"{self.name} draws each row once, so it takes a deterministic oracle")
 
@@ -120,10 +119,7 @@ class Sampler(abc.ABC):
         """Return the labelled rows with their weights; of a round any may lack a label."""
 
     def can_estimate(self, table: CellTable, measure: Measure) -> bool:
-        """Tell whether every row that can add to the measure's risk always has a chance.
-
-        Cell by cell, as `support` says.
-        """
+        """Tell whether every row that can add to the measure's risk always has a chance."""
         if self.covers_pool(table):
             return True
         return bool(np.all(self.support(table) | ~cells_adding_to(measure, table)))
@@ -227,8 +223,7 @@ class Sampler(abc.ABC):
     def with_next_draw(self, inputs: EstimationInput) -> EstimationInput:
         """Return inputs with what is known of the next draw, as estimates use them.
 
-        They are unchanged before the first label, and where all labels that matter to the sampler
-        are known and its measure is undefined under them.
+        Unchanged before the first label, and where the measure is undefined though all is known.
         """
         if not inputs.sample.draws:
             return inputs
@@ -248,17 +243,11 @@ class Sampler(abc.ABC):
             return dataclasses.replace(inputs, chance=np.full(len(table), 1 / table.rows))
         weights = weights_under(proposal, table, answered, len(history))
         return dataclasses.replace(
-            inputs,
-            sample=inputs.sample.with_latest(weights),
-            chance=proposal.cell_probability,
+            inputs, sample=inputs.sample.with_latest(weights), chance=proposal.cell_probability
         )
 
     def inputs(
-        self,
-        table: CellTable,
-        history: History,
-        confidence: float,
-        model: LabelModel | None = None,
+        self, table: CellTable, history: History, confidence: float, model: LabelModel | None = None
     ) -> EstimationInput:
         """Return the input of the estimators; for the arguments see `estimate`."""
         inputs = EstimationInput(
@@ -303,7 +292,6 @@ class ReplacementSampler(Sampler):
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         if self.draws is not None:
             check_count("draws", self.draws)
@@ -320,14 +308,10 @@ class ReplacementSampler(Sampler):
         """
 
     def unmixed_support(self, table: CellTable) -> BoolArray:
-        """Return which cells have rows that can be drawn before any mixing, shape (cells,).
-
-        All unless overridden.
-        """
+        """Return which cells can be drawn before any mixing, shape (cells,): all by default."""
         return np.ones(len(table), dtype=bool)
 
     def support(self, table: CellTable) -> BoolArray:
-        """Return which cells have rows that can be drawn, shape (cells,)."""
         return np.ones(len(table), dtype=bool) if self.delta else self.unmixed_support(table)
 
     def proposal(self, table: CellTable, history: History) -> Proposal:
@@ -372,10 +356,7 @@ class ReplacementSampler(Sampler):
     def design(
         self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
-        """Return the history with one round more: see `Sampler.design`.
-
-        A fixed number of draws replaces ``new_rows``.
-        """
+        """Return the history with one round more; a fixed number of draws replaces ``new_rows``."""
         draws = self.draws or DRAWS_PER_NEW_ROW * new_rows
         if self.draws or self.stochastic:
             most = self.draws or new_rows
@@ -395,6 +376,20 @@ class ReplacementSampler(Sampler):
         question = history.question[response.draw]
         known = response.known / table.rows
         return WeightedSample.with_replacement(question, weights, len(history), known)
+
+
+class CellSampler(ReplacementSampler):
+    """Base of samplers that give all rows of a cell the same chance, whatever their labels."""
+
+    @abc.abstractmethod
+    def probability(self, table: CellTable, history: History) -> FloatArray:
+        """Return the chance of a row of each cell before costs and mixing, shape (cells,)."""
+
+    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
+        return Proposal(self.probability(table, history))
+
+    def unmixed_support(self, table: CellTable) -> BoolArray:
+        return self.probability(table, no_rounds(table)) > 0
 
 
 def weights_under(

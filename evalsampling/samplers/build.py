@@ -16,17 +16,14 @@ from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.calibrated import CalibratedDesign
 from evalsampling.samplers.certified import CertifyingDesign
 from evalsampling.samplers.ranking import Ranking
-from evalsampling.spec import AnalysisPlan, MeasureSpec, SamplerSpec
+from evalsampling.spec import AnalysisPlan, SamplerSpec
 from evalsampling.spec.parameters import check_name, construct
 
 
 def build_sampler(
     plan: AnalysisPlan, ranges: Sequence[Range | None], name: str | None = None
 ) -> Sampler:
-    """Return the sampler that a plan names, made for the first measure and all of its systems.
-
-    One that takes weights of measures (`Sampler.takes`) is made for all of them.
-    """
+    """Return the sampler that a plan names, made for the first measure or for all that it takes."""
     reading, pool, labels = plan.reading, plan.reading.pool, plan.reading.labels
     chosen = plan.sampler if name in (None, plan.sampler.name) else SamplerSpec(str(name))
     if ":" not in chosen.name:
@@ -61,7 +58,11 @@ def build_sampler(
         measure, weights = build_drawn_for(reading, ranges)
     else:
         measure, weights = build_driver(reading, ranges), np.ones(0)
-        _check_no_weights(reading.measures, chosen.name)
+        if any(entry.weight != 1 for entry in reading.measures):
+            raise InputError(
+                f"measure.weight: sampler {chosen.name} draws for the first measure alone; "
+                "calibrated draws for all"
+            )
     given: dict[str, Any] = {
         "measure": measure,
         "importance": tuple(weights.tolist()),
@@ -104,15 +105,6 @@ def _check_promise(plan: AnalysisPlan, is_calibrated: bool) -> None:
     for holds, reason in reasons:
         if holds:
             raise InputError(f"measure.certify: {reason}")
-
-
-def _check_no_weights(measures: Sequence[MeasureSpec], sampler: str) -> None:
-    """Raise an `InputError` if an entry of ``measure`` has a weight, which the sampler ignores."""
-    if any(entry.weight != 1 for entry in measures):
-        raise InputError(
-            f"measure.weight: sampler {sampler} draws for the first measure alone; calibrated "
-            "draws for all"
-        )
 
 
 def _check_needs(maker: type[Sampler], name: str, plan: AnalysisPlan) -> None:

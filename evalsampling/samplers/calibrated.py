@@ -57,20 +57,15 @@ class CalibratedDesign(Sampler):
     """Rounds without replacement, in proportion to what the label of a row may still change.
 
     Before each round the calibration curve is fitted to all labels so far, with next to no hidden
-    positives (`DESIGN_SHARE`): with more of them, rounds would go to the tail to learn their
-    number, which a few hundred labels cannot tell. Candidates are designs with the measure of size
-    sd_c (1 - p_c)^(e - 1/2): sd_c^2 the mean over draws of the curve of the variance of the
-    influence of a row's label on the measure, p_c the rate of the pool's most frequent class, so
-    the size goes as rate^e where positives are rare; a tenth is spread evenly over rows, and a
-    fiftieth over strata: where a curve that is wrong would show. Taken is the candidate that is
-    expected to remove most of the posterior variance of the measure. Where labels differ in cost,
-    sizes are over its root, and what is removed is taken by the money.
+    positives (`DESIGN_SHARE`): with more, rounds would go to the tail to learn their number, which
+    a few hundred labels cannot tell. Candidates are designs with the measure of size
+    sd_c (1 - p_c)^(e - 1/2), sd_c^2 being the mean variance of the influence of a row's label, p_c
+    the rate of the most frequent class. Taken is the one that is expected to remove most of the
+    posterior variance of the measure, of labels that differ in cost by the money.
 
-    A labelled row weighs one over the chance that any round so far would have taken it, so weights
-    of rounds that answer to earlier labels are slightly biased, and far less noisy than weights
-    conditional on the round (docs/studies/calibrated-trials.md). The estimate is the difference
-    estimator: the model's total, known from the cells, and the weighted residuals of the labelled
-    rows; then the mean of it and of the posterior median (`inference.model_based.weight_of_draws`).
+    A labelled row weighs one over the chance that any round so far would have taken it. The
+    estimate is the difference estimator; then the mean of it and of the posterior median
+    (`inference.model_based.weight_of_draws`). docs/calibrated.md has the reasons.
 
     Attributes:
         hidden: prior of the positives that scores do not tell.
@@ -89,7 +84,6 @@ class CalibratedDesign(Sampler):
         return np.array(self.importance or self.measure.importance)
 
     def remarks(self, table: CellTable) -> list[str]:
-        """Return a warning if rows are drawn evenly because there can be no model."""
         reason = obstacle(table)
         return [] if reason is None else [f"sampler calibrated draws rows evenly: {reason}"]
 
@@ -129,10 +123,8 @@ class CalibratedDesign(Sampler):
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows, each weighing one over the chance that some round labels it.
 
-        Rows of a round without a label are taken to be missing at random within response classes
-        (`inference.nonresponse`): those with one have the chance of the round times the share of
-        their class that is labelled. A round of labels that were there already may have drawn the
-        rows of a cell with chances of their own.
+        Rows of a round without a label are missing at random within response classes
+        (`inference.nonresponse`), so the chance is that of the round times the share with a label.
         """
         missed, inclusion = np.ones(len(history)), np.zeros(len(history))
         stratum = None
@@ -152,7 +144,6 @@ class CalibratedDesign(Sampler):
         return dataclasses.replace(sample, draws=drawn_rows, answered=drawn_rows)
 
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
-        """Return the input with the model's rates, which the difference estimator needs."""
         table, history, model = inputs.table, inputs.history, inputs.model
         if obstacle(table) or not len(history.labelled):
             return inputs
@@ -199,22 +190,14 @@ class Clusters(CalibratedDesign):
 
 @dataclasses.dataclass(frozen=True)
 class _Comparison:
-    """Summary of the model before a round, to compare designs.
+    """Summary of the model before a round, to compare designs."""
 
-    Attributes:
-        rate: shape (cells, classes): mean rate of each class; `frequent`: that of most rows.
-        spread: shape (cells,): standard deviation of the influence of a row's label: `_spread`.
-        alike: shape (cells,): which of the groups of cells with the same rates each is in.
-        deviation: shape (classes, draws, groups): rates less their means.
-        value: shape (draws, m): of the measure, standardised, times the roots of the weights.
-    """
-
-    rate: FloatArray
-    frequent: int
-    spread: FloatArray
-    alike: IntArray
-    deviation: FloatArray
-    value: FloatArray
+    rate: FloatArray  # (cells, classes): mean rate of each class
+    frequent: int  # the class of most rows
+    spread: FloatArray  # (cells,): standard deviation of the influence of a label: `_spread`
+    alike: IntArray  # (cells,): which of the groups of cells with the same rates each is in
+    deviation: FloatArray  # (classes, draws, groups): rates less their means
+    value: FloatArray  # (draws, m): of the measure, standardised, times the roots of the weights
 
     @classmethod
     def of_designs(
@@ -308,10 +291,7 @@ def _counted_variance(
     influences: Sequence[FloatArray],
     labels: int,
 ) -> FloatArray:
-    """Return the variance of a row's influence as `_spread` counts it, shape (draws, m, cells).
-
-    Rates have shape (draws, cells, classes), the influences of each class (draws, m, cells).
-    """
+    """Return the variance of a row's influence as `_spread` counts it, shape (draws, m, cells)."""
     mean = rates[:, None, :, 0] * influences[0]
     square = mean * influences[0]
     for y, influence in enumerate(influences[1:], 1):

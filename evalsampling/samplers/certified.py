@@ -26,12 +26,10 @@ class CertifyingDesign(CalibratedDesign):
 
     The first round is that of the calibrated design. Before each other the threshold is the lowest
     (for recall alone the highest) at which the labels of the budget are expected to prove the
-    promise, by the rates that labels so far make likely; where there is none, as many rows are
-    above it as positives are expected. A promise of precision or accuracy is proved fastest by
-    simple random samples, whose rows can be bet on one by one (`inference.bets`): nine tenths of a
-    round are one of the rows above the threshold (for accuracy of all rows), the rest one of the
-    others. For other promises the round is that of the calibrated design for precision and recall
-    there.
+    promise; where there is none, as many rows are above it as positives are expected. For a promise
+    of precision or accuracy nine tenths of a round are a simple random sample of the rows above it
+    (for accuracy of all rows), the rest one of the others: they can be bet on one by one
+    (`inference.bets`). For others it is the calibrated design for precision and recall there.
 
     Attributes:
         goals: least value of each measure, by its name.

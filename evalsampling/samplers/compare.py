@@ -24,22 +24,15 @@ from evalsampling.measures.on_cells import (
 )
 from evalsampling.measures.regression import MeanSquaredError
 from evalsampling.measures.risks import Brier
-from evalsampling.samplers.base import ReplacementSampler
+from evalsampling.samplers.base import CellSampler
 from evalsampling.spec.parameters import check_share
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
 
 VARIANTS = (
-    "rescaled",
-    "active",
-    "active_neq",
-    "active_0",
-    "active_inf",
-    "active_risk",
-    "committee",
-)
+    "rescaled", "active", "active_neq", "active_0", "active_inf", "active_risk", "committee"
+)  # fmt: skip
 """What rows are drawn in proportion to: see `Compare`."""
 
 _OF_WHOLE_POOL = ("active", "active_risk")
@@ -50,7 +43,7 @@ _OF_DISTANCE = {"active_0": 2, "active_inf": 1}
 
 
 @dataclasses.dataclass(frozen=True)
-class Compare(ReplacementSampler):
+class Compare(CellSampler):
     """Static importance sampling for the differences of systems, pair by pair.
 
     Each pair of systems has a proposal of its own; what is drawn from is the mean of them, each
@@ -84,7 +77,6 @@ class Compare(ReplacementSampler):
     trusts_prior = True
 
     def __post_init__(self) -> None:
-        """Check the parameters against the measure."""
         super().__post_init__()
         if self.variant not in VARIANTS:
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}")
@@ -120,17 +112,11 @@ class Compare(ReplacementSampler):
         """Tell whether rows are drawn for a measure: a system's own value only by active_risk."""
         return measure in self.pairs or self.variant == "active_risk"
 
-    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        return Proposal(self._probability(table))
-
-    def unmixed_support(self, table: CellTable) -> BoolArray:
-        return self._probability(table) > 0
-
     def adapted(self, inputs: EstimationInput) -> EstimationInput:
         return dataclasses.replace(inputs, self_normalised=self.variant in _OF_WHOLE_POOL)
 
-    def _probability(self, table: CellTable) -> FloatArray:
-        """Return the chance of a row of each cell, shape (cells,), worked out once for a table."""
+    def probability(self, table: CellTable, history: History) -> FloatArray:
+        """Return the chance of a row of each cell, worked out once for a table."""
         made_for = self.measure, self.variant, self.floor
         before, proposal = table.memory.get("compare", (None, None))
         if before != made_for:
@@ -182,8 +168,7 @@ class Compare(ReplacementSampler):
 def mean_proposal(sizes: Sequence[FloatArray], count: IntArray) -> FloatArray:
     """Return the mean of proposals, each normalised over the pool first (eq. 5.16).
 
-    `sizes`: shape (cells,) each: what a row's chance is in proportion to; those that are 0
-    everywhere take no part.
+    Sizes, (cells,) each, that are 0 everywhere take no part.
     """
     proposals = [size / (count @ size) for size in sizes if np.any(size)]
     return np.asarray(np.mean(proposals, axis=0))
@@ -224,8 +209,7 @@ def _spread(
 ) -> FloatArray:
     """Return sqrt(E |d|^2) of the rows of each cell, d the influence, less its mean if centred.
 
-    The measure has few components, whose squares add up; ``probability``, shape (kinds, classes),
-    is what labels are expected.
+    ``probability``, shape (kinds, classes), is what labels are expected.
     """
     rows = table.count[table.kinds.cell] * table.kinds.share
     mass = table.kinds.by_cell(probability) * table.count[:, None]
@@ -243,8 +227,7 @@ def _spread(
 def _distance(pair: Difference, table: CellTable, power: int) -> FloatArray:
     """Return a power, 1 or 2, of how far two systems are apart on the rows of each cell: (cells,).
 
-    The distance of predicted numbers; the Euclidean distance of probabilities of the positive
-    class, or over all classes; for other losses of predictions 1 where these differ.
+    By predicted numbers, or probabilities; for other losses it is 1 where predictions differ.
     """
     place = _place_of(pair, table)
     if place is not None:

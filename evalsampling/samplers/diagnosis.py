@@ -32,14 +32,11 @@ class LeafDiagnosis:
 
 
 def diagnose(table: CellTable, history: History) -> list[LeafDiagnosis]:
-    """Return for each leaf its class probabilities by the prior, the labels and the latest model.
-
-    Rows of a cell have equal chances to be drawn, so the plain share of a label is unbiased within
-    a cell. The cells of a leaf are weighted by their rows.
-    """
+    """Return the class probabilities of each leaf by the prior, the labels and the latest model."""
     counts = history.seen(len(table), table.classes)
     labelled = np.bincount(history.cell[history.labelled], minlength=len(table))
     seen = labelled > 0
+    # Rows of a cell have equal chances, so the plain share of a label is unbiased within it.
     share = counts / np.maximum(labelled, 1)[:, None]
     mass = table.sum_by_leaf((table.count * seen)[:, None] * share)
     total = mass.sum(axis=1)
@@ -63,21 +60,20 @@ def divergence(
 ) -> float:
     """Return the divergence KL(q* || q) of a proposal q from the optimal proposal q*, in nats.
 
-    For a deterministic oracle, q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| with the true
-    labels and risk ([MR] eq. 5). It is infinite if the proposal never draws some row that adds to
-    the measure; 0 if no row adds. ``truth`` is the rows of each cell of each class.
+    For a deterministic oracle, q*(x) is in proportion to p(x) ||Dg(R) l(x, y_x)|| ([MR] eq. 5).
+    It is infinite if a row that adds is never drawn; 0 if no row adds. ``truth`` is the rows of
+    each cell of each class.
     """
     risk = model_risk(measure, table, truth.astype(np.float64)) / table.rows
-    norms = cell_norms(measure, table, risk, np.finfo(np.float64).tiny) * (truth > 0)
+    floor = float(np.finfo(np.float64).tiny)
+    norms = cell_norms(measure, table, risk, floor) * (truth > 0)
     total = float(np.sum(truth * norms))
     if total == 0:
         return 0.0
     atom = proposal.atom
     free = truth.astype(np.float64)
     np.subtract.at(free, (history.cell[atom], history.label[atom]), 1)
-    of_atoms = loss_norms(
-        measure, history.outputs.take(atom), history.label[atom], risk, np.finfo(np.float64).tiny
-    )
+    of_atoms = loss_norms(measure, history.outputs.take(atom), history.label[atom], risk, floor)
     best = np.concatenate([norms.ravel(), of_atoms]) / total
     rows = np.concatenate([free.ravel(), np.ones(len(atom))])
     by_cell = np.repeat(proposal.cell_probability, table.classes)

@@ -18,7 +18,7 @@ from evalsampling.inference.score_calibration import (
 )
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.on_cells import FLOOR, cells_adding_to, expected_norms
-from evalsampling.samplers.base import ReplacementSampler, no_rounds
+from evalsampling.samplers.base import CellSampler, ReplacementSampler
 from evalsampling.spec.parameters import above_0
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
@@ -63,14 +63,12 @@ class Importance(ReplacementSampler):
     trusts_prior = True
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         check_calibration(self.calibration)
         above_0("epsilon", self.epsilon)
 
     @property
     def models_classes(self) -> bool:
-        """Whether it calibrates the prior."""
         return self.calibration is not None
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
@@ -90,7 +88,7 @@ class Importance(ReplacementSampler):
 
 
 @dataclasses.dataclass(frozen=True)
-class Given(ReplacementSampler):
+class Given(CellSampler):
     """Draws rows with replacement, in proportion to weights of cells that the user gives.
 
     Attributes:
@@ -105,18 +103,12 @@ class Given(ReplacementSampler):
     heeds_costs = False
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         if not callable(self.weights):
             got = "none" if self.weights is None else repr(self.weights)
             raise ValueError(f"weights must be a function of the cell table, got {got}")
 
-    def variance_minimising(self, table: CellTable, history: History) -> Proposal:
-        weight = self._checked(table, history)
-        return Proposal(weight / np.sum(table.count * weight))
-
-    def _checked(self, table: CellTable, history: History) -> FloatArray:
-        """Return the user's weights, shape (cells,), after checks of their shape and values."""
+    def probability(self, table: CellTable, history: History) -> FloatArray:
         assert self.weights is not None
         weight = np.asarray(self.weights(table, history), dtype=np.float64)
         if weight.shape != (len(table),):
@@ -127,7 +119,4 @@ class Given(ReplacementSampler):
             raise InputError(
                 "sampler given: weights must be finite, at least 0, and one of them above 0"
             )
-        return weight
-
-    def unmixed_support(self, table: CellTable) -> BoolArray:
-        return self._checked(table, no_rounds(table)) > 0
+        return np.asarray(weight / np.sum(table.count * weight))

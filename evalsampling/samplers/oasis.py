@@ -12,7 +12,6 @@ import numpy as np
 from evalsampling.measures.binary import FBeta, Precision, Recall
 from evalsampling.samplers.base import ReplacementSampler
 from evalsampling.spec.parameters import above_0, number
-from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
@@ -38,7 +37,6 @@ class Oasis(ReplacementSampler):
     name = "oasis"
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         if not isinstance(self.measure, FBeta | Precision | Recall):
             raise ValueError(
@@ -47,13 +45,6 @@ class Oasis(ReplacementSampler):
         if not 0 < number("epsilon", self.epsilon) <= 1:
             raise ValueError(f"epsilon must be above 0 and at most 1, got {self.epsilon}")
         above_0("strength", self.strength)
-
-    @property
-    def _weight_of_precision(self) -> float:
-        """The weight a of precision in F_a = TP / (a (TP + FP) + (1 - a) (TP + FN))."""
-        if isinstance(self.measure, FBeta):
-            return self.measure.weight_of_precision
-        return float(isinstance(self.measure, Precision))
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         measure = self.measure
@@ -73,29 +64,22 @@ class Oasis(ReplacementSampler):
             positives,
             negatives,
         )
-        a = self._weight_of_precision
+        # The weight of precision in F_a = TP / (a (TP + FP) + (1 - a) (TP + FN)).
+        a = float(isinstance(measure, Precision))
+        if isinstance(measure, FBeta):
+            a = measure.weight_of_precision
         weight = table.leaf_count / table.rows
-        q = instrumental(
-            weight, rate, predicted, self._f_measure(table, history, weight, rate, predicted), a,
-            self.epsilon,
-        )  # fmt: skip
+        value = self._f_measure(table, history)
+        if not np.isfinite(value):  # It is what the rates imply.
+            value = plug_in_f(weight, rate, predicted, a)
+        q = instrumental(weight, rate, predicted, value, a, self.epsilon)
         by_row = q / np.maximum(table.leaf_count, 1)
         return Proposal(by_row[table.leaf])
 
-    def _f_measure(
-        self,
-        table: CellTable,
-        history: History,
-        weight: FloatArray,
-        rate: FloatArray,
-        predicted: FloatArray,
-    ) -> float:
-        """Return the estimated F-measure, or while it is undefined that which the rates imply."""
+    def _f_measure(self, table: CellTable, history: History) -> float:
+        """Return the F-measure that labels so far estimate, maybe undefined."""
         sample = self.weigh(table, history)
         votes = history.votes(sample.question)
         outputs = history.outputs.take(sample.question[votes.row])
         risk = self.measure.mean_loss(outputs, votes.label, votes.spread(sample.weight))
-        value = float(self.measure.value(risk)[0])
-        if np.isfinite(value):
-            return value
-        return plug_in_f(weight, rate, predicted, self._weight_of_precision)
+        return float(self.measure.value(risk)[0])

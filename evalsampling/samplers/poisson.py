@@ -23,9 +23,9 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.distinct import distinct_rows
-from evalsampling.stats.history import NO_LABEL, History, Round
-from evalsampling.stats.inclusion import draw_next, mix_evenly, saturates, water_fill
-from evalsampling.stats.permanent import FreshNumbers, RowNumbers
+from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.inclusion import draw_next, draw_these, mix_evenly, saturates, water_fill
+from evalsampling.stats.permanent import RowNumbers
 from evalsampling.stats.poisson import (
     PoissonRound,
     PoissonSize,
@@ -44,16 +44,15 @@ class Poisson(Sampler):
 
     h is the expected deviation of a row's label (`measures.deviation`), over the root of what the
     label costs, a share of it spread evenly over the pool. The estimator is the ratio of
-    Horvitz-Thompson totals ([Y] eq. 18), its variance eq. 28; the number of labels varies about the
-    budget.
+    Horvitz-Thompson totals ([Y] eq. 18), its variance eq. 28.
 
     A round raises the probabilities to those of a larger budget: rows whose permanent random number
     lies between are its rows. So rounds together are one sample of the whole budget, whatever their
     sizes, and weights are one over the probability of all.
 
     Online, a round answers to earlier labels: the prior is calibrated by them. Then the estimates
-    of the rounds, each unbiased whatever was seen before, are combined with weights in proportion
-    to the sizes that were asked for, which no label decides ([Y] eq. 128 has 1/R).
+    of the rounds are combined with weights in proportion to the sizes that were asked for, which no
+    label decides ([Y] eq. 128 has 1/R).
 
     Attributes:
         delta: share of the pool's own distribution in the measure of size, in [0, 1].
@@ -86,7 +85,6 @@ class Poisson(Sampler):
         return self.online != "include"
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         check_share("delta", self.delta)
         check_share("smoothing", self.smoothing)
@@ -113,34 +111,35 @@ class Poisson(Sampler):
 
     @property
     def models_classes(self) -> bool:
-        """Whether rounds answer to labels."""
         return self.online is not None
 
     def design(
         self, table: CellTable, history: History, new_rows: int, rng: Rng, budget: int | None = None
     ) -> History:
-        """Draw one round, of ``new_rows`` new rows on average: see `Sampler.design`."""
         wanted = new_rows if budget is None else min(new_rows, budget)
         left = table.count - history.drawn_by_cell(len(table))
-        size = self.size(table, history)
-        threshold = self._threshold(table, history, size, left, wanted)
-        cap = budget if self.cap else None
+        threshold = self._threshold(table, history, left, wanted)
         fresh = None
         if self.numbers is not None:
-            before = inclusion_so_far(table, history)
-            fresh = self.numbers.fresh(table.count - left, before)
+            fresh = self.numbers.fresh(table.count - left, inclusion_so_far(table, history))
+        old: IntArray = np.zeros(0, dtype=np.int64)
         if self.online == "include":
-            after = self._draw_again(table, history, threshold, left, rng, cap, fresh)
-        else:
-            made, sizes = threshold.draw(left, rng, cap, fresh)
-            after = draw_next(table, history, made.chance, sizes, rng)
+            old = distinct_rows(np.stack([history.cell, history.rank], axis=1))[0]
+        coins = RowNumbers(history.cell[old], rng.random(len(old)))
+        cap, asked = budget if self.cap else None, coins if self._asks_again else None
+        made, sizes = threshold.draw(left, rng, cap, fresh, asked)
+        after = draw_next(table, history, made.chance, sizes, rng)
+        again = np.sort(old[threshold.takes(coins, made.kappa)])
+        if len(again):
+            after = self._with_old(table, history, after, again)
         last = dataclasses.replace(after.rounds[-1], wanted=wanted)
         return dataclasses.replace(after, rounds=(*after.rounds[:-1], last))
 
     def _threshold(
-        self, table: CellTable, history: History, size: FloatArray, left: IntArray, wanted: int
+        self, table: CellTable, history: History, left: IntArray, wanted: int
     ) -> Threshold:
         """Return the next round, before it is drawn."""
+        size = self.size(table, history)
         if self.online is not None:
             none = np.zeros(len(table))
             asked = table.count if self._asks_again else left
@@ -154,45 +153,24 @@ class Poisson(Sampler):
         """Whether a row that is drawn again is asked about again."""
         return self.stochastic and self.online == "include"
 
-    def _draw_again(
-        self,
-        table: CellTable,
-        history: History,
-        threshold: Threshold,
-        left: IntArray,
-        rng: Rng,
-        cap: int | None,
-        fresh: FreshNumbers | None,
+    def _with_old(
+        self, table: CellTable, history: History, after: History, old: IntArray
     ) -> History:
-        """Return the history with a round of new rows and, by coins of the same chances, old ones.
-
-        See `Threshold.draw` for what it is made from.
-        """
-        rows = np.stack([history.cell, history.rank], axis=1)
-        first = distinct_rows(rows)[0]
-        coins = RowNumbers(history.cell[first], rng.random(len(first)))
-        realised, sizes = threshold.draw(left, rng, cap, fresh, coins if self._asks_again else None)
-        chance = realised.chance
-        again = np.sort(first[threshold.takes(coins, realised.kappa)])
-        after = draw_next(table, history, chance, sizes, rng)
-        asked = after.rounds[-1]
-        if not self._asks_again:
-            drawn = Round(
-                question=np.concatenate([asked.question, again]),
-                probability=np.append(asked.probability, chance[history.cell[again]]),
-                new=np.append(asked.new, np.zeros(len(again), dtype=np.bool_)),
-                cell_probability=chance,
-            )
-            return dataclasses.replace(after, rounds=(*after.rounds[:-1], drawn))
-        cells = np.concatenate([after.cell[asked.question], history.cell[again]])
-        ranks = np.concatenate([after.rank[asked.question], history.rank[again]])
-        combined = Round(
-            question=len(history) + np.arange(len(cells)),
-            probability=chance[cells],
-            new=np.ones(len(cells), dtype=np.bool_),
-            cell_probability=chance,
+        """Return a history in whose last round rows of earlier rounds are drawn again."""
+        drawn, chance = after.rounds[-1], after.rounds[-1].cell_probability
+        assert chance is not None
+        cell = history.cell[old]
+        if self._asks_again:
+            cells = np.concatenate([after.cell[drawn.question], cell])
+            ranks = np.concatenate([after.rank[drawn.question], history.rank[old]])
+            return draw_these(table, history, chance, cells, ranks)
+        drawn = dataclasses.replace(
+            drawn,
+            question=np.concatenate([drawn.question, old]),
+            probability=np.append(drawn.probability, chance[cell]),
+            new=np.append(drawn.new, np.zeros(len(old), dtype=np.bool_)),
         )
-        return history.with_round(combined, cells, ranks, table.kinds.of_cells(cells))
+        return dataclasses.replace(after, rounds=(*after.rounds[:-1], drawn))
 
     def size(self, table: CellTable, history: History) -> FloatArray:
         """Return the size of the rows of each cell, shape (cells,), of the next round."""
@@ -210,7 +188,6 @@ class Poisson(Sampler):
         return self.size(table, no_rounds(table)) > 0
 
     def exhausted(self, table: CellTable, history: History) -> bool:
-        """Whether every row that can be drawn has been; a stochastic oracle may be asked again."""
         return not self._asks_again and self.unseen(table, history) == 0
 
     def spent(self, table: CellTable, history: History, answers: int) -> int:
@@ -242,12 +219,9 @@ class Poisson(Sampler):
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows with their Horvitz-Thompson weights ([Y] eq. 18 and 28).
 
-        Rows of a round without a label are taken to be missing at random within response classes
-        (`inference.nonresponse`): those with one have the chance of the round times the share of
-        their class that is labelled.
-
-        With a stochastic oracle the variance is that of rows and of their answers at random
-        (`inference.random_answers`).
+        Rows of a round without a label are missing at random within response classes
+        (`inference.nonresponse`), so the chance is that of the round times the share with a label.
+        Of a stochastic oracle rows and answers vary at random (`inference.random_answers`).
         """
         rounds = list(poisson_rounds(table, history))
         weigh = self._weigh_one_sample if self.online is None else self._weigh_rounds
@@ -269,10 +243,9 @@ class Poisson(Sampler):
     def _weigh_one_sample(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return weights, what they add to the variance and chances of all questions.
+        """Return weights, what they add to the variance, and chances, of all questions.
 
-        They are 0 without a label. Rounds are one sample; a round without any label still leaves
-        fewer rows to later rounds.
+        They are 0 without a label. A round without any label still leaves fewer rows to later ones.
         """
         missed, labelled = np.ones(len(table)), np.zeros(len(table))
         for drawn in rounds:
@@ -289,13 +262,11 @@ class Poisson(Sampler):
     def _weigh_rounds(
         self, table: CellTable, history: History, rounds: list[PoissonRound]
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the same where each round is a sample, known rows aside or again.
+        """Return the same where each round is a sample; chances are of the last that drew a row.
 
-        Chances are those of the last round that drew a row.
-
-        With known rows aside, those that a round draws stand for all rows without a label so far;
-        else for those of the round that first drew them (`inference.nonresponse.rows_represented`).
-        A round counts in proportion to its size and to the share of its new rows with a label.
+        With known rows aside, rows of a round stand for all rows without a label so far; else for
+        those of the round that first drew them. A round counts in proportion to its size and to the
+        share of its new rows with a label.
         """
         share = share_answered(history) * [drawn_round.wanted for drawn_round in rounds]
         share /= max(float(share.sum()), 1e-300)
@@ -328,10 +299,7 @@ class Poisson(Sampler):
         differs = self.estimator == "difference"
         response = anticipate(inputs.table.prior, self.smoothing) if differs else None
         return dataclasses.replace(
-            inputs,
-            response=response,
-            self_normalised=not differs,
-            correct_bias=self.correct_bias,
+            inputs, response=response, self_normalised=not differs, correct_bias=self.correct_bias
         )
 
     def _with_next_draw(self, inputs: EstimationInput) -> EstimationInput:

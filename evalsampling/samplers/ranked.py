@@ -48,9 +48,6 @@ LEAST_PRECISION_UNDER_NOISE = 1 / 3
 _ROUNDING = 1e-9
 """Rounding error allowed in a ratio of precisions."""
 
-_MARGIN = {False: 1.0, True: 1.03}
-"""Factor of the answers asked for in an incomplete wave, by whether p_min is unknown."""
-
 _ENDLESS = 1 << 20
 """Population of answers of a row under a stochastic oracle, too large to be exhausted."""
 
@@ -87,7 +84,6 @@ class RankedSampler(Sampler):
     first: int = 1
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         if not isinstance(self.measure, Thresholded):
             raise ValueError(
                 f"{self.name} ranks rows by score, so a curve or an average precision comes first, "
@@ -169,10 +165,7 @@ class RankedSampler(Sampler):
         return wave.complete
 
     def _waves(self, table: CellTable, history: History, anew: bool = False) -> Iterator[Wave]:
-        """Yield the waves that the labels lead to; only the last can want answers.
-
-        With ``anew`` they begin without the queries that rounds were drawn for.
-        """
+        """Yield the waves that labels lead to, ``anew`` without the queries of earlier rounds."""
         try:
             ranked = RankedList.of_cells(table)
         except ValueError as error:
@@ -205,7 +198,8 @@ class RankedSampler(Sampler):
         if not self._missing(wave, 1.0).any():
             return wave
         # A bound on p_min moves a little with each answer: a bit more saves rounds of a few rows.
-        return dataclasses.replace(wave, extra=self._missing(wave, _MARGIN[self.p_min is None]))
+        margin = 1.03 if self.p_min is None else 1.0
+        return dataclasses.replace(wave, extra=self._missing(wave, margin))
 
     def _missing(self, wave: Wave, margin: float) -> IntArray:
         """Return the answers wanted in each stratum for ``margin`` times what the queries need."""
@@ -253,10 +247,7 @@ class RankedSampler(Sampler):
         return max(votes, math.ceil(self._draws(wave) / wave.ranked.rank[wave.queried[0]]))
 
     def _least_precision(self, strata: RankStrata) -> float:
-        """Return p_min, or else a lower bound on the precision of the whole list.
-
-        It is an anytime bound (footnote 5) on the share of positives behind the head.
-        """
+        """Return p_min, or an anytime bound (footnote 5) on the precision of the whole list."""
         if self.p_min is not None:
             return self.p_min
         density, hits = float(strata.least_density[-1]), strata.hits
@@ -274,9 +265,8 @@ class RankedSampler(Sampler):
     def curve(self, table: CellTable, history: History) -> PrecisionCurve | None:
         """Return the precision at every rank, with its guarantee; None before there is any.
 
-        In an incomplete wave the queries with and without the open ones are compared, and the
-        curve with the best guarantee is returned; if some contradict that the precision is weakly
-        monotone, the best of these.
+        Of an incomplete wave it is the best curve with or without the open queries; if some show
+        that the precision is not weakly monotone, the best of these.
         """
         waves = list(self._waves(table, history))
         settled = waves[-1].complete
@@ -375,8 +365,7 @@ class RankedSampler(Sampler):
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows, weighted to represent the rows of their stratum of ranks.
 
-        A stratum without a label is joined with the nearest one that has some, except the head,
-        which is no sample of the rows that follow it.
+        A stratum without a label is joined with the nearest that has some, but for the head.
         """
         ranked = RankedList.of_cells(table)
         head, queried = self.head_and_queries(ranked)
@@ -449,7 +438,6 @@ class AdaStrat(RankedSampler):
     levels: int = 1
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         check_count("levels", self.levels)
 
@@ -495,7 +483,6 @@ class LogStrat(RankedSampler):
     first: int = 3500
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         allowed = most_m(self.first, self.epsilon)
         if self.m > allowed:

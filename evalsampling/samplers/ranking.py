@@ -57,7 +57,6 @@ class Ranking(ReplacementSampler):
     takes = frozenset({"queries"})
 
     def __post_init__(self) -> None:
-        """Check the parameters against the measure."""
         super().__post_init__()
         if self.variant not in VARIANTS:
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}")
@@ -115,10 +114,7 @@ class Ranking(ReplacementSampler):
 def mean_square(
     measure: Measure, moments: GainMoments, table: CellTable, centred: bool
 ) -> FloatArray:
-    """Return E L^2 of the queries of each cell, or E (L - R)^2 if centred, shape (cells,).
-
-    `centred`: whether R, the mean of E L over the pool, is subtracted from L.
-    """
+    """Return E L^2 of the queries of each cell, or E (L - R)^2 if centred, shape (cells,)."""
     mean, square = moments.of(measure)
     risk = float(mean @ table.count) / table.rows if centred else 0.0
     return np.asarray(np.maximum(square - 2 * risk * mean + risk**2, 0.0))

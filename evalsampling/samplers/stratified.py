@@ -94,7 +94,6 @@ def _joined(rows: IntArray, labels: IntArray) -> IntArray:
 
     From the first leaf up, a stratum ends where `LABELS_PER_STRATUM` labels are expected in it and
     it has at least two labels, or labels of all of its rows. Leaves left at the end join the last.
-    Rows and labels, shape (leaves,), are those of each leaf.
     """
     expected = labels.sum() / max(rows.sum(), 1)
     stratum = np.zeros(len(rows), dtype=np.int64)

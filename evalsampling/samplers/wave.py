@@ -12,16 +12,12 @@ from evalsampling.stats.ranked_list import RankedList, RankStrata
 
 @dataclasses.dataclass(frozen=True)
 class Wave:
-    """Queries of the precision at some ranks, with their labels and the answers still wanted.
+    """Queries of the precision at some ranks, with their labels and the answers still wanted."""
 
-    Strata are cut behind the head and the queried groups, which are ascending; ``extra``, shape
-    (strata,), are the answers wanted; the least precision assumed is 0 if it is unknown.
-    """
-
-    strata: RankStrata
-    queried: IntArray
-    extra: IntArray
-    p_min: float
+    strata: RankStrata  # cut behind the head and the queried groups
+    queried: IntArray  # ascending
+    extra: IntArray  # (strata,): the answers wanted
+    p_min: float  # least precision assumed, 0 if it is unknown
 
     @property
     def draws(self) -> float:

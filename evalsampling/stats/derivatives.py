@@ -20,6 +20,17 @@ _AGREEMENT = 1e-4
 """Greatest relative difference between the two derivatives."""
 
 
+def partial_derivatives(function: Callable[..., npt.NDArray[Any]], *at: FloatArray) -> FloatArray:
+    """Return the derivative of a function of numbers for each of its arguments, NaN where it is.
+
+    By complex steps. The arguments may be arrays, which the function takes element by element.
+    """
+    steps = 1j * COMPLEX_STEP * np.eye(len(at))
+    with np.errstate(invalid="ignore"):
+        moved = [function(*map(np.add, at, step)) for step in steps]
+    return np.where(np.isnan(function(*at)), np.nan, np.imag(moved) / COMPLEX_STEP)
+
+
 def jacobian(function: Function, at: FloatArray) -> FloatArray:
     """Return the Jacobian of a function R^d -> R^m, shape (m, d); rows are NaN where it is.
 

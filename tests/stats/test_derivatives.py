@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evalsampling.stats.derivatives import Function, jacobian
+from evalsampling.stats.derivatives import Function, jacobian, partial_derivatives
 
 POINTS = [[0.3, 0.4, 0.2], [1e-9, 3e-9, 0.9], [0.0, 1e-7, 0.5], [0.0, 0.5, 0.0], [5.0, 2.0, -3.0]]
 
@@ -71,3 +71,14 @@ def test_steps_beyond_the_domain_are_left_out_in_silence() -> None:
 def test_an_output_without_a_dimension_is_refused() -> None:
     with pytest.raises(ValueError, match=r"must return shape \(m,\), got shape \(\)"):
         jacobian(lambda x: x[0] / x[1], np.ones(2))
+
+
+def test_partial_derivatives_are_those_of_each_element() -> None:
+    """Of x / y they are 1 / y and -x / y^2; undefined where the function is."""
+    x, y = np.array([1.0, 0.0, 3.0]), np.array([4.0, 0.5, 0.0])
+
+    def ratio(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.divide(x, y, out=np.full_like(x, np.nan), where=y != 0)
+
+    expected = [[0.25, 2.0, np.nan], [-1 / 16, 0.0, np.nan]]
+    np.testing.assert_allclose(partial_derivatives(ratio, x, y), expected, rtol=1e-14)

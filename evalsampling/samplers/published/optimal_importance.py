@@ -42,14 +42,12 @@ class OptimalImportance(DeviationSampler):
     takes = frozenset({"stochastic", "tags"})
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         check_share("smoothing", self.smoothing)
         check_calibration(self.calibration)
 
     @property
     def models_classes(self) -> bool:
-        """Whether it calibrates the prior."""
         return self.calibration is not None
 
     def probability(self, table: CellTable, history: History) -> FloatArray:

@@ -47,16 +47,12 @@ class EqualCountStrata(Sampler):
     models_classes = True
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         check_count("strata", self.strata)
 
     @abc.abstractmethod
     def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
-        """Return the standard deviation of the losses of each stratum, shape (strata,), above 0.
-
-        `stratum`: shape (cells,): number of each cell's stratum.
-        """
+        """Return the standard deviation of the losses of each stratum, shape (strata,), above 0."""
 
     def error(self, table: CellTable) -> FloatArray:
         """Return the prior probability that the system is wrong, shape (cells,)."""
@@ -103,7 +99,7 @@ class OnlineStratified(EqualCountStrata):
     name = "strat"
 
     def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
-        """Return sqrt(p (1 - p)) of each stratum, p being its rate of errors among the labels."""
+        """Return sqrt(p (1 - p)), p being the rate of errors among the labels of a stratum."""
         labelled = history.labelled
         prediction = history.outputs.prediction[labelled, self.measure.system]
         own, strata = stratum[history.cell[labelled]], int(stratum.max()) + 1
@@ -129,7 +125,6 @@ class ModelStratified(EqualCountStrata):
     trusts_prior = True
 
     def __post_init__(self) -> None:
-        """Check the parameters."""
         super().__post_init__()
         if not 0 < number("least", self.least) <= 0.5:
             raise ValueError(f"least must be above 0 and at most 0.5, got {self.least}")
