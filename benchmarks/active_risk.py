@@ -1,13 +1,9 @@
 """Active risk estimation against rows drawn alike: skew, bias and variance, rivals, numbers.
 
-    python benchmarks/active_risk.py            # the tables of docs/studies/active-risk.md
-    python benchmarks/active_risk.py --only rivals    # that page's table of rivals
-
 The axes are those of the thesis (C. Sawade, *Active Evaluation of Predictive Models*, 2012, section
 4.4). Its pools were not at hand, though most are public: data of the same description are made up.
 """
 
-import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -65,56 +61,26 @@ def made_up(share: float) -> KnownPool:
     return pools.Ground.of(columns).known
 
 
-@dataclasses.dataclass(frozen=True)
-class Estimates:
-    """Self-normalised estimates of one measure from many samples (eq. 3.31), and the truth.
-
-    Values are of shape (repeats,), NaN where a sample has no weight.
-    """
-
-    value: FloatArray
-    truth: float
-
-    @classmethod
-    def simulated(cls, draws: pools.Draws, size: int, repeats: int) -> "Estimates":
-        """Return the estimates from samples of a size, rows alike taken together."""
-        rng = np.random.default_rng(size)
-        terms = draws.ratio[:, None] * np.stack([draws.loss, draws.weight], 1)
-        total, chance = np.zeros((repeats, 2)), draws.chance / draws.chance.sum()
-        for begin in range(0, repeats, 200):
-            taken = rng.multinomial(size, chance, size=min(200, repeats - begin))
-            total[begin : begin + 200] = taken.astype(np.float64) @ terms
-        value = np.full(repeats, np.nan)
-        np.divide(total[:, 0], total[:, 1], out=value, where=total[:, 1] > 0)
-        return cls(value, draws.truth)
-
-    @property
-    def error(self) -> float:
-        """Mean absolute deviation from the truth, of the samples that give a value."""
-        return float(np.nanmean(np.abs(self.value - self.truth)))
-
-    @property
-    def parts(self) -> tuple[float, float]:
-        """Squared bias and variance."""
-        return float(np.nanmean(self.value) - self.truth) ** 2, float(np.nanvar(self.value))
-
-
 def both(known: KnownPool, measure: Measure) -> list[pools.Draws]:
     """Return passive and active draws."""
     return [pools.Draws.of(known, sampler(measure)) for sampler in (Passive, ActiveRisk)]
 
 
+def error(draws: pools.Draws, size: int, repeats: int) -> float:
+    """Return the mean absolute error of samples of a size, of those that give a value."""
+    return float(np.nanmean(np.abs(draws.estimates(size, repeats) - draws.truth)))
+
+
 def compared(
-    draws: Sequence[pools.Draws], size: int, repeats: int, form: str = ".4f"
+    draws: Sequence[pools.Draws], size: int, repeats: int, form: str = ".4f", needed: str = ".2f"
 ) -> Iterator[str]:
-    """Yield the errors of passive and of active draws."""
-    return (f"{Estimates.simulated(one, size, repeats).error:{form}}" for one in draws)
+    """Yield the errors of passive and of active draws, and n_active / n_passive for the same one.
 
-
-def labels_for_the_same_error(draws: Sequence[pools.Draws]) -> float:
-    """Return n_active / n_passive, with the true labels (lemma 3.4); NaN without an error."""
+    That is by the true labels (lemma 3.4), NaN without an error.
+    """
+    yield from (f"{error(one, size, repeats):{form}}" for one in draws)
     passive, active = (one.variance for one in draws)
-    return active / passive if passive else float("nan")
+    yield f"{active / passive if passive else np.nan:{needed}}"
 
 
 def skew(options: Options) -> Iterator[Row]:
@@ -124,17 +90,19 @@ def skew(options: Options) -> Iterator[Row]:
         for name, measure in MEASURES.items():
             draws = both(known, measure)
             errors = compared(draws, 200, options.repeats)
-            needed = f"{labels_for_the_same_error(draws):.2f}"
-            yield f"{100 * share:.0f}", name, f"{draws[0].truth:.4f}", *errors, needed
+            yield f"{100 * share:.0f}", name, f"{draws[0].truth:.4f}", *errors
 
 
 def parts_of_the_error(options: Options) -> Iterator[Row]:
     """Yield squared bias and variance by the number of draws."""
     known = made_up(SPAM)
     for name, size in itertools.product(TWO, SIZES):
-        draws = both(known, MEASURES[name])
-        found = (Estimates.simulated(one, size, options.repeats) for one in draws)
-        yield str(size), name, *(f"{part:.1e}" for one in found for part in one.parts)
+        told = [str(size), name]
+        for draws in both(known, MEASURES[name]):
+            values = draws.estimates(size, options.repeats)
+            bias = float(np.nanmean(values) - draws.truth)
+            told += [f"{part:.1e}" for part in (bias**2, np.nanvar(values))]
+        yield told
 
 
 def rivals(options: Options) -> Iterator[Row]:
@@ -150,11 +118,11 @@ def rivals(options: Options) -> Iterator[Row]:
             )
         ]
         for place, (name, measure) in enumerate(zip(TWO, measures, strict=True)):
-            passive, error, active = (
-                Estimates.simulated(pools.Draws.of(known, one, measure), 200, 2000).error
+            passive, by_error, active = (
+                error(pools.Draws.of(known, one, measure), 200, 2000)
                 for one in (Passive(measure), ActiveError(measure), ActiveRisk(measure))
             )
-            told = [passive, *(found[place] for found in stratified), error, active]
+            told = [passive, *(found[place] for found in stratified), by_error, active]
             yield f"{100 * share:.0f}", name, *(f"{one:.4f}" for one in told)
 
 
@@ -189,8 +157,7 @@ def numbers(options: Options) -> Iterator[Row]:
         known = pools.Ground.of(columns, pool={}, labels=labels).known
         draws = both(known, measure)
         errors = compared(draws, 200, options.repeats, ".3f")
-        needed = f"{labels_for_the_same_error(draws):.2f}"
-        yield f"{1 / np.sqrt(shape):g}", f"{draws[0].truth:.3f}", *errors, needed
+        yield f"{1 / np.sqrt(shape):g}", f"{draws[0].truth:.3f}", *errors
 
 
 def real_pools(options: Options) -> Iterator[Row]:
@@ -199,10 +166,9 @@ def real_pools(options: Options) -> Iterator[Row]:
         known = pools.Ground.read(options.pools, pool).known
         for name, measure in MEASURES.items():
             draws = both(known, measure)
-            needed = f"{labels_for_the_same_error(draws):.3g}"
             for size in (200, 800):
-                errors = compared(draws, size, options.repeats, ".2g")
-                yield pool, name, f"{draws[0].truth:.3g}", str(size), *errors, needed
+                errors = compared(draws, size, options.repeats, ".2g", ".3g")
+                yield pool, name, f"{draws[0].truth:.3g}", str(size), *errors
 
 
 ERRORS = "passive,active,labels_for_the_same_error"

@@ -1,6 +1,5 @@
 """One pass over a pool that sums its cells, by plain work or by the library.
 
-    python benchmarks/cell_passes.py edges POOL                        # edges that csf cuts
     python benchmarks/cell_passes.py plain POOL --edges edges.json
     python benchmarks/cell_passes.py statistics POOL --edges edges.json
 
@@ -32,30 +31,12 @@ Sums = dict[str, list[int]]
 def main() -> None:
     """Import what the way needs, then run and report it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("way", choices=["edges", *WAYS])
+    parser.add_argument("way", choices=WAYS)
     parser.add_argument("pool", type=Path, help="folder of its files")
-    parser.add_argument("--edges", type=Path, help="JSON list of inner edges")
+    parser.add_argument("--edges", type=Path, required=True, help="JSON list of inner edges")
     options = parser.parse_args()
-    if options.way == "edges":
-        work = _cut(options.pool)
-    else:
-        work = WAYS[options.way](options.pool, json.loads(options.edges.read_text()))
-    measured.report(work)
-
-
-def _cut(pool: Path) -> Callable[[], list[float]]:
-    """Return what cuts the edges of the scores in the pool's first file."""
-    from evalsampling.preparation.plan import stratify_pool
-
-    first = min(pool.iterdir())
-    return lambda: stratify_pool(_spec(first).reading).edges.tolist()
-
-
-def _spec(pool: Path, **keys: Any) -> Any:
-    from evalsampling.spec import EvaluationSpec
-
-    content = {"pool": {"path": str(pool), "probability": "score"}, **keys}
-    return EvaluationSpec.from_mapping(content, Path())
+    edges = json.loads(options.edges.read_text())
+    measured.report(WAYS[options.way](options.pool, edges))
 
 
 def _plain(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
@@ -108,9 +89,11 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
     from evalsampling.preparation import plan
     from evalsampling.preparation.stages import Step
     from evalsampling.preparation.stratification import Stratification
+    from evalsampling.spec import EvaluationSpec
     from evalsampling.transforms import BeamEngine
 
-    spec = _spec(measured.pattern(pool), strata={"edges": [*edges]})
+    content = {"path": str(measured.pattern(pool)), "probability": "score"}
+    spec = EvaluationSpec.from_mapping({"pool": content, "strata": {"edges": [*edges]}}, Path())
     given = Stratification.given(spec.reading)
     assert given is not None
 

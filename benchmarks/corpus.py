@@ -1,8 +1,5 @@
 """Measures samplers on a folder of pools with known truth: errors, coverage, interval scores.
 
-    python benchmarks/corpus.py run --pools=DIR --samplers calibrated ais    # continues
-    python benchmarks/corpus.py report                                # writes docs/real-pools.md
-
 Every sampler labels every pool, each repeat with seeds of its own, with rounds that begin with 50
 rows and grow by 1.3. A folder holds NAME.parquet (columns id, score, probability, prediction) and
 NAME-truth.parquet (id, label). The page compares `calibrated` with a baseline kept as CSV.
@@ -11,8 +8,9 @@ NAME-truth.parquet (id, label). The page compares `calibrated` with a baseline k
 import csv
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import corpus_report
 import pools
@@ -37,22 +35,25 @@ PLAN = Plan(
 )
 
 
-def names(options: Options) -> Iterator[tuple[str, ...]]:
-    """Yield pool and sampler of all trials."""
-    return itertools.product(pools.find(options.pools), SAMPLERS)
+def names(further: Sequence[Sequence[str]], options: Options) -> Iterator[runner.Names]:
+    """Yield the names of all trials: pools with all that is further in their names."""
+    return itertools.product(pools.find(options.pools), *further)
 
 
-def trial(options: Options, pool: str, sampler: str) -> runner.Trial:
-    """Return a trial of the measures of the page."""
-    return trial_of(options.pools, pool, sampler, MEASURES, PLAN)
-
-
-def trial_of(
-    folder: Path, pool: str, sampler: str, measures: tuple[str, ...], plan: Plan
+def trial(
+    measures: Sequence[str], plan: Plan, options: Options, pool: str, sampler: str
 ) -> runner.Trial:
-    """Return a trial of a pool in a folder."""
-    ground = _read(folder, pool, measures)
+    """Return a trial of a pool by a sampler."""
+    ground = _read(options.pools, pool, tuple(measures))
     return runner.Trial(ground.known, ground.sampler(sampler), ground.measures, plan)
+
+
+def study(
+    name: str, plan: Plan, measures: Sequence[str], samplers: Sequence[str], **more: Any
+) -> runner.Study:
+    """Return a study of samplers on all pools of a folder."""
+    of_pools = functools.partial(names, [samplers]), functools.partial(trial, measures, plan)
+    return runner.Study(name, plan, *of_pools, **more)
 
 
 @functools.lru_cache(maxsize=8)
@@ -74,7 +75,7 @@ def write_page(options: Options) -> None:
         csv.writer(file, lineterminator="\n").writerows(page.by_pool())
 
 
-STUDY = runner.Study("corpus", PLAN, names, trial)
+STUDY = study("corpus", PLAN, MEASURES, SAMPLERS)
 
 if __name__ == "__main__":
     runner.main(__doc__, (), STUDY, then=write_page)

@@ -1,7 +1,5 @@
 """Poisson sampling beside importance and uniform sampling, and rows drawn for another measure.
 
-    python benchmarks/poisson.py       # the tables of docs/studies/poisson.md and many-labels.md
-
 The experiments of [Y] Yilmaz and others, *Sample Efficient Model Evaluation*, 2021: pools like its
 MNIST, like its comments with six labels, and of the shape of 20 Newsgroups, 11,313 rows of one of
 20 groups each, as 20 labels; and a pool of 500 tags. All are made up and seeded. Of real pools

@@ -1,11 +1,6 @@
 """Compares sampling methods on pools whose truth is known, as [MR] section 5 does.
 
-    python benchmarks/study.py run              # simulates; continues where it stopped
-    python benchmarks/study.py report           # tables and pictures of docs/studies/study.md
-
-[MR] is Marchant and Rubinstein, "Needle in a Haystack", KDD 2021, and its technical report. A pool
-is a pair of files: NAME.parquet (id, score, prediction, probability) and NAME-truth.parquet (id,
-label).
+[MR] is Marchant and Rubinstein, "Needle in a Haystack", KDD 2021, and its technical report.
 """
 
 import dataclasses
@@ -25,7 +20,6 @@ from runner import Options, Row, Table
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_driver
 from evalsampling.measures.curves import Thresholded
-from evalsampling.samplers import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.summary import Point
@@ -53,18 +47,12 @@ RESAMPLES = 2000
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """A way to sample, with its colour and marker in pictures.
-
-    Attributes:
-        title: in tables and pictures; that of [MR], where it is theirs.
-        sampler: its name in a spec.
-        flat: whether the tree of the leaves has depth 1.
-        measures: that it is made for.
-    """
+    """A way to sample; titles are those of [MR], a flat tree of the leaves has depth 1."""
 
     title: str
     sampler: str
     look: tuple[str, str]
+    """Its colour and marker in pictures."""
     flat: bool = False
     measures: tuple[str, ...] = MEASURES
 
@@ -85,26 +73,9 @@ COMPARED = ("ais-8", "importance", "passive")
 # --- runs
 
 
-@dataclasses.dataclass(frozen=True)
-class Ground:
-    """A pool cut for one measure."""
-
-    cut: pools.Ground
-    measure: Measure
-
-    def sampler(self, method: Method) -> Sampler:
-        """Return the sampler of a method."""
-        strata = self.cut.spec.strata
-        if method.flat:
-            leaves = max(len(self.cut.known.table.leaves), 2)
-            strata = msgspec.structs.replace(strata, branching=leaves)
-        spec = dataclasses.replace(self.cut.spec, strata=strata)
-        return build_sampler(spec.analysis, self.cut.cut.ranges, method.sampler)
-
-
 @functools.cache
-def ground(folder: Path, pool: str, measure: str) -> Ground:
-    """Return a pool cut for a measure."""
+def ground(folder: Path, pool: str, measure: str) -> tuple[pools.Ground, Measure]:
+    """Return a pool cut for a measure, and the measure."""
     strata: dict[str, Any] = {"method": "csf", "leaves": LEAVES, "branching": 2}
     content: dict[str, Any] = {
         "measure": {"name": measure, "thresholds": THRESHOLDS} if measure == CURVE else measure,
@@ -115,14 +86,14 @@ def ground(folder: Path, pool: str, measure: str) -> Ground:
         "seed": PLAN.seed,
         "confidence": PLAN.confidence,
     }
-    cut = pools.Ground.read(folder, pool, **content)
-    built = build_driver(cut.spec.reading, cut.cut.ranges)
+    found = pools.Ground.read(folder, pool, **content)
+    built = build_driver(found.spec.reading, found.cut.ranges)
     if isinstance(built, Thresholded):
         # [MR] section 5.3: a leaf is a group of adjacent bins of the grid of thresholds.
         step = len(built.thresholds) // LEAVES
         strata["edges"] = list(built.thresholds[step::step])
-        cut = pools.Ground.read(folder, pool, **content)
-    return Ground(cut, built)
+        found = pools.Ground.read(folder, pool, **content)
+    return found, built
 
 
 def names(options: Options) -> Iterator[tuple[str, ...]]:
@@ -135,9 +106,14 @@ def names(options: Options) -> Iterator[tuple[str, ...]]:
 
 def trial(options: Options, pool: str, measure: str, method: str) -> runner.Trial:
     """Return a trial."""
-    found = ground(options.pools, pool, measure)
-    sampler = found.sampler(METHODS[method])
-    return runner.Trial(found.cut.known, sampler, [found.measure], PLAN)
+    (found, built), how = ground(options.pools, pool, measure), METHODS[method]
+    spec = found.spec
+    if how.flat:
+        leaves = max(len(found.known.table.leaves), 2)
+        strata = msgspec.structs.replace(spec.strata, branching=leaves)
+        spec = dataclasses.replace(spec, strata=strata)
+    sampler = build_sampler(spec.analysis, found.cut.ranges, how.sampler)
+    return runner.Trial(found.known, sampler, [built], PLAN)
 
 
 def rows_of(
@@ -235,12 +211,12 @@ def runs_of(options: Options) -> Runs:
     found = {}
     for pool, measure, key in STUDY.asked(options):
         if held := runner.read(options.results, [(pool, measure, key)]):
-            cut = ground(options.pools, pool, measure)
+            cut, built = ground(options.pools, pool, measure)
             errors, divergence = (
                 held[name].astype(np.float64).reshape(-1, len(PLAN.budgets))
                 for name in ("squared_error", "divergence")
             )
-            truth = cut.cut.known.value(cut.measure)
+            truth = cut.known.value(built)
             curves = [one for one in held["curve"] if isinstance(one, np.ndarray)]
             curves = np.reshape(curves, (-1, len(truth)))
             found[pool, measure, key] = Run(METHODS[key], truth, errors, divergence, curves)

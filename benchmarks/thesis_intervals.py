@@ -1,7 +1,5 @@
 """Wald, Student and Wilson: width and coverage by number of draws, beside the thesis's figures.
 
-    python benchmarks/thesis_intervals.py       # the tables of docs/studies/thesis-intervals.md
-
 C. Sawade, *Active Evaluation of Predictive Models*, 2012, figures 3.2 (expected coverage of the
 binomial Wald interval, eq. 3.17), 4.11 (widths) and 4.12 (coverage). Its mails were not at hand:
 the made-up pool of the same description is that of `active_risk.py`. Intervals are those of
