@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+import jinja2
 import numpy as np
 import numpy.typing as npt
 import runner
@@ -31,6 +32,7 @@ LARGE_RATIO = 1.25
 
 RESAMPLES = 2_000
 
+TEMPLATE = Path(__file__).with_name("real_pools.md.jinja")
 PAIRS = runner.FOLDER / "pairs.csv"
 
 COMPARED = ("f1", "recall", "precision", "accuracy")
@@ -39,70 +41,8 @@ MEANS = ("claims", "warned", "width")
 NUMBERS = ("truth", "score", "coverage", *MEANS)
 """Columns of a baseline between pool, measure and budget and the errors of the runs."""
 
-_INTRODUCTION = """\
-# Real pools
-
-How the default does on {pools} real pools that nobody made for it. They come from models that
-people train, string similarities, rules and vendors' scores. The data are public: record linkage,
-credit, health, text and network traffic. Pools have 5,400 to 1,000,000 rows, positives from 1 in 3
-to 1 in 20,000. Scores are as the models give them: over-sure, tied, exactly 0 and 1, far too high.
-All labels are known, so every interval can be checked.
-
-`python benchmarks/corpus.py run` made {runs}, with seeds that were fixed beforehand.{made}
-The pools are not part of the project; any folder of pools with truth will do.
-
-| column | meaning |
-| --- | --- |
-| coverage | share of 95 % intervals that hold the truth, among those that claim anything |
-| claims, warned, width | share of runs that claim, share with a warning, mean width |
-| error | root mean squared error by that of `ais`: geometric mean, and its 95 % interval |
-| score | likewise the interval score: width, and 40 times what the interval misses by |
-
-The default draws for all four measures, `ais` for F1 (`benchmarks/{baseline}`). Errors below
-{error} count as that, mean scores of a pool below {score} too, and no value is an error of {none}.
-"""
-
-_PAIRS = """
-## Pairs of systems
-
-{pairs} pairs of systems of the same rows: a pool's own, and one made from it. That one knows less,
-is weaker, has another threshold or noise in its ranks, or knows something that the first does not.
-Each pair is evaluated in both orders, four times: with F1, precision, recall, or the difference of
-F1 first in the spec. `python benchmarks/system_pairs.py run` made {repeats} repeats of the default,
-of 3 that were meant, and 1 of `ais`. The code is of commit {commit}.
-
-Coverage is of the default, among claims; *error* is that of the default over that of `ais`. The aim
-is a coverage of at least 0.94, and an error of differences of at most 0.75. But for rounding,
-interval and p-value disagree about a difference in {disagree} comparisons.
-"""
-
-_LOW_PAIRS = f"""
-Some number covers less than {LOW_COVERAGE} by more than two standard errors for {{pairs}}.
-[The table](studies/pairs.csv) has them, and coverage by order and by what is first.
-"""
-
 _SHOWN = ("number", "claims", "coverage", "at_300", "at_600", "warned", "error")
-"""Columns of that table which the section has."""
-
-_PICTURE = """
-![Coverage and error of F1, a dot for each pool](figures/real-pools.svg)
-
-A dot is a pool. Left: coverage of the default interval of F1. Right: its error divided by that of
-`ais`; left of the line it is smaller.
-
-## Where it goes wrong
-"""
-
-
-_LOW = f"""\
-Of {{settings:,}} settings (pool, measure, labels) these cover less than {LOW_COVERAGE}
-by more than two standard errors, mostly without a warning:
-"""
-
-_LARGE = f"""
-These err more than {LARGE_RATIO:g} times as much as `ais` does, by the lower end of a
-95 % bootstrap interval of the ratio, runs with the same seeds paired:
-"""
+"""Columns of the table of pairs which the page has."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,34 +163,44 @@ class Page:
         self._pools = sorted({key[0] for key in self._found})
         self._budgets = sorted({key[2] for key in self._found})
 
+    @property
+    def settings(self) -> int:
+        """How many there are."""
+        return len(self._found)
+
     def text(self, baseline: str, commits: Sequence[str]) -> str:
         """Return the page, given the name of the file of the baseline."""
         runs = [
             max(one.runs for key, one in self._found.items() if key[0] == pool)
             for pool in self._pools
         ]
-        introduction = _INTRODUCTION.format(
+        with PAIRS.open(encoding="utf-8", newline="") as file:
+            pairs = list(csv.DictReader(file))
+        every = [row for row in pairs if row["pair"] == "all"]
+        low_pairs = sorted({f"`{row['pair']}`" for row in pairs if row["pair"] != "all"})
+        numbers = [row for row in every if not row["number"].startswith("all")]
+        template = jinja2.Template(TEMPLATE.read_text("utf-8"), undefined=jinja2.StrictUndefined)
+        text: str = template.render(
+            page=self,
             pools=len(self._pools),
-            runs=_runs_in_words(runs),
-            made=f" The code is of commit {' and '.join(commits)}." if commits else "",
+            runs=runs,
+            commits=commits,
             baseline=baseline,
-            error=LEAST_RMSE,
-            score=LEAST_SCORE,
-            none=NO_VALUE,
+            least_rmse=LEAST_RMSE,
+            least_score=LEAST_SCORE,
+            no_value=NO_VALUE,
+            low_coverage=LOW_COVERAGE,
+            large_ratio=LARGE_RATIO,
+            pairs=every,
+            disagree=sum(int(row["disagree"]) for row in numbers),
+            shown=_SHOWN,
+            pairs_shown=[[row[name] or "-" for name in _SHOWN] for row in every],
+            low_pairs=", ".join(low_pairs),
         )
-        head = ("measure", "labels", "coverage", "claims", "warned", "width", "error", "score")
-        lines = [
-            introduction,
-            *_table(head, self._summary(), 1),
-            _PICTURE,
-            *self._wrong(),
-            "",
-            "[The table](studies/real-pools.csv) has the error, coverage and width of F1 by pool.",
-            *pairs(PAIRS),
-        ]
-        return "\n".join(lines) + "\n"
+        return f"{text}\n"
 
-    def _summary(self) -> Iterator[Sequence[str]]:
+    def summary(self) -> Iterator[Sequence[str]]:
+        """Yield the lines of the table of measures and labels."""
         for measure, budget in itertools.product(COMPARED, self._budgets):
             keys = [(pool, measure, budget) for pool in self._pools]
             keys = [key for key in keys if key in self._found]
@@ -273,22 +223,21 @@ class Page:
                 f"{score:.3f}",
             )
 
-    def _wrong(self) -> Iterator[str]:
-        yield _LOW.format(settings=len(self._found))
-        low = (
-            (*key[:2], f"{key[2]:,}", f"{one.truth:.3f}", f"{one.coverage:.2f}", f"{one.width:.3f}")
+    def low(self) -> Iterator[Sequence[str]]:
+        """Yield the settings that cover too little."""
+        for key, one in self._found.items():
+            if one.is_low:
+                told = f"{one.truth:.3f}", f"{one.coverage:.2f}", f"{one.width:.3f}"
+                yield *key[:2], f"{key[2]:,}", *told
+
+    def large(self) -> Iterator[Sequence[str]]:
+        """Yield the settings that err more than those of the baseline, the worst first."""
+        ends = (
+            (least_ratio(one.errors, self._before[key].errors), key)
             for key, one in self._found.items()
-            if one.is_low
         )
-        yield from _table(("pool", "measure", "labels", "truth", "coverage", "width"), low, 2)
-        yield _LARGE
-        ends = {
-            key: least_ratio(one.errors, self._before[key].errors)
-            for key, one in self._found.items()
-        }
-        large = sorted(((end, key) for key, end in ends.items() if end > LARGE_RATIO), reverse=True)
-        rows = ((*key[:2], f"{key[2]:,}", *self._errors(key), f"{end:.2f}") for end, key in large)
-        yield from _table(("pool", "measure", "labels", "error", "of `ais`", "lower end"), rows, 2)
+        for end, key in sorted((one for one in ends if one[0] > LARGE_RATIO), reverse=True):
+            yield *key[:2], f"{key[2]:,}", *self._errors(key), f"{end:.2f}"
 
     def _errors(self, key: Key) -> list[str]:
         """Return the error, and that of the baseline."""
@@ -328,34 +277,3 @@ class Page:
         left.set_xlabel("coverage of the default interval of F1")
         right.set_xlabel("error of F1 over that of ais")
         runner.save_figure(figure, path)
-
-
-def _runs_in_words(runs: Sequence[int]) -> str:
-    """Return how many runs there are of each pool."""
-    few, many = min(runs), max(runs)
-    if few == many:
-        return f"{few} runs a pool"
-    return (
-        f"{few} runs a pool. It made {many} on the {runs.count(many)} pools where these had\n"
-        "shown a coverage below 0.90 of some measure at some number of labels"
-    )
-
-
-def pairs(path: Path) -> Iterator[str]:
-    """Yield the lines of the section on pairs of systems, from the table of their study."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    every = [row for row in rows if row["pair"] == "all"]
-    low = [row for row in rows if row["pair"] != "all"]
-    disagree = sum(int(row["disagree"]) for row in every if not row["number"].startswith("all"))
-    commit = every[0]["commit"].replace(" ", " and ")
-    yield _PAIRS.format(**every[0] | {"disagree": disagree, "commit": commit})
-    yield from _table(_SHOWN, ([row[name] or "-" for name in _SHOWN] for row in every), 1)
-    yield _LOW_PAIRS.format(pairs=", ".join(sorted({f"`{row['pair']}`" for row in low})))
-
-
-def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], texts: int) -> Iterator[str]:
-    """Yield the lines of a table, whose first columns are texts, the others numbers."""
-    sides = ["---"] * texts + ["---:"] * (len(columns) - texts)
-    for row in ([name.replace("_", " ") for name in columns], sides, *rows):
-        yield f"| {' | '.join(row)} |"
