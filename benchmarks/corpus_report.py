@@ -33,16 +33,12 @@ LARGE_RATIO = 1.25
 RESAMPLES = 2_000
 
 TEMPLATE = Path(__file__).with_name("real_pools.md.jinja")
-PAIRS = runner.FOLDER / "pairs.csv"
 
 COMPARED = ("f1", "recall", "precision", "accuracy")
 MEANS = ("claims", "warned", "width")
 
 NUMBERS = ("truth", "score", "coverage", *MEANS)
 """Columns of a baseline between pool, measure and budget and the errors of the runs."""
-
-_SHOWN = ("number", "claims", "coverage", "at_300", "at_600", "warned", "error")
-"""Columns of the table of pairs which the page has."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,11 +170,6 @@ class Page:
             max(one.runs for key, one in self._found.items() if key[0] == pool)
             for pool in self._pools
         ]
-        with PAIRS.open(encoding="utf-8", newline="") as file:
-            pairs = list(csv.DictReader(file))
-        every = [row for row in pairs if row["pair"] == "all"]
-        low_pairs = sorted({f"`{row['pair']}`" for row in pairs if row["pair"] != "all"})
-        numbers = [row for row in every if not row["number"].startswith("all")]
         template = jinja2.Template(TEMPLATE.read_text("utf-8"), undefined=jinja2.StrictUndefined)
         text: str = template.render(
             page=self,
@@ -191,11 +182,6 @@ class Page:
             no_value=NO_VALUE,
             low_coverage=LOW_COVERAGE,
             large_ratio=LARGE_RATIO,
-            pairs=every,
-            disagree=sum(int(row["disagree"]) for row in numbers),
-            shown=_SHOWN,
-            pairs_shown=[[row[name] or "-" for name in _SHOWN] for row in every],
-            low_pairs=", ".join(low_pairs),
         )
         return f"{text}\n"
 
