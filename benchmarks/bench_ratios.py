@@ -91,7 +91,7 @@ def _preparing(pool: Path, directory: Path, folder: Path) -> Group:
     edges.write_text(json.dumps(cut.edges.tolist()))
 
     def cell_pass(way: str) -> float:
-        return measured.measure("cell_passes.py", way, pool, "--edges", edges)[0].cpu_seconds
+        return measured.measure("cell_passes.py", way, pool, edges)[0].cpu_seconds
 
     def prepare() -> float:
         with measured.new_spec(pool, directory) as spec:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pools
 import pyarrow.parquet as pq
 import runner
-from corpus_report import LEAST_RMSE, LOW_COVERAGE, NO_VALUE, ROUNDING, mean_ratio
+from corpus import LEAST_RMSE, LOW_COVERAGE, NO_VALUE, ROUNDING, mean_ratio
 from runner import Columns, Options
 from scipy import special, stats
 

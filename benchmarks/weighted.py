@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import corpus
-import corpus_report
 import numpy as np
 import pools
 import pyarrow.parquet as pq
@@ -29,7 +28,7 @@ def rows(options: Options) -> Iterator[runner.Row]:
     """Yield, by case and labels, the share of runs that claim, and coverage among these."""
     for case, budget in itertools.product(CASES, PLAN.budgets):
         trials = [one for one in STUDY.asked(options) if one[1] == case]
-        found = corpus_report.settings(options.results, trials)
+        found = corpus.settings(options.results, trials)
         settings = [one for (_, _, labels), one in found.items() if labels == budget]
         claims = np.array([one.claims * one.runs for one in settings])
         covered = np.nansum([one.coverage for one in settings] * claims) / claims.sum()
