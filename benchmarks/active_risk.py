@@ -1,23 +1,24 @@
-"""Active risk estimation against rows drawn alike: skew, bias and variance, rivals, numbers.
-
-    python benchmarks/active_risk.py            # the tables of docs/studies/active-risk.md
-    python benchmarks/active_risk.py --only rivals    # that page's table of rivals
+"""Active risk estimation against rows drawn alike: skew, bias and variance, rivals, intervals.
 
 The axes are those of the thesis (C. Sawade, *Active Evaluation of Predictive Models*, 2012, section
-4.4). Its pools were not at hand, though most are public: data of the same description are made up.
+4.4; of intervals figures 3.2, 4.11 and 4.12). Its pools were not at hand, though most are public:
+data of the same description are made up.
 """
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pools
 import runner
 from runner import Options, Row, Table
-from scipy import special
+from scipy import special, stats
 
+from evalsampling.inference.interval_methods import SampledNumber, by_student, by_wald, by_wilson
+from evalsampling.inference.intervals import Interval, covers
+from evalsampling.inference.results import Target
 from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.measures import Accuracy, FBeta, MeanSquaredError, Measure, TableRisk
 from evalsampling.samplers import (
@@ -65,56 +66,26 @@ def made_up(share: float) -> KnownPool:
     return pools.Ground.of(columns).known
 
 
-@dataclasses.dataclass(frozen=True)
-class Estimates:
-    """Self-normalised estimates of one measure from many samples (eq. 3.31), and the truth.
-
-    Values are of shape (repeats,), NaN where a sample has no weight.
-    """
-
-    value: FloatArray
-    truth: float
-
-    @classmethod
-    def simulated(cls, draws: pools.Draws, size: int, repeats: int) -> "Estimates":
-        """Return the estimates from samples of a size, rows alike taken together."""
-        rng = np.random.default_rng(size)
-        terms = draws.ratio[:, None] * np.stack([draws.loss, draws.weight], 1)
-        total, chance = np.zeros((repeats, 2)), draws.chance / draws.chance.sum()
-        for begin in range(0, repeats, 200):
-            taken = rng.multinomial(size, chance, size=min(200, repeats - begin))
-            total[begin : begin + 200] = taken.astype(np.float64) @ terms
-        value = np.full(repeats, np.nan)
-        np.divide(total[:, 0], total[:, 1], out=value, where=total[:, 1] > 0)
-        return cls(value, draws.truth)
-
-    @property
-    def error(self) -> float:
-        """Mean absolute deviation from the truth, of the samples that give a value."""
-        return float(np.nanmean(np.abs(self.value - self.truth)))
-
-    @property
-    def parts(self) -> tuple[float, float]:
-        """Squared bias and variance."""
-        return float(np.nanmean(self.value) - self.truth) ** 2, float(np.nanvar(self.value))
-
-
 def both(known: KnownPool, measure: Measure) -> list[pools.Draws]:
     """Return passive and active draws."""
     return [pools.Draws.of(known, sampler(measure)) for sampler in (Passive, ActiveRisk)]
 
 
+def error(draws: pools.Draws, size: int, repeats: int) -> float:
+    """Return the mean absolute error of samples of a size, of those that give a value."""
+    return float(np.nanmean(np.abs(draws.estimates(size, repeats) - draws.truth)))
+
+
 def compared(
-    draws: Sequence[pools.Draws], size: int, repeats: int, form: str = ".4f"
+    draws: Sequence[pools.Draws], size: int, repeats: int, form: str = ".4f", needed: str = ".2f"
 ) -> Iterator[str]:
-    """Yield the errors of passive and of active draws."""
-    return (f"{Estimates.simulated(one, size, repeats).error:{form}}" for one in draws)
+    """Yield the errors of passive and of active draws, and n_active / n_passive for the same one.
 
-
-def labels_for_the_same_error(draws: Sequence[pools.Draws]) -> float:
-    """Return n_active / n_passive, with the true labels (lemma 3.4); NaN without an error."""
+    That is by the true labels (lemma 3.4), NaN without an error.
+    """
+    yield from (f"{error(one, size, repeats):{form}}" for one in draws)
     passive, active = (one.variance for one in draws)
-    return active / passive if passive else float("nan")
+    yield f"{active / passive if passive else np.nan:{needed}}"
 
 
 def skew(options: Options) -> Iterator[Row]:
@@ -124,17 +95,19 @@ def skew(options: Options) -> Iterator[Row]:
         for name, measure in MEASURES.items():
             draws = both(known, measure)
             errors = compared(draws, 200, options.repeats)
-            needed = f"{labels_for_the_same_error(draws):.2f}"
-            yield f"{100 * share:.0f}", name, f"{draws[0].truth:.4f}", *errors, needed
+            yield f"{100 * share:.0f}", name, f"{draws[0].truth:.4f}", *errors
 
 
 def parts_of_the_error(options: Options) -> Iterator[Row]:
     """Yield squared bias and variance by the number of draws."""
     known = made_up(SPAM)
     for name, size in itertools.product(TWO, SIZES):
-        draws = both(known, MEASURES[name])
-        found = (Estimates.simulated(one, size, options.repeats) for one in draws)
-        yield str(size), name, *(f"{part:.1e}" for one in found for part in one.parts)
+        told = [str(size), name]
+        for draws in both(known, MEASURES[name]):
+            values = draws.estimates(size, options.repeats)
+            bias = float(np.nanmean(values) - draws.truth)
+            told += [f"{part:.1e}" for part in (bias**2, np.nanvar(values))]
+        yield told
 
 
 def rivals(options: Options) -> Iterator[Row]:
@@ -150,11 +123,11 @@ def rivals(options: Options) -> Iterator[Row]:
             )
         ]
         for place, (name, measure) in enumerate(zip(TWO, measures, strict=True)):
-            passive, error, active = (
-                Estimates.simulated(pools.Draws.of(known, one, measure), 200, 2000).error
+            passive, by_error, active = (
+                error(pools.Draws.of(known, one, measure), 200, 2000)
                 for one in (Passive(measure), ActiveError(measure), ActiveRisk(measure))
             )
-            told = [passive, *(found[place] for found in stratified), error, active]
+            told = [passive, *(found[place] for found in stratified), by_error, active]
             yield f"{100 * share:.0f}", name, *(f"{one:.4f}" for one in told)
 
 
@@ -189,8 +162,7 @@ def numbers(options: Options) -> Iterator[Row]:
         known = pools.Ground.of(columns, pool={}, labels=labels).known
         draws = both(known, measure)
         errors = compared(draws, 200, options.repeats, ".3f")
-        needed = f"{labels_for_the_same_error(draws):.2f}"
-        yield f"{1 / np.sqrt(shape):g}", f"{draws[0].truth:.3f}", *errors, needed
+        yield f"{1 / np.sqrt(shape):g}", f"{draws[0].truth:.3f}", *errors
 
 
 def real_pools(options: Options) -> Iterator[Row]:
@@ -199,21 +171,105 @@ def real_pools(options: Options) -> Iterator[Row]:
         known = pools.Ground.read(options.pools, pool).known
         for name, measure in MEASURES.items():
             draws = both(known, measure)
-            needed = f"{labels_for_the_same_error(draws):.3g}"
             for size in (200, 800):
-                errors = compared(draws, size, options.repeats, ".2g")
-                yield pool, name, f"{draws[0].truth:.3g}", str(size), *errors, needed
+                errors = compared(draws, size, options.repeats, ".2g", ".3g")
+                yield pool, name, f"{draws[0].truth:.3g}", str(size), *errors
 
 
 ERRORS = "passive,active,labels_for_the_same_error"
 PARTS = "passive_bias2,passive_variance,active_bias2,active_variance"
 RIVALS = "passive,strat,strat_model,active_err,active_risk"
+# --- intervals: moments are those of the self-normalised estimator, 3.14 with n - 1 in place of n
+
+CONFIDENCE = 0.95
+INTERVAL_SIZES = (25, *SIZES)
+RISKS = (0.01, 0.025, 0.05, 0.1, 0.3, 0.5)
+METHODS: dict[str, Callable[[SampledNumber], Interval | None]] = {
+    "wald": by_wald,
+    "t": lambda one: by_student(dataclasses.replace(one, terms=np.ones(one.draws))),
+    "student": by_student,
+    "wilson": by_wilson,
+}
+"""The thesis's t has n - 1 degrees of freedom, `student` those of the spread of the terms."""
+
+NO_ERROR = 1e-12
+"""In place of an error or a value of zero: Wilson's effective size is the number of draws then."""
+
+
+def binomial(_: Options) -> Iterator[Row]:
+    """Yield the expected coverage of the binomial Wald interval (figure 3.2)."""
+    for risk in RISKS:
+        yield f"{risk:g}", *(f"{expected_coverage(risk, draws):.3f}" for draws in INTERVAL_SIZES)
+
+
+def expected_coverage(risk: float, draws: int) -> float:
+    """Return the expected coverage of the binomial Wald interval, exactly (eq. 3.17)."""
+    chance = stats.binom.pmf(np.arange(draws + 1), draws, risk)
+    numbers = (
+        SampledNumber(Target("risk"), p, np.sqrt(p * (1 - p) / draws), chance, draws, CONFIDENCE)
+        for p in (np.arange(draws + 1) / draws).tolist()
+    )
+    held = [covers(by_wald(number), risk) for number in numbers]
+    return float(chance @ held)
+
+
+def outcomes(draws: pools.Draws, measure: Measure, size: int, repeats: int) -> Iterator[Row]:
+    """Yield of each interval what it did over samples with replacement of a size.
+
+    Its coverage, of which a sample without a value has none, and its mean width; then the shares of
+    the samples whose variance is estimated to be zero, and of those without a value.
+    """
+    rng, chance = np.random.default_rng(size), draws.chance / draws.chance.sum()
+    held, widths, collapsed, undefined = dict.fromkeys(METHODS, 0), {}, 0, 0
+    for _ in range(repeats):
+        row = rng.choice(len(chance), size, p=chance)
+        ratio, loss, weight = draws.ratio[row], draws.loss[row], draws.weight[row]
+        total = ratio @ weight
+        if total == 0:
+            undefined += 1
+            continue
+        value = float(ratio @ loss / total)
+        terms = (ratio * (loss - value * weight) / total) ** 2
+        error = float(np.sqrt(terms.sum() * size / (size - 1)))
+        collapsed += error == 0
+        inside, least = min(max(value, NO_ERROR), 1 - NO_ERROR), max(error, NO_ERROR)
+        number = SampledNumber(Target(measure.name), inside, least, terms, size, CONFIDENCE)
+        for name, method in METHODS.items():
+            interval = method(number)
+            assert interval is not None
+            held[name] += covers(interval, draws.truth)
+            widths.setdefault(name, []).append(interval.high - interval.low)
+    for name in METHODS:
+        shares = held[name] / repeats, float(np.mean(widths[name]))
+        both = *shares, collapsed / repeats, undefined / repeats
+        yield name, str(size), *(f"{figure:.4f}" for figure in both)
+
+
+def widths_and_coverage(options: Options) -> Iterator[Row]:
+    """Yield what intervals of active and passive draws did (figures 4.11 and 4.12)."""
+    known = made_up(SPAM)
+    for title in TWO:
+        measure = MEASURES[title]
+        for sampler in (ActiveRisk(measure), Passive(measure)):
+            draws = pools.Draws.of(known, sampler)
+            for size in INTERVAL_SIZES:
+                for row in outcomes(draws, measure, size, options.repeats):
+                    yield title, sampler.name, *row
+
+
 TABLES = (
     Table("active-risk/skew", f"positives_percent,measure,true,{ERRORS}", skew, 2000),
     Table("active-risk/bias-and-variance", f"draws,measure,{PARTS}", parts_of_the_error, 2000),
     Table("active-risk/real-pools", f"pool,measure,true,draws,{ERRORS}", real_pools, 2000),
     Table("rivals", f"positives_percent,measure,{RIVALS}", rivals, 150, kept=False),
     Table("numbers", f"spread_of_variances,true,{ERRORS}", numbers, 500, kept=False),
+    Table(
+        "thesis-intervals/widths-and-coverage",
+        "measure,sampler,interval,draws,coverage,width,collapsed,undefined",
+        widths_and_coverage,
+        repeats=4000,
+    ),
+    Table("thesis-intervals/binomial", ",".join(["risk", *map(str, INTERVAL_SIZES)]), binomial),
 )
 
 if __name__ == "__main__":

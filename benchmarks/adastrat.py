@@ -1,7 +1,5 @@
 """AdaStrat and LogStrat on a simulated list of 35,615 items and enlargements, beside the paper.
 
-    python benchmarks/adastrat.py     # table and picture of docs/studies; minutes on one core
-
 The list is built as in section 5 of [SX] (Sabharwal and Xue, UAI 2018): labels of a falling
 precision, from .95 at the head to .3 or .5; the enlarged ones draw s labels for each item from the
 running average over 100 items. The paper's own list (allenai.org) was not at hand. e = .03,

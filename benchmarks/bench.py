@@ -52,7 +52,7 @@ def main(argv: list[str] | None = None) -> int:
                 slow += [name for name in suspects if name in too_slow(limits, again)]
                 first = {name: min(one, again[name]) for name, one in first.items()}
             ratios |= first
-    print(json.dumps(ratios, indent=1) if options.json else _table(ratios, limits, slow))
+    print(_table(ratios, limits, slow))
     if options.record:
         record(PAGE, ratios, datetime.date.today(), runner.commit())
     if options.tighten:
@@ -62,16 +62,11 @@ def main(argv: list[str] | None = None) -> int:
 
 def _parse(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument(
-        "--directory",
-        type=Path,
-        default=ROOT / "build" / "pools",
-        metavar="DIR",
-        help="where pools are made and kept (default: build/pools)",
-    )
+    kept = "where pools are made and kept (default: build/pools)"
+    folder = ROOT / "build" / "pools"
+    parser.add_argument("--directory", type=Path, default=folder, metavar="DIR", help=kept)
     parser.add_argument("--tighten", action="store_true", help="lower limits, never raise any")
     parser.add_argument("--record", action="store_true", help=f"add a line to docs/{PAGE.name}")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     return parser.parse_args(argv)
 
 

@@ -30,6 +30,7 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.measures import FBeta
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.formats.registry import read_batches
+from evalsampling.preparation.plan import stratify_pool
 from evalsampling.samplers import AdaptiveImportance, CalibratedDesign, Sampler
 from evalsampling.simulation.simulate import Plan, simulate
 from evalsampling.simulation.truth import KnownPool
@@ -85,20 +86,19 @@ def groups(directory: Path, folder: Path) -> Iterator[list[Group]]:
 
 def _preparing(pool: Path, directory: Path, folder: Path) -> Group:
     edges = folder / "edges.json"
-    edges.write_text(json.dumps(measured.measure("cell_passes.py", "edges", pool)[1]))
+    content = {"pool": {"path": str(min(pool.iterdir())), "probability": "score"}}
+    cut = stratify_pool(EvaluationSpec.from_mapping(content, Path()).reading)
+    edges.write_text(json.dumps(cut.edges.tolist()))
 
     def cell_pass(way: str) -> float:
-        return measured.measure("cell_passes.py", way, pool, "--edges", edges)[0].cpu_seconds
+        return measured.measure("cell_passes.py", way, pool, edges)[0].cpu_seconds
 
     def prepare() -> float:
         with measured.new_spec(pool, directory) as spec:
             return measured.measure_command("prepare", spec)[0].cpu_seconds
 
     def works() -> dict[str, float]:
-        return {
-            "statistics": cell_pass("statistics"),
-            "prepare": prepare(),
-        }
+        return {"statistics": cell_pass("statistics"), "prepare": prepare()}
 
     return Group(works, functools.partial(cell_pass, "plain"), repeats=3)
 
@@ -303,15 +303,8 @@ LEAVES = 256
 def measure_rounds(rows: int, sampler: Sampler, rounds: int, draws: int) -> tuple[float, float]:
     """Return the processor seconds of the median round, and of the median estimate of F1."""
     table, rate = make_table(rows)
-    analysis = Analysis(
-        table,
-        sampler,
-        [FBeta(beta=1.0)],
-        seed=1,
-        confidence=0.95,
-        history=History.start(classes=2),
-        hidden=HiddenPrior(),
-    )
+    start = History.start(classes=2)
+    analysis = Analysis(table, sampler, [FBeta()], 1, 0.95, start, hidden=HiddenPrior())
     rng = np.random.Generator(np.random.PCG64(2))
     of_round, of_estimate = [], []
     for _ in range(rounds):
@@ -356,10 +349,5 @@ def make_known(rows: int) -> KnownPool:
     positives = np.random.default_rng(0).binomial(table.count, rate)
     count = np.stack([table.count - positives, positives], axis=1).ravel()
     cell = np.repeat(np.arange(len(table)), 2)[count > 0]
-    return KnownPool(
-        table=table,
-        cell=cell,
-        label=np.tile([0, 1], len(table))[count > 0],
-        count=count[count > 0],
-        outputs=table.kinds.take(cell),
-    )
+    label = np.tile([0, 1], len(table))[count > 0]
+    return KnownPool(table, cell, label, count[count > 0], table.kinds.take(cell))

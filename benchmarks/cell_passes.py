@@ -1,17 +1,14 @@
-"""One pass over a pool that sums its cells, by plain work or by the library.
+"""One pass over a pool that sums its cells, by plain work or by the library, for `bench_ratios.py`.
 
-    python benchmarks/cell_passes.py edges POOL                        # edges that csf cuts
-    python benchmarks/cell_passes.py plain POOL --edges edges.json
-    python benchmarks/cell_passes.py statistics POOL --edges edges.json
-
+It is run with the way, the folder of the pool's files and a JSON list of inner edges.
 Both ways return the same: rows a cell, and the sums of round(p 2^32) for both classes, as whole
 numbers. A cell is a leaf of the score with a predicted class.
 """
 
-import argparse
 import concurrent.futures
 import json
 import operator
+import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,35 +24,6 @@ _ROWS_AT_A_TIME = 1 << 17
 
 Sums = dict[str, list[int]]
 """`count`, `negative` and `positive`, each a list by cell: 2 x leaf + predicted class."""
-
-
-def main() -> None:
-    """Import what the way needs, then run and report it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("way", choices=["edges", *WAYS])
-    parser.add_argument("pool", type=Path, help="folder of its files")
-    parser.add_argument("--edges", type=Path, help="JSON list of inner edges")
-    options = parser.parse_args()
-    if options.way == "edges":
-        work = _cut(options.pool)
-    else:
-        work = WAYS[options.way](options.pool, json.loads(options.edges.read_text()))
-    measured.report(work)
-
-
-def _cut(pool: Path) -> Callable[[], list[float]]:
-    """Return what cuts the edges of the scores in the pool's first file."""
-    from evalsampling.preparation.plan import stratify_pool
-
-    first = min(pool.iterdir())
-    return lambda: stratify_pool(_spec(first).reading).edges.tolist()
-
-
-def _spec(pool: Path, **keys: Any) -> Any:
-    from evalsampling.spec import EvaluationSpec
-
-    content = {"pool": {"path": str(pool), "probability": "score"}, **keys}
-    return EvaluationSpec.from_mapping(content, Path())
 
 
 def _plain(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
@@ -108,9 +76,11 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
     from evalsampling.preparation import plan
     from evalsampling.preparation.stages import Step
     from evalsampling.preparation.stratification import Stratification
+    from evalsampling.spec import EvaluationSpec
     from evalsampling.transforms import BeamEngine
 
-    spec = _spec(measured.pattern(pool), strata={"edges": [*edges]})
+    content = {"path": str(measured.pattern(pool)), "probability": "score"}
+    spec = EvaluationSpec.from_mapping({"pool": content, "strata": {"edges": [*edges]}}, Path())
     given = Stratification.given(spec.reading)
     assert given is not None
 
@@ -143,4 +113,5 @@ WAYS: dict[str, Callable[[Path, Sequence[float]], Callable[[], Sums]]] = {
 }
 
 if __name__ == "__main__":
-    main()
+    asked, folder, inner = sys.argv[1:]
+    measured.report(WAYS[asked](Path(folder), json.loads(Path(inner).read_text())))

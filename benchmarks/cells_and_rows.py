@@ -1,7 +1,5 @@
 """What draws by cell lose beside draws row by row: variances of F1, precision and recall, exactly.
 
-    python benchmarks/cells_and_rows.py    # the table of docs/studies/cells-and-rows.md
-
 A row's chance goes with its own expected deviation, or with that of its cell. The true labels of
 the pools are known, so the asymptotic variance of either is a sum over the rows: nothing is drawn.
 Pools are those of ../shared/corpus and ../shared/pools; what is not there is left out.

@@ -1,8 +1,5 @@
 """Measures intervals where rows come in clusters whose labels are alike.
 
-    python benchmarks/clusters.py run --pools=DIR      # continues
-    python benchmarks/clusters.py report               # writes docs/studies/clusters.csv
-
 The rows of some pools of a folder (see corpus.py) are put into made clusters: of 20 rows, or of
 sizes with a heavy tail. Rows of a cluster have errors that correlate, given the score. Labels are
 drawn row by row by the sampler `calibrated`, or in whole clusters by `clusters`; intervals are made
@@ -51,7 +48,7 @@ def names(_: Options) -> Iterator[tuple[str, ...]]:
 
 def trial(options: Options, pool: str, *_: str) -> runner.Trial:
     """Return a trial of a pool whose rows are not in clusters yet."""
-    return corpus.trial_of(options.pools, pool, "calibrated", MEASURES, PLAN)
+    return corpus.trial(MEASURES, PLAN, options, pool, "calibrated")
 
 
 class _Study(runner.Study):

@@ -1,8 +1,5 @@
 """Costs of labels, the label likelihood and drift, on made-up mails.
 
-    python benchmarks/costs.py                            # the tables of docs/studies/costs.md
-    python benchmarks/costs.py --only likelihood drift    # those of docs/label-likelihood.md
-
 The experiments of C. Sawade, *Active Evaluation of Predictive Models*, 2012, sections 4.4.1 and
 4.4.2, on data of its description. Each repeat draws n* rows with replacement, row by row, and
 estimates with self-normalised weights.

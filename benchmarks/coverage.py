@@ -1,9 +1,5 @@
 """Measures how often claimed intervals hold the truth, on pools made to mislead.
 
-    python benchmarks/coverage.py run --results=DIR       # continues where it stopped
-    python benchmarks/coverage.py report --results=DIR    # tables and picture of docs/studies
-    python benchmarks/coverage.py report --results=DIR --check
-
 A setting is a pool, a sampler, a measure and a number of labels. With `--check` the exit status is
 1 if one of them breaks the rule: where coverage is below `LEAST` most claims come with a warning,
 and where it is `TRUSTED` or more few do.
@@ -11,6 +7,7 @@ and where it is `TRUSTED` or more few do.
 
 import dataclasses
 import functools
+import operator
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -44,11 +41,9 @@ FEW = 64
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """A way to sample.
+    """A way to sample, its sampler as in a spec.
 
     Attributes:
-        name: in tables and paths.
-        sampler: as in a spec.
         drives: the measure it samples for; that of several classes for `f1` is `macro_f1`.
         thresholds: of the curve that is estimated from its draws; 0 for no curve.
         pools: that it is tried on; all if empty.
@@ -123,11 +118,6 @@ WARNED_TOO_OFTEN = 0.2
 _BY_CHANCE = stats.norm.sf(2)
 """Chance of two standard errors: what is rarer at a coverage of `LEAST` is below it."""
 
-OFTEN = 0.2
-
-_BY_CHANCE = stats.norm.sf(2)
-"""Chance of two standard errors: what is rarer at a coverage of `LEAST` is below it."""
-
 COLOURS = dict(zip(INTERVALS, ("#d62728", "#1f77b4"), strict=True))
 
 OFTEN = 0.5
@@ -159,7 +149,7 @@ def _possible(pool: str, method: Method) -> bool:
 
 def trial(options: Options, pool: str, name: str) -> runner.Trial:
     """Return a trial, of a pool that is made up unless it is there."""
-    (method,) = (one for one in METHODS if one.name == name)
+    method = next(one for one in METHODS if one.name == name)
     folder = options.pools
     if pool in SITUATIONS:
         folder = options.results / "pools"
@@ -329,8 +319,8 @@ def settings_of(options: Options) -> list[Setting]:
     """Return all settings that have results and a claim, in the order of the table."""
     held = runner.read(options.results, STUDY.asked(options), "pool", "method")
     order = ("pool", "measure", "interval", "method", "budget")
-    found = []
-    for key, runs in runner.groups(held, *order):
+    settings = []
+    for key, runs in sorted(runner.groups(held, *order), key=operator.itemgetter(0)):
         claims, error = runs["claims"].astype(bool), runs["error"].astype(np.float64)
         error = error[np.isfinite(error)]
         if claims.any():
@@ -344,24 +334,21 @@ def settings_of(options: Options) -> list[Setting]:
                 score=float(runs["score"].mean()),
                 error=float(np.sqrt(np.mean(error**2))) if len(error) else np.nan,
             )
-            found.append((key, one))
-    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
-
-
-def _judged(settings: Sequence[Setting], interval: str = DEFAULT) -> list[Setting]:
-    return [one for one in settings if one.interval == interval]
+            settings.append(one)
+    return settings
 
 
 def broken(settings: Sequence[Setting]) -> list[str]:
     """Return a line for each setting of the default interval that breaks the rule."""
-    lines = [f"misleads: {one.told}" for one in _judged(settings) if one.misleads]
-    return lines + [f"false alarm: {one.told}" for one in _judged(settings) if one.alarms]
+    judged = [one for one in settings if one.interval == DEFAULT]
+    lines = [f"misleads: {one.told}" for one in judged if one.misleads]
+    return lines + [f"false alarm: {one.told}" for one in judged if one.alarms]
 
 
 def totals(settings: Sequence[Setting]) -> Iterator[str]:
     """Yield what the page says in numbers."""
     for interval in INTERVALS:
-        judged = _judged(settings, interval)
+        judged = [one for one in settings if one.interval == interval]
         claims, below = sum(one.claims for one in judged), [one for one in judged if one.is_below]
         trusted = [one for one in judged if one.coverage >= TRUSTED]
         yield (

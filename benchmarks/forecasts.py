@@ -1,8 +1,5 @@
 """Judges forecasts of labels: does an interval come to a half-width with the labels that were said?
 
-    python benchmarks/forecasts.py run --pools=DIR     # continues
-    python benchmarks/forecasts.py report              # writes docs/studies/forecasts.csv
-
 On each pool of a folder (see corpus.py) the default evaluation goes on to 4,500 labels. What it
 says at 100 and at 300 labels ("for ± 0.05 expect 400 to 800 labels") is compared with the number at
 which its interval was first so narrow.
@@ -15,7 +12,6 @@ from collections.abc import Iterator
 import corpus
 import numpy as np
 import numpy.typing as npt
-import pools
 import runner
 from runner import Options
 
@@ -37,16 +33,6 @@ PLAN = dataclasses.replace(
 )
 
 
-def names(options: Options) -> Iterator[tuple[str, ...]]:
-    """Yield pool and sampler of all trials."""
-    return itertools.product(pools.find(options.pools), ["calibrated"])
-
-
-def trial(options: Options, pool: str, sampler: str) -> runner.Trial:
-    """Return a trial."""
-    return corpus.trial_of(options.pools, pool, sampler, MEASURES, PLAN)
-
-
 def rows_of(
     measure: Measure, truth: FloatArray, point: Point, _: runner.Result
 ) -> Iterator[runner.Result]:
@@ -60,7 +46,7 @@ def rows_of(
     }
 
 
-STUDY = runner.Study("forecasts", PLAN, names, trial, rows_of, repeats=8, block=2)
+STUDY = corpus.study("forecasts", PLAN, MEASURES, ["calibrated"], rows=rows_of, repeats=8, block=2)
 
 
 def rows(options: Options) -> Iterator[runner.Row]:

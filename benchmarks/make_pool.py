@@ -1,6 +1,6 @@
 """Writes a pool of any size that stands for the output of a record linker.
 
-    python benchmarks/make_pool.py --rows 100000000 --output build/pools/large
+    python benchmarks/make_pool.py build/pools/large 100000000
 
 Columns:
 
@@ -10,13 +10,10 @@ Columns:
 - `prediction`: int8, whether the score is 0.5 or more, with some noise about that;
 - `name`: text of 16 characters, the first of which is `m` for a match, else `n`.
 
-A row depends on its number alone. Parquet is written as
-pyarrow does by default, with snappy. Memory does not grow with the pool: each of two threads holds
-one row group. A file is written as a whole or not at all; one that is there with the right columns
-and rows is kept, so a run that was killed can be run again.
+A row depends on its number alone. Memory does not grow with the pool: each of two threads holds one
+row group. A file is written as a whole or not at all, and kept if it is there already.
 """
 
-import argparse
 import concurrent.futures
 import os
 import sys
@@ -40,17 +37,13 @@ SCHEMA = pa.schema(
 )
 
 
-def main() -> None:
-    """Write the files that are not there."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--rows", type=int, required=True, metavar="N")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
-    options = parser.parse_args()
-    options.output.mkdir(parents=True, exist_ok=True)
-    paths = [options.output / f"part-{n:05d}-of-{FILES:05d}.parquet" for n in range(FILES)]
-    if others := {*options.output.glob("*.parquet")} - {*paths}:
+def write(folder: Path, rows: int) -> None:
+    """Write the files of a pool of so many rows that are not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"part-{n:05d}-of-{FILES:05d}.parquet" for n in range(FILES)]
+    if others := {*folder.glob("*.parquet")} - {*paths}:
         sys.exit(f"{others.pop()}: of another pool; choose another folder")
-    bounds = [options.rows * file // FILES for file in range(FILES + 1)]
+    bounds = [rows * file // FILES for file in range(FILES + 1)]
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
         for _ in threads.map(_write_file, paths, bounds, bounds[1:]):
             pass
@@ -96,4 +89,4 @@ def _text(characters: npt.NDArray[np.uint8]) -> pa.Array:
 
 
 if __name__ == "__main__":
-    main()
+    write(Path(sys.argv[1]), int(sys.argv[2]))

@@ -120,7 +120,7 @@ def _command(arguments: Sequence[str]) -> Callable[[], Any]:
 def make_pool(directory: Path, rows: int) -> Path:
     """Write a pool of so many rows unless it is there; return its folder."""
     folder = directory.resolve() / f"{rows}-int"
-    run("make_pool.py", "--rows", rows, "--output", folder)
+    run("make_pool.py", folder, rows)
     return folder
 
 

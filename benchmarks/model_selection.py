@@ -1,7 +1,5 @@
 """How often the wrong system looks best, by labels and by how rows are drawn, beside the thesis.
 
-    python benchmarks/model_selection.py     # the table of docs/studies/model-selection.md
-
 The tasks of figures 5.2, 5.3 and 6.3 of [AE] (C. Sawade, *Active Evaluation of Predictive Models*,
 2012), whose data are not here: classifiers of made-up rows, fitted to some of them. Two of linear
 and RBF kernel; five of polynomial kernels of degree 1 to 5; thirteen of three noisy views of the

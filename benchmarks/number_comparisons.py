@@ -1,15 +1,14 @@
 """Which of two systems that predict numbers is better: labels, power and errors of the test.
 
-    python benchmarks/number_comparisons.py --abalone abalone.data    # the tables of its study
-
 The axes are those of C. Sawade, *Active
 Evaluation of Predictive Models*, 2012, section 5.4.2. Gaussian processes with a linear and with a
 Matern kernel are fitted to 500 rows; the rest is the pool. The Abalone data (UCI, 4,177 rows) are
-no part of the project: without the file, made-up data take their place. Needs scikit-learn.
+no part of the project. Needs scikit-learn.
 """
 
 import csv
 import functools
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +53,7 @@ thesis has it (eq. 3.24); `right`: whether the better system looked better; `lab
 @functools.cache
 def all_runs(abalone: Path, repeats: int, pairs: int) -> dict[tuple[str, str], Runs]:
     """Return the runs of all pairs of models, on real and alike systems, by the way of drawing."""
-    features, label = read_abalone(abalone) if abalone.exists() else made_up()
+    features, label = read_abalone(abalone)
     runs: dict[tuple[str, str], list[Runs]] = {}
     for pair in range(pairs):
         columns = fit_pair(features, label, pair)
@@ -69,19 +68,13 @@ def all_runs(abalone: Path, repeats: int, pairs: int) -> dict[tuple[str, str], R
 
 def read_abalone(path: Path) -> tuple[FloatArray, FloatArray]:
     """Return the ten measurements, sex as three of them, and the rings."""
+    if not path.exists():
+        sys.exit(f"{path}: not there, nothing measured; --abalone names the file")
     with path.open() as file:
         rows = [row for row in csv.reader(file) if row and row[0] in "MFI"]
     sex = np.array([[row[0] == one for one in "MFI"] for row in rows], dtype=float)
     numbers = np.array([[float(x) for x in row[1:]] for row in rows])
     return np.column_stack([sex, numbers[:, :-1]]), numbers[:, -1]
-
-
-def made_up(rows: int = 4177) -> tuple[FloatArray, FloatArray]:
-    """Return features and labels that are nearly linear."""
-    rng = np.random.default_rng(7)
-    x = rng.normal(size=(rows, 6))
-    noise = rng.normal(size=rows) * (1 + np.abs(x[:, 1]))
-    return x, 10 + x @ np.arange(1, 7) / 3 + 0.8 * np.sin(2 * x[:, 0]) + noise
 
 
 def fit_pair(features: FloatArray, label: FloatArray, seed: int) -> dict[str, Any]:

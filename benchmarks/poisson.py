@@ -1,16 +1,12 @@
 """Poisson sampling beside importance and uniform sampling, and rows drawn for another measure.
 
-    python benchmarks/poisson.py       # the tables of docs/studies/poisson.md and many-labels.md
-
 The experiments of [Y] Yilmaz and others, *Sample Efficient Model Evaluation*, 2021: pools like its
 MNIST, like its comments with six labels, and of the shape of 20 Newsgroups, 11,313 rows of one of
-20 groups each, as 20 labels; and a pool of 500 tags. All are made up and seeded. Of real pools
-abt-buy is looked for.
+20 groups each, as 20 labels. All are made up and seeded. Of real pools abt-buy is looked for.
 """
 
 import dataclasses
 import functools
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -34,7 +30,7 @@ from evalsampling.measures import (
     Recall,
     Specificity,
 )
-from evalsampling.samplers import Importance, OptimalImportance, Passive, Poisson, Sampler
+from evalsampling.samplers import OptimalImportance, Passive, Poisson, Sampler
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
@@ -176,14 +172,6 @@ def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[KnownRows, list
     return KnownRows.of(evaluation, space.encode(y)), measures
 
 
-def many_tags(rows: int = 10_000, tags: int = 500) -> tuple[KnownRows, list[Measure]]:
-    """Return a pool of 500 tags whose rates differ by a factor of ten, calibrated probabilities."""
-    rng = np.random.default_rng(5)
-    logit = rng.uniform(-6, -3.7, tags) + rng.normal(0, 1, (rows, 1))
-    p = 1 / (1 + np.exp(-logit - rng.normal(0, 1.6, (rows, tags))))
-    return tagged(p, p > 0.3, rng.random(p.shape) < p)
-
-
 def newsgroups(rows: int = 11_313, groups: int = 20) -> tuple[KnownRows, list[Measure]]:
     """Return a pool of the shape of 20 Newsgroups: rows of one of 20 groups of like size.
 
@@ -234,21 +222,6 @@ def six_labels(options: Options) -> Iterator[Row]:
             yield str(labels), driver.name, *cells(found)
 
 
-def tags(options: Options) -> Iterator[Row]:
-    """Yield error and coverage of micro and macro F1 of 500 tags, drawn for each by itself."""
-    pool, measures = many_tags()
-    for labels in (500, 1500):
-        for kind in (Passive, Importance, Poisson):
-            for measure in measures[:2]:
-                begun = time.process_time()
-                ((rmse, coverage),) = repeat(
-                    pool, kind(measure), [measure], labels, options.repeats
-                )
-                each = f"{(time.process_time() - begun) / options.repeats:.2f}"
-                told = f"{rmse:.5f}", f"{coverage:.2f}", each
-                yield str(labels), kind.name, measure.name, *told
-
-
 def measures(options: Options) -> Iterator[Row]:
     """Yield the error of each measure from rows drawn for each, by both designs ([Y] F.1)."""
     pools = (
@@ -270,7 +243,6 @@ _BOTH = ",".join(
 TABLES = (
     Table("poisson/shares", f"pool,share,{_BOTH},poisson_by_importance", shares, 100),
     Table("poisson/six-labels", f"labels,drawn_for_and_estimated,{_BOTH}", six_labels, 100),
-    Table("many-labels/tags", "labels,sampler,measure,rmse,coverage,seconds", tags, 30),
     Table("many-labels/measures", "pool,design,drawn_for,measure,labels,rmse", measures, 40),
 )
 

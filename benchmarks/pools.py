@@ -104,6 +104,20 @@ class Draws:
         """Value of the measure on the whole pool."""
         return float((self.count @ self.loss) / (self.count @ self.weight))
 
+    def estimates(self, size: int, repeats: int) -> FloatArray:
+        """Return self-normalised estimates of samples of a size (eq. 3.31 of Sawade's thesis).
+
+        Of shape (repeats,), NaN where a sample has no weight; rows alike are taken together.
+        """
+        rng = np.random.default_rng(size)
+        terms = self.ratio[:, None] * np.stack([self.loss, self.weight], 1)
+        total, chance = np.zeros((repeats, 2)), self.chance / self.chance.sum()
+        for begin in range(0, repeats, 200):
+            taken = rng.multinomial(size, chance, size=min(200, repeats - begin))
+            total[begin : begin + 200] = taken.astype(np.float64) @ terms
+        value = np.full(repeats, np.nan)
+        return np.divide(total[:, 0], total[:, 1], out=value, where=total[:, 1] > 0)
+
     @property
     def variance(self) -> float:
         """Variance of the estimate of one draw, in the limit, but for a factor of the pool."""

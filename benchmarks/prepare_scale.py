@@ -1,7 +1,5 @@
 """Does `prepare` cost the same for each row, and a round the same at all, however large the pool?
 
-    python benchmarks/prepare_scale.py --sizes 10000000,100000000,1000000000
-
 At each size: a pool is made, prepared on two threads, and one round made on the workspace: `sample`
 of 100 rows, their labels read off the payload, `estimate`. Each command is a process of its own;
 seconds are those of its work, imports apart, the peak is the process's. Pools are made one at a

@@ -1,7 +1,5 @@
 """What choosing queries saves, on pools like the one of the thesis, beside its own figures.
 
-    python benchmarks/rankings.py    # the table of docs/studies/rankings.md
-
 The thesis has 31,531 queries of MSLR-WEB30k with about 119 documents each, grades 0 to 4, and
 models fitted to some of them. Here qualities, grades and models are drawn.
 """

@@ -1,7 +1,5 @@
 """Measures the samplers against published reference points on pools whose truth is known.
 
-    python benchmarks/reference_points.py    # the table of docs/studies/reference-points.md
-
 Errors that are too large are named.
 """
 

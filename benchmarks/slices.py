@@ -1,7 +1,5 @@
 """Judges slices that are only reported: of another model's scores, and of rows at random.
 
-    python benchmarks/slices.py --pools=DIR --repeats 2                # prints the table
-
 Two pools of the corpus together are one pool. A slice is one of the two, whose score is that of
 another model; or a part of all rows at random, where the score means what it means everywhere.
 """

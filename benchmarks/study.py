@@ -1,13 +1,9 @@
 """Compares sampling methods on pools whose truth is known, as [MR] section 5 does.
 
-    python benchmarks/study.py run              # simulates; continues where it stopped
-    python benchmarks/study.py report           # tables and pictures of docs/studies/study.md
-
-[MR] is Marchant and Rubinstein, "Needle in a Haystack", KDD 2021, and its technical report. A pool
-is a pair of files: NAME.parquet (id, score, prediction, probability) and NAME-truth.parquet (id,
-label).
+[MR] is Marchant and Rubinstein, "Needle in a Haystack", KDD 2021, and its technical report.
 """
 
+import csv
 import dataclasses
 import functools
 import itertools
@@ -25,7 +21,6 @@ from runner import Options, Row, Table
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_driver
 from evalsampling.measures.curves import Thresholded
-from evalsampling.samplers import Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.summary import Point
@@ -53,18 +48,12 @@ RESAMPLES = 2000
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """A way to sample, with its colour and marker in pictures.
-
-    Attributes:
-        title: in tables and pictures; that of [MR], where it is theirs.
-        sampler: its name in a spec.
-        flat: whether the tree of the leaves has depth 1.
-        measures: that it is made for.
-    """
+    """A way to sample; titles are those of [MR], a flat tree of the leaves has depth 1."""
 
     title: str
     sampler: str
     look: tuple[str, str]
+    """Its colour and marker in pictures."""
     flat: bool = False
     measures: tuple[str, ...] = MEASURES
 
@@ -85,26 +74,9 @@ COMPARED = ("ais-8", "importance", "passive")
 # --- runs
 
 
-@dataclasses.dataclass(frozen=True)
-class Ground:
-    """A pool cut for one measure."""
-
-    cut: pools.Ground
-    measure: Measure
-
-    def sampler(self, method: Method) -> Sampler:
-        """Return the sampler of a method."""
-        strata = self.cut.spec.strata
-        if method.flat:
-            leaves = max(len(self.cut.known.table.leaves), 2)
-            strata = msgspec.structs.replace(strata, branching=leaves)
-        spec = dataclasses.replace(self.cut.spec, strata=strata)
-        return build_sampler(spec.analysis, self.cut.cut.ranges, method.sampler)
-
-
 @functools.cache
-def ground(folder: Path, pool: str, measure: str) -> Ground:
-    """Return a pool cut for a measure."""
+def ground(folder: Path, pool: str, measure: str) -> tuple[pools.Ground, Measure]:
+    """Return a pool cut for a measure, and the measure."""
     strata: dict[str, Any] = {"method": "csf", "leaves": LEAVES, "branching": 2}
     content: dict[str, Any] = {
         "measure": {"name": measure, "thresholds": THRESHOLDS} if measure == CURVE else measure,
@@ -115,14 +87,14 @@ def ground(folder: Path, pool: str, measure: str) -> Ground:
         "seed": PLAN.seed,
         "confidence": PLAN.confidence,
     }
-    cut = pools.Ground.read(folder, pool, **content)
-    built = build_driver(cut.spec.reading, cut.cut.ranges)
+    found = pools.Ground.read(folder, pool, **content)
+    built = build_driver(found.spec.reading, found.cut.ranges)
     if isinstance(built, Thresholded):
         # [MR] section 5.3: a leaf is a group of adjacent bins of the grid of thresholds.
         step = len(built.thresholds) // LEAVES
         strata["edges"] = list(built.thresholds[step::step])
-        cut = pools.Ground.read(folder, pool, **content)
-    return Ground(cut, built)
+        found = pools.Ground.read(folder, pool, **content)
+    return found, built
 
 
 def names(options: Options) -> Iterator[tuple[str, ...]]:
@@ -135,9 +107,14 @@ def names(options: Options) -> Iterator[tuple[str, ...]]:
 
 def trial(options: Options, pool: str, measure: str, method: str) -> runner.Trial:
     """Return a trial."""
-    found = ground(options.pools, pool, measure)
-    sampler = found.sampler(METHODS[method])
-    return runner.Trial(found.cut.known, sampler, [found.measure], PLAN)
+    (found, built), how = ground(options.pools, pool, measure), METHODS[method]
+    spec = found.spec
+    if how.flat:
+        leaves = max(len(found.known.table.leaves), 2)
+        strata = msgspec.structs.replace(spec.strata, branching=leaves)
+        spec = dataclasses.replace(spec, strata=strata)
+    sampler = build_sampler(spec.analysis, found.cut.ranges, how.sampler)
+    return runner.Trial(found.known, sampler, [built], PLAN)
 
 
 def rows_of(
@@ -235,12 +212,12 @@ def runs_of(options: Options) -> Runs:
     found = {}
     for pool, measure, key in STUDY.asked(options):
         if held := runner.read(options.results, [(pool, measure, key)]):
-            cut = ground(options.pools, pool, measure)
+            cut, built = ground(options.pools, pool, measure)
             errors, divergence = (
                 held[name].astype(np.float64).reshape(-1, len(PLAN.budgets))
                 for name in ("squared_error", "divergence")
             )
-            truth = cut.cut.known.value(cut.measure)
+            truth = cut.known.value(built)
             curves = [one for one in held["curve"] if isinstance(one, np.ndarray)]
             curves = np.reshape(curves, (-1, len(truth)))
             found[pool, measure, key] = Run(METHODS[key], truth, errors, divergence, curves)
@@ -260,58 +237,7 @@ def _choices(repeats: int) -> npt.NDArray[np.int64]:
 # --- tables
 
 
-UNBIASED = ("passive", "stratified")
-BIASED = ("importance", "oasis", "ais-1", "ais-8")
-OTHERS = (*UNBIASED, "importance", "oasis")
-
-_ORDER = "improves on Passive by an order of magnitude or more"
-_ORDERS = "Every biased method improves on Passive and Stratified by 1 to 2 orders of magnitude"
-_TENDS = "Ours-8 tends to outperform Ours-1"
-_RAPIDLY = "Ours generally converges more rapidly than OASIS"
-
-CLAIMS = (
-    (
-        "Passive and Stratified: an order of magnitude above every biased method",
-        "5.3, figure 2", "abt-buy", "f1", 10, UNBIASED, BIASED,
-    ),
-    (
-        "Passive and Stratified: significantly above every biased method",
-        "J, figure 5", "dblp-acm", "f1", 1, UNBIASED, BIASED,
-    ),
-    (
-        "Ours-8 below all baselines at all budgets",
-        "5.3, figure 2", "abt-buy", "f1", 1, OTHERS, ("ais-8",),
-    ),
-    (
-        "Ours-1 below all baselines at all budgets",
-        "5.3, figure 2", "abt-buy", "f1", 1, OTHERS, ("ais-1",),
-    ),
-    (
-        "Ours is not the best here",
-        "5.3, figure 3", "dblp-acm", "f1", 1, ("ais-1", "ais-8"), ("importance",),
-    ),
-    (
-        "Ours-1 performs best",
-        "J, figure 5", "dblp-acm", "f1", 1, (*OTHERS, "ais-8"), ("ais-1",),
-    ),
-    (_TENDS, "5.3", "abt-buy", "f1", 1, ("ais-1",), ("ais-8",)),
-    (_TENDS, "5.3", "dblp-acm", "f1", 1, ("ais-1",), ("ais-8",)),
-    (_RAPIDLY, "5.3", "abt-buy", "f1", 1, ("oasis",), ("ais-8",)),
-    (_RAPIDLY, "5.3", "dblp-acm", "f1", 1, ("oasis",), ("ais-8",)),
-    (
-        "IS performs best", "J, figure 5", "creditcard", "f1", 1,
-        (*UNBIASED, "oasis", "ais-1", "ais-8"), ("importance",),
-    ),
-    (f"Ours-8 {_ORDER}", "J, figure 6", "abt-buy", "accuracy", 10, ("passive",), ("ais-8",)),
-    (f"Ours-8 {_ORDER}", "J, figure 7", "dblp-acm", "accuracy", 10, ("passive",), ("ais-8",)),
-    (_ORDERS, "J, figure 8", "abt-buy", CURVE, 10, UNBIASED, BIASED),
-    (_ORDERS, "J, figure 8", "dblp-acm", CURVE, 10, UNBIASED, BIASED),
-    ("Ours-8 below IS", "5.3, figure 2", "abt-buy", "f1", 1, ("importance",), ("ais-8",)),
-    (
-        "Ours-8 and IS closer than for F1",
-        "J, figure 8", "abt-buy", CURVE, 1, ("importance",), ("ais-8",),
-    ),
-)  # fmt: skip
+CLAIMS = Path(__file__).with_name("study_claims.csv")
 """What [MR] says of the mean squared errors, and where in the technical report.
 
 Of a pool and measure the errors of some methods are greater than those of others, by a factor.
@@ -320,13 +246,17 @@ Of a pool and measure the errors of some methods are greater than those of other
 
 def _claims(options: Options) -> Iterator[Row]:
     every = runs_of(options)
-    for words, source, pool, measure, factor, worse, better in CLAIMS:
-        runs = of(every, pool, measure)
-        pairs = [(runs[a], runs[b]) for a in worse for b in better if a in runs and b in runs]
+    with CLAIMS.open(encoding="utf-8", newline="") as file:
+        _, *claims = csv.reader(file)
+    for *said, factor, worse, better in claims:
+        runs = of(every, *said[2:])
+        both = itertools.product(worse.split(), better.split())
+        pairs = [(runs[a], runs[b]) for a, b in both if a in runs and b in runs]
         for place, budget in enumerate(PLAN.budgets if pairs else ()):
             ratio = min((a.ratio(b, place) for a, b in pairs), key=lambda band: band.mean)
-            holds = "yes" if ratio.low >= factor else "no" if ratio.high < factor else "open"
-            yield words, source, pool, measure, str(factor), str(budget), *ratio.cells, holds
+            least = float(factor)
+            holds = "yes" if ratio.low >= least else "no" if ratio.high < least else "open"
+            yield *said, factor, str(budget), *ratio.cells, holds
 
 
 def _orders(options: Options) -> Iterator[Row]:

@@ -1,8 +1,5 @@
 """Judges comparisons of two systems on real pools: a pool's own, and a second one made from it.
 
-    python benchmarks/system_pairs.py run --pools=DIR --samplers calibrated ais    # continues
-    python benchmarks/system_pairs.py report      # writes docs/studies/pairs.csv
-
 No two models of the same rows and labels are in the corpus, so pools, sorted by group and name,
 have the kinds of second systems in `KINDS` in turn. Each pair is evaluated with its systems named
 in both orders, and with rounds for what a spec names first. All is seeded: a pair is the same in
@@ -24,7 +21,7 @@ import numpy.typing as npt
 import pools
 import pyarrow.parquet as pq
 import runner
-from corpus_report import LEAST_RMSE, LOW_COVERAGE, NO_VALUE, ROUNDING, mean_ratio
+from corpus import LEAST_RMSE, LOW_COVERAGE, NO_VALUE, ROUNDING, mean_ratio
 from runner import Columns, Options
 from scipy import special, stats
 

@@ -1,8 +1,5 @@
 """Measures coverage where rows count by lognormal weights, on the pools of the corpus.
 
-    python benchmarks/weighted.py run --workers 2                      # continues
-    python benchmarks/weighted.py report                               # prints the table
-
 A row counts exp(z), z standard normal, whatever its label; or, in the second case, half as much
 again where it is positive, which no score tells.
 """
@@ -14,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import corpus
-import corpus_report
 import numpy as np
 import pools
 import pyarrow.parquet as pq
@@ -28,16 +24,11 @@ MEASURES = ("f1", "precision", "recall", "accuracy")
 PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 1000))
 
 
-def names(options: Options) -> Iterator[tuple[str, ...]]:
-    """Yield pool, case and sampler of all trials."""
-    return itertools.product(pools.find(options.pools), CASES, ["calibrated"])
-
-
 def rows(options: Options) -> Iterator[runner.Row]:
     """Yield, by case and labels, the share of runs that claim, and coverage among these."""
     for case, budget in itertools.product(CASES, PLAN.budgets):
         trials = [one for one in STUDY.asked(options) if one[1] == case]
-        found = corpus_report.settings(options.results, trials)
+        found = corpus.settings(options.results, trials)
         settings = [one for (_, _, labels), one in found.items() if labels == budget]
         claims = np.array([one.claims * one.runs for one in settings])
         covered = np.nansum([one.coverage for one in settings] * claims) / claims.sum()
@@ -46,29 +37,29 @@ def rows(options: Options) -> Iterator[runner.Row]:
 
 
 @functools.lru_cache(maxsize=4)
-def _ground(folder: Path, weighted: Path, name: str, case: str) -> pools.Ground:
-    """Return a pool whose rows have weights, written beside the results."""
+def _ground(folder: Path, name: str, case: str) -> pools.Ground:
+    """Return a pool whose rows have weights."""
     table = pq.read_table(folder / f"{name}.parquet")
     truth = pq.read_table(folder / f"{name}-truth.parquet")
-    label = dict(zip(truth["id"].to_pylist(), truth["label"].to_pylist(), strict=True))
-    positive = np.array([str(label[id]) == "1" for id in table["id"].to_pylist()])
-    weight = np.exp(np.random.default_rng(len(positive)).normal(size=len(positive)))
-    weight[positive] *= CASES[case]
+    labels = dict(zip(truth["id"].to_pylist(), truth["label"].to_pylist(), strict=True))
+    label = [labels[id] for id in table["id"].to_pylist()]
+    weight = np.exp(np.random.default_rng(len(label)).normal(size=len(label)))
+    weight[[str(one) == "1" for one in label]] *= CASES[case]
     columns = {name: table[name] for name in table.column_names}
-    named = f"{name}-{case.replace(' ', '-')}"
-    labels = [label[id] for id in table["id"].to_pylist()]
-    pools.write(weighted, named, {**columns, "weight": weight, "label": labels})
     content = {"probability": "probability", "weight": "weight"}
-    return pools.Ground.read(weighted, named, pool=content, measure=list(MEASURES), seed=1)
+    return pools.Ground.of(
+        {**columns, "weight": weight, "label": label}, pool=content, measure=[*MEASURES], seed=1
+    )
 
 
 def trial(options: Options, pool: str, case: str, sampler: str) -> runner.Trial:
     """Return a trial."""
-    ground = _ground(options.pools, options.results / "pools", pool, case)
+    ground = _ground(options.pools, pool, case)
     return runner.Trial(ground.known, ground.sampler(sampler), ground.measures, PLAN)
 
 
-STUDY = runner.Study("weighted", PLAN, names, trial, repeats=6, block=3)
+NAMES = functools.partial(corpus.names, [CASES, ["calibrated"]])
+STUDY = runner.Study("weighted", PLAN, NAMES, trial, repeats=6, block=3)
 TABLES = (runner.Table("weights", "weights,labels,claims,coverage,runs", rows, kept=False),)
 
 if __name__ == "__main__":
