@@ -32,7 +32,12 @@ from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stages import Engine, Keyed, Reading, Step, Total
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import PoolSummary, summarize, summary_columns
+from evalsampling.preparation.summary import (
+    PoolSummary,
+    needs_first_pass,
+    summarize,
+    summary_columns,
+)
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.pool import PoolSpec
@@ -93,10 +98,10 @@ def _cut(summary: PoolSummary | None, plan: ReadingPlan) -> Stratification:
 
 def stratify(engine: Engine, rows: Any, plan: ReadingPlan) -> Any:
     """Return how rows are cut, as a value of an engine: as the spec says, or by a first pass."""
-    given = Stratification.given(plan)
-    if given is not None:
-        return engine.value("GivenStrata", given)
-    (summary,) = engine.run(rows, summarize_pool(plan), columns=summary_columns(plan))
+    if needs_first_pass(plan):
+        (summary,) = engine.run(rows, summarize_pool(plan), columns=summary_columns(plan))
+    else:
+        summary = engine.value("NoSummary", None)
     return engine.call(cut_strata(plan), summary)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import Wanted, summarize
+from evalsampling.preparation.summary import Wanted, needs_first_pass, summarize
 from evalsampling.spec import EvaluationSpec
 from tests.cases import CASES
 from tests.contracts import assert_mergeable, same_state
@@ -20,9 +20,9 @@ def test_summaries_merge(job: Any, case: str) -> None:
     shape, keys = CASES[case]
     rows = make_rich_pool(**shape)
     spec = EvaluationSpec.load(job(rows, budget=300, **keys).spec)
-    if not Wanted.of(spec.reading).anything:
+    if not needs_first_pass(spec.reading):
         assert case in ("edges", "verdicts")
-        assert Stratification.given(spec.reading) is not None
+        assert Stratification.from_summary(None, spec.reading).min_rows is None
         return
     batch = rows.table.combine_chunks().to_batches()[0]
     cuts = [0, 1, 1, 500, 503, 1200, 1500]
