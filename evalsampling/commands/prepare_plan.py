@@ -15,7 +15,6 @@ from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.shares import Shares, by_threads
 from evalsampling.preparation.stages import Engine, Stage, Step
-from evalsampling.preparation.summary import needs_first_pass, summary_columns
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.telemetry import logs, progress
@@ -33,7 +32,7 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
         Step("PlanPool", Preparation.plan, (files,)), engine.value("Plan", preparation)
     )
     items = engine.expand(Step("ListItems", operator.attrgetter("items")), catalog)
-    stratification, items = _first_pass(engine, preparation, items)
+    stratification, items = plan.first_pass(engine, reading, items, preparation.scored_directory)
     cells, _ = engine.read(plan.fetch_cells(stratification), items)
     write = Step("WriteReserve", _write, (preparation,))
     reserve = plan.draw_reserve(reading.pool.payload, finish=write)
@@ -53,19 +52,6 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
     # The marker is last: it gets everything else that is written.
     own = (preparation, started, stratification, sums, counts, located, orders, clusters, *others)
     return engine.call(Step("Commit", _commit, own), catalog)
-
-
-def _first_pass(engine: Engine, preparation: Preparation, items: Any) -> tuple[Any, Any]:
-    """Return the stratification, and the items of the second pass: of scored rows, if there are."""
-    reading, rows = preparation.spec.reading, None
-    looks = needs_first_pass(reading)
-    if reading.pool.scorer is not None:
-        rows, items = engine.read(plan.score_pool(reading, preparation.scored_directory), items)
-        if not looks:
-            engine.run(rows)  # What the scorer stores is all that is wanted.
-    elif looks:
-        rows, items = engine.read(plan.fetch_rows("FetchScores", summary_columns(reading)), items)
-    return plan.stratify(engine, rows, reading), items
 
 
 def _stamp(pool: PoolSource) -> tuple[PoolSource, float]:

@@ -96,6 +96,21 @@ def _cut(summary: PoolSummary | None, plan: ReadingPlan) -> Stratification:
     return Stratification.from_summary(summary, plan)  # Beam pickles a method by value.
 
 
+def first_pass(engine: Engine, plan: ReadingPlan, items: Any, directory: str) -> tuple[Any, Any]:
+    """Return how the rows of items are cut, and the items of the second pass.
+
+    These are of scored rows if there is a scorer, which are stored below a directory or URL.
+    """
+    rows, looks = None, needs_first_pass(plan)
+    if plan.pool.scorer is not None:
+        rows, items = engine.read(score_pool(plan, directory), items)
+        if not looks:
+            engine.run(rows)  # What the scorer stores is all that is wanted.
+    elif looks:
+        rows, items = engine.read(fetch_rows("FetchScores", summary_columns(plan)), items)
+    return stratify(engine, rows, plan), items
+
+
 def stratify(engine: Engine, rows: Any, plan: ReadingPlan) -> Any:
     """Return how rows are cut, as a value of an engine: as the spec says, or by a first pass."""
     if needs_first_pass(plan):

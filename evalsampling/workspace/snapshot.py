@@ -39,6 +39,11 @@ from evalsampling.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from evalsampling.evaluation.analysis import Analysis
 
+REJECTED, NEVER = "rejected", "never answered"
+
+UNDECIDED = (REJECTED, "skipped", "unsure", "disputed", NEVER, "open")
+"""Why questions have no label: the states of a tally, and two kinds of open questions."""
+
 _DESIGN = re.compile(r"^(?P<root>.+)/rounds/0*(?P<number>[0-9]+)/design\.json$")
 
 
@@ -197,31 +202,42 @@ class Snapshot:
         classes = len(self.pool.spec.labels.codes)
         return gold_table(self.tally, self.control_subjects, classes)
 
-    @property
-    def never_answered(self) -> list[int]:
-        """The questions of closed rounds that lack an answer."""
-        rounds = [files.number for files in self.standing for _ in files.subjects]
-        return [
-            question
-            for question, (state, number) in enumerate(zip(self.states, rounds, strict=True))
-            if state is State.OPEN and number in self.closed
-        ]
+    @functools.cached_property
+    def round_of_question(self) -> list[int]:
+        """The number of the round that asked each question."""
+        return [files.number for files in self.standing for _ in files.subjects]
+
+    @functools.cached_property
+    def undecided(self) -> Mapping[str, list[int]]:
+        """The questions without a label, by why they have none; each why is there.
+
+        Of those without an answer that counts some had one that was rejected, others are of closed
+        rounds.
+        """
+        rejected = {task for delivery in self.deliveries for task in delivery.rejected}
+        undecided: dict[str, list[int]] = {why: [] for why in UNDECIDED}
+        for question, (state, task) in enumerate(zip(self.states, self.tasks, strict=True)):
+            why = state.value
+            if state is State.OPEN and task in rejected:
+                why = REJECTED
+            elif state is State.OPEN and self.round_of_question[question] in self.closed:
+                why = NEVER
+            if state is not State.DECIDED:
+                undecided[why].append(question)
+        return undecided
 
     @functools.cached_property
     def late(self) -> int:
         """Number of questions whose first answer came after a later round had been drawn."""
-        round_of_question = [
-            place for place, files in enumerate(self.standing, start=1) for _ in files.subjects
-        ]
         answered: set[int] = set()
         late = 0
         for delivery in self.deliveries:
-            rounds = self._rounds_before(delivery)
+            last = max((f.number for f in self.standing if f.number <= delivery.rounds), default=0)
             for task in {*delivery.votes["task"].to_pylist()}:
                 question = self.question_of_task.get(task)
                 if question is not None and question not in answered:
                     answered.add(question)
-                    late += delivery.rounds is not None and rounds > round_of_question[question]
+                    late += last > self.round_of_question[question]
         return late
 
     @functools.cached_property
@@ -289,13 +305,6 @@ class Snapshot:
         In the order they came in.
         """
         return [(delivery, count) for delivery, count in reversed(self._unresolved) if count]
-
-    @functools.cached_property
-    def refused(self) -> frozenset[int]:
-        """Questions without an answer that counts, of which one was rejected."""
-        tasks = {task for delivery in self.deliveries for task in delivery.rejected}
-        rejected = {self.question_of_task[task] for task in tasks & self.question_of_task.keys()}
-        return frozenset(each for each in rejected if self.states[each] is State.OPEN)
 
     @functools.cached_property
     def _unresolved(self) -> Sequence[tuple[Delivery, int]]:
