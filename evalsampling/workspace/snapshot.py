@@ -25,7 +25,6 @@ from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outpu
 from evalsampling.spec.labels_at_hand import DESIGN, LabelsAtHand
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL, History
-from evalsampling.stats.outputs import Outputs
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import (
@@ -355,13 +354,19 @@ class Snapshot:
     @functools.cached_property
     def history(self) -> History:
         """The history of the evaluation: rounds that were not withdrawn, rows and labels."""
-        spec = self.pool.spec
-        systems, classes = len(spec.pool.systems), self.pool.table.classes
-        named = spec.reading.named_slices
-        history = self._drawn(
-            History.start(systems, classes, len(spec.pool.slices)),
-            [outputs_of_columns(files.asked, systems, classes, named) for files in self.standing],
-        )
+        pool, spec = self.pool, self.pool.spec
+        systems, classes = len(spec.pool.systems), pool.table.classes
+        history = History.start(systems, classes, len(spec.pool.slices))
+        for files in self.standing:
+            asked = files.asked
+            columns = [asked[SLICE_PREFIX + name] for name in spec.pool.slices]
+            history = history.with_round(
+                files.round,
+                np.searchsorted(pool.table.code, asked[CELL].to_numpy()),
+                asked[RANK].to_numpy(),
+                outputs_of_columns(asked, systems, classes, spec.reading.named_slices),
+                pool.slices.codes(columns, len(asked)),
+            )
         corrected = {
             question: rounds
             for question, rounds in self.tally.corrected.items()
@@ -374,21 +379,6 @@ class Snapshot:
             shares=self.tally.shares(classes),
             answers=self.tally.numbers,
         )
-
-    def _drawn(self, nothing: History, outputs: Sequence[Outputs]) -> History:
-        """Return a history with all rounds that stand, and the outputs of the rows of each."""
-        pool, history = self.pool, nothing
-        for files, outputs_of_round in zip(self.standing, outputs, strict=True):
-            asked = files.asked
-            columns = [asked[SLICE_PREFIX + name] for name in pool.spec.pool.slices]
-            history = history.with_round(
-                files.round,
-                np.searchsorted(pool.table.code, asked[CELL].to_numpy()),
-                asked[RANK].to_numpy(),
-                outputs_of_round,
-                pool.slices.codes(columns, len(asked)),
-            )
-        return history
 
     @functools.cached_property
     def analysis(self) -> "Analysis":
