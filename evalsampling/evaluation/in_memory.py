@@ -307,12 +307,9 @@ def _without_score(spec: dict[str, Any], names: Collection[str]) -> dict[str, An
     is_cut = {"method", "edges", "columns"} & {*strata}
     if isinstance(pool.get("probability"), str) and not is_cut:
         return {**spec, "pool": {**pool, "score": pool["probability"]}}
-    checked = EvaluationSpec.from_mapping({"budget": 1, **spec}, Path())
-    return (
-        {**spec, "strata": {**strata, "method": PREDICTIONS}}
-        if checked.pool.assumes_score
-        else spec
-    )
+    if not EvaluationSpec.from_mapping({"budget": 1, **spec}, Path()).pool.assumes_score:
+        return spec
+    return {**spec, "strata": {**strata, "method": PREDICTIONS}}
 
 
 def _columns_named(spec: dict[str, Any], with_id: bool) -> list[str]:
