@@ -16,7 +16,6 @@ from evalsampling.evaluation.counted import (
     nothing_drawn,
 )
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.finite import finite
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.labelled_counts import LabelledCounts
 from tests.counted_histories import assert_same_history, chances_of, shuffled
@@ -57,7 +56,7 @@ def labelled(case: Case) -> Analysis:
 
 
 def said(analysis: Analysis) -> str:
-    return json.dumps(finite(estimated(analysis).to_json()))
+    return json.dumps(estimated(analysis))
 
 
 def check(name: str) -> None:
