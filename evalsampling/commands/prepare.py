@@ -160,12 +160,6 @@ class Preparation:
         preparation = cls(spec, context, uuid.uuid4().hex if shared else "", check_ids)
         return preparation.settled() if detached else preparation
 
-    @classmethod
-    def done(cls, prepared: PreparedPool, context: ExecutionContext) -> "Preparation":
-        """Return the preparation that a workspace came of, to read its pool again."""
-        attempt = prepared.marker["attempt"]
-        return dataclasses.replace(cls.from_spec(prepared.spec, context), attempt=attempt)
-
     def settled(self) -> "Preparation":
         """Return this preparation with the version of its table, if the pool is one.
 

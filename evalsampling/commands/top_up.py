@@ -33,7 +33,6 @@ class TopUp:
     pool: Catalog
     number: int
     wanted: int
-    capacity: int
     held: HeldRows
 
     @classmethod
@@ -42,7 +41,8 @@ class TopUp:
     ) -> "TopUp | None":
         """Return the top-up that cells with too few rows never drawn need, None if none does."""
         prepared = snapshot.pool
-        preparation = Preparation.done(prepared, context)
+        own = Preparation.from_spec(prepared.spec, context)
+        preparation = dataclasses.replace(own, attempt=prepared.marker["attempt"])
         pool = read_unchanged(prepared, preparation.stored_directory)
         wanted = wanted or snapshot.next_round_size
         held = short_cells(snapshot, wanted)
@@ -54,7 +54,6 @@ class TopUp:
             pool,
             number=prepared.reserve.top_ups + 1,
             wanted=wanted,
-            capacity=2 * wanted,
             held=held,
         )
 
@@ -101,7 +100,7 @@ def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
     counts, parts = engine.run(
         cells,
         plan.recount(top_up.held),
-        plan.draw_reserve(reading.pool.payload, top_up.capacity, top_up.held),
+        plan.draw_reserve(reading.pool.payload, 2 * top_up.wanted, top_up.held),
     )
     same = engine.call(plan.compare_counts(reading.pool, top_up.held, top_up.pool), counts)
     # When there are parts all is read, also the payload.
