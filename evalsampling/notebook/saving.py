@@ -52,9 +52,7 @@ def save(analysis: Analysis, pool: MemoryPool, path: str | Path) -> None:
                 snapshot = snapshot.reread()
             for taken in deliveries:
                 if taken.rounds == number:
-                    store(
-                        of_codes(FILE, snapshot, taken.codes, taken.replace), taken.codes, snapshot
-                    )
+                    store(FILE, snapshot, taken.codes, taken.replace)
                     snapshot = snapshot.reread()
 
 
