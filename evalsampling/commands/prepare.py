@@ -23,7 +23,7 @@ from evalsampling.preparation.reserve import Reserve, check_complete, check_uniq
 from evalsampling.preparation.reserve_builder import reserve_capacity
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import check_not_empty, needs_first_pass
+from evalsampling.preparation.summary import Wanted, check_not_empty
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.clusters import ClusterSums
@@ -222,7 +222,7 @@ class Preparation:
     @property
     def passes(self) -> int:
         """How often the rows are read, by the scorer or without."""
-        return 1 + (self.spec.pool.scorer is not None or needs_first_pass(self.spec.reading))
+        return 1 + (self.spec.pool.scorer is not None or Wanted.of(self.spec.reading).anything)
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
         """Write one part of the reserve and return cells and hashes of its rows.

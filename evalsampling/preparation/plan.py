@@ -34,7 +34,7 @@ from evalsampling.preparation.stages import Engine, Keyed, Reading, Step, Total
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import (
     PoolSummary,
-    needs_first_pass,
+    Wanted,
     summarize,
     summary_columns,
 )
@@ -101,7 +101,7 @@ def first_pass(engine: Engine, plan: ReadingPlan, items: Any, directory: str) ->
 
     These are of scored rows if there is a scorer, which are stored below a directory or URL.
     """
-    rows, looks = None, needs_first_pass(plan)
+    rows, looks = None, Wanted.of(plan).anything
     if plan.pool.scorer is not None:
         rows, items = engine.read(score_pool(plan, directory), items)
         if not looks:
@@ -113,7 +113,7 @@ def first_pass(engine: Engine, plan: ReadingPlan, items: Any, directory: str) ->
 
 def stratify(engine: Engine, rows: Any, plan: ReadingPlan) -> Any:
     """Return how rows are cut, as a value of an engine: as the spec says, or by a first pass."""
-    if needs_first_pass(plan):
+    if Wanted.of(plan).anything:
         (summary,) = engine.run(rows, summarize_pool(plan), columns=summary_columns(plan))
     else:
         summary = engine.value("NoSummary", None)

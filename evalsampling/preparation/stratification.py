@@ -18,10 +18,10 @@ from evalsampling.preparation.scores import PoolScores
 from evalsampling.preparation.slices import unmet_values
 from evalsampling.preparation.summary import (
     PoolSummary,
+    Wanted,
     check_not_empty,
     check_paths,
     cut_method,
-    needs_first_pass,
     ranked_columns,
 )
 from evalsampling.spec import MAX_CELLS, ReadingPlan
@@ -74,7 +74,7 @@ class Stratification:
     @classmethod
     def from_summary(cls, summary: PoolSummary | None, plan: ReadingPlan) -> "Stratification":
         """Return the stratification that follows from the first pass, if a plan needs one."""
-        if not needs_first_pass(plan):
+        if not Wanted.of(plan).anything:
             none = (ScoreSums(),) * (len(plan.pool.systems) + 1)
             return cls._of(plan, PoolSummary(0, (), none, None, None))
         check_not_empty(0 if summary is None else summary.rows, plan.pool)

@@ -264,11 +264,10 @@ class Wanted:
         """Whether rows are sampled by the hashes of their ids."""
         return self.signatures or self.features
 
-
-def needs_first_pass(plan: ReadingPlan) -> bool:
-    """Tell whether anything must be known of the rows of a pool before they are put into cells."""
-    wants = Wanted.of(plan)
-    return bool(wants.histogram_bins or wants.ranges or wants.hashes or wants.of_all)
+    @property
+    def anything(self) -> bool:
+        """Whether a first pass is needed at all."""
+        return bool(self.histogram_bins or self.ranges or self.hashes or self.of_all)
 
 
 def _counted(plan: ReadingPlan) -> tuple[bool, ...]:

@@ -7,7 +7,7 @@ import pytest
 
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import Wanted, needs_first_pass, summarize
+from evalsampling.preparation.summary import Wanted, summarize
 from evalsampling.spec import EvaluationSpec
 from tests.cases import CASES
 from tests.contracts import assert_mergeable, same_state
@@ -20,7 +20,7 @@ def test_summaries_merge(job: Any, case: str) -> None:
     shape, keys = CASES[case]
     rows = make_rich_pool(**shape)
     spec = EvaluationSpec.load(job(rows, budget=300, **keys).spec)
-    if not needs_first_pass(spec.reading):
+    if not Wanted.of(spec.reading).anything:
         assert case in ("edges", "verdicts")
         assert Stratification.from_summary(None, spec.reading).min_rows is None
         return
