@@ -92,7 +92,7 @@ class _Show:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 sys.stdout.reconfigure(errors="replace")  # A locale may lack a letter.
             text = self._command.text(self._arguments, result)
-        print(text, flush=True)  # So that a closed pipe is noticed here.
+        _print(text)
 
 
 def _json(content: Any) -> str:
@@ -105,3 +105,8 @@ def _json(content: Any) -> str:
     except (UnicodeEncodeError, LookupError):
         is_plain = False
     return text if is_plain else json.dumps(content, allow_nan=False)
+
+
+def _print(text: str) -> None:
+    """Print and flush a result, so that a closed pipe is noticed here."""
+    print(text, flush=True)
