@@ -130,11 +130,6 @@ class Snapshot:
         return [as_text(id, columns) for files in self.standing for id in files.subjects]
 
     @functools.cached_property
-    def question_of_task(self) -> Mapping[str, int]:
-        """The number of the question of each task, from 0."""
-        return {task: question for question, task in enumerate(self.tasks)}
-
-    @functools.cached_property
     def controls(self) -> Controls:
         """The gold rows and repeats of all rounds that were not withdrawn."""
         return Controls.concatenate([files.controls for files in self.standing])
@@ -233,8 +228,8 @@ class Snapshot:
         for delivery in self.deliveries:
             last = max((f.number for f in self.standing if f.number <= delivery.rounds), default=0)
             for task in {*delivery.votes["task"].to_pylist()}:
-                question = self.question_of_task.get(task)
-                if question is not None and question not in answered:
+                question = self.subject_of_task.get(task, len(self.tasks))
+                if question < len(self.tasks) and question not in answered:
                     answered.add(question)
                     late += last > self.round_of_question[question]
         return late
@@ -260,7 +255,7 @@ class Snapshot:
         waiting = {}
         for files in self.standing:
             if files.number not in self.closed:
-                asked = map(self.question_of_task.__getitem__, files.batch[TASK].to_pylist())
+                asked = map(self.subject_of_task.__getitem__, files.batch[TASK].to_pylist())
                 waiting[files.number] = [each for each in asked if each not in self.answered]
         return waiting
 
@@ -346,7 +341,7 @@ class Snapshot:
             of_tasks = splink.pairs_of(files.batch, records, self.pool.spec.pool.id)
             for task, pair in zip(files.batch[TASK].to_pylist(), of_tasks, strict=True):
                 if pair is not None:
-                    questions_of_pair.setdefault(pair, []).append(self.question_of_task[task])
+                    questions_of_pair.setdefault(pair, []).append(self.subject_of_task[task])
         return questions_of_pair
 
     # --- the evaluation
