@@ -62,15 +62,8 @@ def analysis_of(
     """
     if drawn is not None:
         return analysis.with_history(counts.labels_of(drawn))
-    return analysis.with_history(counts.history(analysis.table, rounds, nothing_drawn(analysis)))
-
-
-def nothing_drawn(analysis: Analysis) -> History:
-    """Return the history of a pool before its first round, with the kinds of its outputs."""
-    none = analysis.table.kinds.take(np.zeros(0, dtype=np.int64))
-    if analysis.reading.pool.cluster is not None:
-        none = dataclasses.replace(none, cluster=np.zeros(0, dtype=np.int64))
-    return dataclasses.replace(empty_history(analysis.reading, analysis.table), outputs=none)
+    nothing = empty_history(analysis.reading, analysis.table)
+    return analysis.with_history(counts.history(analysis.table, rounds, nothing))
 
 
 def next_chances(
