@@ -14,9 +14,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.files import changes_of
 from evalsampling.pool.source import pinned, planned_files
-from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, GIVEN, HASH
-from evalsampling.pool.stored_rows import scored_item
 from evalsampling.pool.tables.spark import stored_in
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
@@ -201,7 +199,8 @@ class Preparation:
         return self.workspace.store.url(f"{STORED}/{self.attempt}".rstrip("/"))
 
     @property
-    def _reserve(self) -> ReserveFiles:
+    def reserve(self) -> ReserveFiles:
+        """Where the rows go that are kept to be drawn from."""
         return ReserveFiles(self.workspace.store, self.attempt)
 
     def plan(self, files: Collection[PoolFile]) -> Catalog:
@@ -213,12 +212,6 @@ class Preparation:
             open_store(self.scored_directory).make()
         return catalog
 
-    def items(self, pool: Catalog) -> list[WorkItem]:
-        """Return what there is to read of a pool: the scored rows, if a scorer made them."""
-        if not self.spec.pool.scorer:
-            return list(pool.items)
-        return [scored_item(item, self.scored_directory) for item in pool.items]
-
     @property
     def passes(self) -> int:
         """How often the rows are read, by the scorer or without."""
@@ -229,7 +222,7 @@ class Preparation:
 
         The metadata of the table has the file's checksum by its name.
         """
-        name, checksum = self._reserve.write_part(part, reserve)
+        name, checksum = self.reserve.write_part(part, reserve)
         assert reserve.rows is not None
         metadata = {name: json.dumps(dataclasses.asdict(checksum))}
         names = [name for name in (CELL, HASH, GIVEN) if name in reserve.rows.column_names]
@@ -298,8 +291,8 @@ class Preparation:
         rows = pa.concat_tables([nothing, *located], promote_options="default")
         repeated = repeated_values(rows[HASH].to_numpy())
         if len(repeated):
-            check_unique(self._reserve.with_hashes(repeated), self.spec.pool.id)
-        if self._reserve.parts != len(located):
+            check_unique(self.reserve.with_hashes(repeated), self.spec.pool.id)
+        if self.reserve.parts != len(located):
             others = self.workspace.prepared
             why = "another prepare has finished there" if others else "files of it were removed"
             raise InputError(f"{self.workspace.path}: {why} meanwhile")

@@ -10,6 +10,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL
+from evalsampling.pool.stored_rows import scored_item
 from evalsampling.preparation import plan
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import Reserve
@@ -17,7 +18,7 @@ from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.reserve import ReserveFiles, top_up_name
+from evalsampling.workspace.reserve import top_up_name
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -76,7 +77,9 @@ class TopUp:
 
     def items(self) -> list[WorkItem]:
         """Return what there is to read: the scored rows, if a scorer made them."""
-        return self.preparation.items(self.pool)
+        if not self.preparation.spec.pool.scorer:
+            return list(self.pool.items)
+        return [scored_item(item, self.preparation.scored_directory) for item in self.pool.items]
 
     def check_unchanged(self, *_: Any) -> None:
         """Check that the pool is as it was when it was listed, after what else is to be done."""
@@ -86,8 +89,7 @@ class TopUp:
         """Write one part of the added rows and return how many there are."""
         assert reserve.rows is not None
         first_rank = self.held.rows[reserve.rows[CELL].to_numpy()]
-        files = ReserveFiles(self.preparation.workspace.store, self.preparation.attempt)
-        files.write_top_up(self.number, part, reserve, first_rank)
+        self.preparation.reserve.write_top_up(self.number, part, reserve, first_rank)
         return len(reserve)
 
 
