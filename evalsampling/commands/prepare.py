@@ -241,7 +241,10 @@ class Preparation:
         *_: Any,
         capacity: int | None = None,
     ) -> PrepareResult:
-        """Write the cell table, the slices and, last of all, the marker."""
+        """Write the cell table, the slices and, last of all, the marker.
+
+        What else a plan gives is waited for, as it has to be done before.
+        """
         spec, names = self.spec, self.spec.pool.slices
         catalog.check_unchanged(spec.pool)
         check_not_empty(sums.count.sum(), spec.pool)
