@@ -81,8 +81,7 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
 
     content = {"path": str(measured.pattern(pool)), "probability": "score"}
     spec = EvaluationSpec.from_mapping({"pool": content, "strata": {"edges": [*edges]}}, Path())
-    given = Stratification.given(spec.reading)
-    assert given is not None
+    given = Stratification.from_summary(None, spec.reading)
 
     def work() -> Sums:
         with tempfile.TemporaryDirectory() as directory:

@@ -26,6 +26,7 @@ from evalsampling.commands.prepare import JOB, Preparation, PrepareOptions, Prep
 from evalsampling.commands.prepare_plan import finished, plan_passes
 from evalsampling.commands.top_up import TopUp, plan_top_up
 from evalsampling.evaluation.specs import load_spec
+from evalsampling.labels.controls import Gold
 from evalsampling.pipelines.running import (
     is_template,
     job,
@@ -62,15 +63,13 @@ def prepare(
     workspace, pipeline = preparation.workspace, beam.Pipeline(options=options)
     logs.tell(workspace=workspace.path)
     if workspace.prepared:
-        preparation.check_same_spec()
-        preparation.check_same_pool()
-        preparation.check_same_ids()
+        preparation.check_same()
         if is_template(options):
             # Whoever launches a template wants a job.
             _ = pipeline | "Done" >> beam.Create([None])
             run(pipeline, wait=False)
         return finished(preparation)
-    preparation.check_labels()
+    Gold.read(spec.labelling)
     if not wait:
         plan_passes(BeamEngine(pipeline), preparation)
         workspace.check_free()
@@ -119,11 +118,11 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
     """
     started, context = time.time(), recorded(options)
     preparation = Preparation.from_spec(spec, context)
-    preparation.check_same_spec()
     workspace = preparation.workspace
+    prepared = PreparedPool.read(workspace)
+    preparation.check_same_spec(prepared)
     logs.tell(workspace=workspace.path)
-    with workspace.in_use():
-        snapshot = Snapshot.read(PreparedPool.read(workspace))
+    with Snapshot.held(prepared) as snapshot:
         work = TopUp.from_snapshot(snapshot, wanted, context)
         if work is not None:
             pipeline = beam.Pipeline(options=options)

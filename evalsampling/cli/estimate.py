@@ -118,24 +118,18 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
     if not result.labels and result.awaited.total and not arguments.detail:
         nothing = "Nothing can be estimated before a row has its label."
         return "\n".join([*lines, nothing, *_gates(result)])
+    headline: list[Number] = []
     if arguments.detail:
-        return "\n".join(
-            lines
-            + _detail(result)
-            + _certificates(result)
-            + _gates(result)
-            + hanging(said_of_labels(result.notes))
-        )
-    whole = [number for number in result.measures if number.is_of_pool]
-    compared = [number for number in whole if number.against is not None]
-    headline = compared + [each for each in whole if each.against is None][:_MOST_STATEMENTS]
-    others = _thinned([number for number in result.measures if number not in headline])
-    lines += hanging(number.statement for number in headline)
-    lines += _short_table(others)
-    lines += _besides(result) + _curve(result, len(arguments.at))
-    lines += _certificates(result) + _gates(result)
-    lines += hanging(said_of_labels(result.notes))
-    if any(_has_brackets(number) for number in headline):
+        lines += _detail(result)
+    else:
+        whole = [number for number in result.measures if number.is_of_pool]
+        compared = [number for number in whole if number.against is not None]
+        headline = compared + [each for each in whole if each.against is None][:_MOST_STATEMENTS]
+        lines += hanging(number.statement for number in headline)
+        lines += _short_table([each for each in result.measures if each not in headline])
+        lines += _besides(result) + _curve(result, len(arguments.at))
+    lines += _certificates(result) + _gates(result) + hanging(said_of_labels(result.notes))
+    if any(map(_has_brackets, headline)):
         level = f"{100 * result.measures[0].confidence:g} % intervals"
         lines += wrapped(f"In brackets are {level}; --detail says what they rest on.")
     return "\n".join(lines)
@@ -149,11 +143,12 @@ def _has_brackets(number: Number) -> bool:
 
 def _short_table(numbers: Sequence[Number]) -> list[str]:
     """Return a table of values and default intervals, a row each; no line of no numbers."""
-    if not numbers:
-        return []
     rows = [
-        [_title(each), _value(each), _interval(each, each.intervals[0].kind)] for each in numbers
+        [_title(each), _value(each), _interval(each, each.intervals[0].kind)]
+        for each in _thinned(numbers)
     ]
+    if not rows:
+        return []
     return table(["others", "value", f"{100 * numbers[0].confidence:g} % interval"], rows)
 
 

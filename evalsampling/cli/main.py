@@ -73,26 +73,26 @@ class _Show:
         if self._is_done:
             return
         self._is_done, content = True, result.to_json()
-        told = _told(content) if self._arguments.json else frozenset()
+        numbers = content if isinstance(content, dict) else {}
+        told = {
+            f"{kind}: {text}"
+            for kind in ("warning", "note")
+            for text in numbers.get(f"{kind}s", ())
+            if self._arguments.json
+        }
         for line in self._command.remarks(result):
             if line not in told:
                 logs.say(line)
-        _log(content)
+        for warning in numbers.get("warnings", ()):
+            logs.LOG.warning("%s", warning)
+        logs.tell(**{key: numbers.get(key) for key in _LOGGED})
         if self._arguments.json:
-            _print(_json(content))
+            text = _json(content)
         else:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 sys.stdout.reconfigure(errors="replace")  # A locale may lack a letter.
-            _print(self._command.text(self._arguments, result))
-
-
-def _told(content: Any) -> frozenset[str]:
-    """Return the lines of the warnings and notes that JSON holds."""
-    numbers = content if isinstance(content, dict) else {}
-    kinds = {"warning": "warnings", "note": "notes"}
-    return frozenset(
-        f"{kind}: {text}" for kind, key in kinds.items() for text in numbers.get(key, ())
-    )
+            text = self._command.text(self._arguments, result)
+        _print(text)
 
 
 def _json(content: Any) -> str:
@@ -110,11 +110,3 @@ def _json(content: Any) -> str:
 def _print(text: str) -> None:
     """Print and flush a result, so that a closed pipe is noticed here."""
     print(text, flush=True)
-
-
-def _log(content: Any) -> None:
-    """Log the numbers of a result, and its warnings."""
-    numbers = content if isinstance(content, dict) else {}
-    for warning in numbers.get("warnings", ()):
-        logs.LOG.warning("%s", warning)
-    logs.tell(**{key: numbers.get(key) for key in _LOGGED})

@@ -85,13 +85,9 @@ def _range(row: PlannedError) -> str:
 
 
 def _half_or_none(width: float | None, no_claim: float | None) -> str:
-    is_whole = width is not None and no_claim is not None and width >= no_claim * (1 - 1e-9)
-    return "no claim" if is_whole else f"{PLUS_MINUS}{_half(width)}"
-
-
-def _half(width: float | None) -> str:
     """Return a half-width as text; what rounding has left of an exact number is 0."""
-    return f"{round(width or 0.0, _MOST_DECIMALS):.2g}"
+    is_whole = width is not None and no_claim is not None and width >= no_claim * (1 - 1e-9)
+    return "no claim" if is_whole else f"{PLUS_MINUS}{round(width or 0.0, _MOST_DECIMALS):.2g}"
 
 
 def _whole_or_rounded(budget: float) -> str:

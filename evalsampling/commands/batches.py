@@ -57,19 +57,9 @@ class Request:
         return self.name is not None and files.design.get("request") == self.name
 
 
-@dataclasses.dataclass(frozen=True)
-class NewRound:
-    """A round: its number and rows, the file for annotators if any, and how many controls."""
-
-    number: int
-    rows: int
-    exported: str | None
-    controls: int
-
-
 def write_round(
     request: Request, snapshot: Snapshot, drawn: Analysis, has_answers: bool = False
-) -> NewRound:
+) -> None:
     """Write the last round of a history; what has its answers already is not for annotators."""
     pool, history = snapshot.pool, drawn.history
     new = np.arange(len(snapshot.history), len(history))
@@ -100,19 +90,14 @@ def write_round(
         options={"size": request.size, "next": request.next},
         counts={"draws": len(draws), "new_rows": len(new)},
     )
+    tables = {"draws.parquet": draws, "batch.parquet": batch}
+    tables |= {} if controls is None else {"controls.parquet": controls}
     with pool.workspace.new_batch(round_folder(number), design, manifest) as files:
         if asks:
             path = files.path(design["exported"])
             write_tasks(blind(batch, controls), path, plan, pool.batch_name(number))
-        tables = {"draws": draws, "batch": batch}
-        if controls is not None:
-            tables["controls"] = controls
         for name, table in tables.items():
-            write_parquet(table, files.path(f"{name}.parquet"), "snappy")
-    exported = None
-    if asks:
-        exported = pool.workspace.store.url(files.place(design["exported"]))
-    return NewRound(number, len(batch), exported, 0 if controls is None else len(controls))
+            write_parquet(table, files.path(name), "snappy")
 
 
 def _check_ids(snapshot: Snapshot, rows: pa.Table, code: IntArray, history: History) -> None:
@@ -214,13 +199,11 @@ def adjudicate(
     snapshot: Snapshot, context: ExecutionContext, started: float
 ) -> Adjudication | None:
     """Return the batch of disputed rows that is open, else a new one; None without disputes."""
-    disputed = [q for q, state in enumerate(snapshot.states) if state is State.DISPUTED]
+    disputed = snapshot.undecided["disputed"]
     for batch in reversed(snapshot.adjudications):
         if _is_open(snapshot, batch, disputed):
             return batch
-    if not disputed:
-        return None
-    return _write_disputed(snapshot, disputed, context, started)
+    return _write_disputed(snapshot, disputed, context, started) if disputed else None
 
 
 def _is_open(snapshot: Snapshot, batch: Adjudication, disputed: list[int]) -> bool:
@@ -244,7 +227,7 @@ def _write_disputed(
     check = sink_of(plan).checks_tasks
     names = [opaque_name(key, ADJUDICATION, number, each, check=check) for each in disputed]
     tasks = make_batch(names, rows, plan, mask_key(key, -number), ADJUDICATION, (QUESTION,))
-    design = {"number": number, "exported": task_file(plan, disputed=True)}
+    exported = task_file(plan, disputed=True)
     manifest = context.manifest(
         f"adjudicate-{number:04d}",
         pool.spec,
@@ -253,11 +236,9 @@ def _write_disputed(
         options={},
         counts={"rows": len(tasks)},
     )
-    folder = adjudication_folder(number)
+    one_answer = dataclasses.replace(plan, labels=dataclasses.replace(plan.labels, votes=1))
+    design, folder = {"number": number, "exported": exported}, adjudication_folder(number)
     with pool.workspace.new_batch(folder, design, manifest) as files:
-        path = files.path(str(design["exported"]))
-        one_answer = dataclasses.replace(plan, labels=dataclasses.replace(plan.labels, votes=1))
-        write_tasks(blind(tasks), path, one_answer, pool.batch_name(-number))
+        write_tasks(blind(tasks), files.path(exported), one_answer, pool.batch_name(-number))
         write_parquet(tasks, files.path(LINKED), "snappy")
-    exported = pool.workspace.store.url(files.place(str(design["exported"])))
-    return Adjudication(number, tasks, exported, files.folder)
+    return Adjudication.read(pool, number)

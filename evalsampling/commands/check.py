@@ -185,7 +185,6 @@ def _prepared(
 def _check_workspace(spec: EvaluationSpec) -> None:
     preparation = Preparation.from_spec(spec, HERE)
     if preparation.workspace.prepared:
-        preparation.check_same_spec()
-        preparation.check_same_pool()
+        preparation.check_same()
     else:
         preparation.workspace.check_free()

@@ -5,7 +5,7 @@ import dataclasses
 import hashlib
 import json
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -110,11 +110,12 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
     return messages
 
 
-def store(file: LabelFile, questions: Iterable[int], snapshot: Snapshot) -> None:
-    """Store a delivery whose labels were checked where they were given: no line can be rejected."""
-    name = _name(file, {delivery.name for delivery in snapshot.deliveries})
-    taken = list(zip(questions, file.votes, strict=True))
-    _add([_Checked(file, name, taken, [])], snapshot.register, snapshot)
+def store(name: str, snapshot: Snapshot, labels: Mapping[int, int], replace: bool = False) -> None:
+    """Store labels that were checked where they were given: no line can be rejected."""
+    file = of_codes(name, snapshot, labels, replace)
+    taken = list(zip(labels, file.votes, strict=True))
+    names = {delivery.name for delivery in snapshot.deliveries}
+    _add([_Checked(file, _name(file, names), taken, [])], snapshot.register, snapshot)
 
 
 def of_codes(

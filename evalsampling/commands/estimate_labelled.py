@@ -57,18 +57,8 @@ def estimate_labelled(
     path = Path(f"{workspace}.yaml")
     is_new = not path.exists()
     if is_new:
-        written = init(
-            InitOptions(
-                options.workspace,
-                str(path),
-                workspace,
-                options.positive,
-                options.label,
-                options.drawn,
-                options.cluster,
-                options.weight,
-            )
-        )
+        asked = {name: getattr(options, name) for name in ("label", *OF_TABLE)}
+        written = init(InitOptions(options.workspace, str(path), workspace, **asked))
         if written.open:
             raise InputError(
                 f"{path}: fill in {' and '.join(written.open)}, for which no column of "

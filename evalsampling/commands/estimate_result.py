@@ -6,16 +6,7 @@ from operator import attrgetter
 
 import numpy as np
 
-from evalsampling.commands.label_quality import (
-    LabelError,
-    MissingLabels,
-    MostlyRejected,
-    doubts,
-    label_error,
-    label_warnings,
-    missing_labels,
-    mostly_rejected,
-)
+from evalsampling.commands import label_quality
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
@@ -132,8 +123,8 @@ class EstimateResult(Result):
     awaited: Awaited = Awaited()
     assumes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     hidden: tuple[ReportedHidden, ...] = ()
-    missing: MissingLabels | None = None
-    label_error: LabelError | None = None
+    missing: label_quality.MissingLabels | None = None
+    label_error: label_quality.LabelError | None = None
     guarantee: Guarantee | None = None
     sample_size: PoissonSize | None = None
     half_width_reason: str | None = None
@@ -141,7 +132,7 @@ class EstimateResult(Result):
     label_likelihood: float | None = None
     notes: tuple[str, ...] = ()
     label_likelihood_of: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    mostly_rejected: tuple[MostlyRejected, ...] = ()
+    mostly_rejected: tuple[label_quality.MostlyRejected, ...] = ()
     doubts: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
     people: PeopleAgreement | None = None
@@ -163,10 +154,10 @@ def result_of(
         analysis = dataclasses.replace(analysis, measures=measures)
     estimates = analysis.estimate(intervals=intervals)
     awaited = snapshot.awaited
-    missing = missing_labels(snapshot, analysis)
-    doubted = tuple(doubts(snapshot, analysis, missing))
-    wrong = label_error(snapshot, analysis, estimates)
-    warnings = cautions(analysis, estimates, awaited, label_warnings(wrong))
+    missing = label_quality.missing_labels(snapshot, analysis)
+    doubted = tuple(label_quality.doubts(snapshot, analysis, missing))
+    wrong = label_quality.label_error(snapshot, analysis, estimates)
+    warnings = cautions(analysis, estimates, awaited, label_quality.label_warnings(wrong))
     of_scores = snapshot.pool.stratification.about_scores(analysis.table)
     curve = analysis.curve
     joints = build_joints(spec.reading, snapshot.pool.stratification.ranges)
@@ -192,7 +183,7 @@ def result_of(
         label_likelihood=analysis.label_likelihood,
         label_likelihood_of=analysis.label_likelihood_of_slices,
         notes=tuple(brief(estimates, attrgetter("notes"))),
-        mostly_rejected=tuple(mostly_rejected(snapshot)),
+        mostly_rejected=tuple(label_quality.mostly_rejected(snapshot)),
         doubts=doubted,
         people=people_agree(analysis, snapshot.tally.answers, spec.labels.votes),
         gates=_judged(gates, estimates, snapshot.analysis) if gates else None,

@@ -92,7 +92,7 @@ def _write_splink(snapshot: Snapshot, path: Path) -> ExportResult:
     for files in snapshot.standing:
         pairs = splink.records_of(files.batch, spec.sink.records, spec.pool.id)
         for task, pair in zip(files.batch[TASK].to_pylist(), pairs, strict=True):
-            answers = snapshot.tally.labels(snapshot.question_of_task[task])
+            answers = snapshot.tally.labels(snapshot.subject_of_task[task])
             if pair is not None and answers:
                 labels.append((pair, answers.get(spec.labels.positive, 0) / sum(answers.values())))
     replace_file(str(path), splink.as_table(labels))

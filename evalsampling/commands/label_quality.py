@@ -1,7 +1,7 @@
 """What missing and wrong labels may do to the estimates of a workspace."""
 
-import collections
 import dataclasses
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,13 +19,13 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import MODEL_BASED
 from evalsampling.inference.label_error import correct
 from evalsampling.inference.results import Estimate
-from evalsampling.labels.tally import Answer, State
+from evalsampling.labels.tally import Answer
 from evalsampling.labels.votes import answers_of
 from evalsampling.measures import Joint
 from evalsampling.measures.extremes import Extreme
 from evalsampling.report.numbers import title
 from evalsampling.workspace.deliveries import Delivery, commonest_reason
-from evalsampling.workspace.snapshot import Snapshot
+from evalsampling.workspace.snapshot import NEVER, REJECTED, Snapshot
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,46 +89,37 @@ def mostly_rejected(snapshot: Snapshot) -> list[MostlyRejected]:
 
 def _rejections(snapshot: Snapshot) -> Sequence[tuple[Delivery, int]]:
     """Return deliveries with rejects; none once all rows drawn are decided: they want for none."""
-    decided = all(state is State.DECIDED for state in snapshot.states)
-    return [] if decided else snapshot.rejections
+    return snapshot.rejections if any(snapshot.undecided.values()) else []
 
 
 def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | None:
     """Return which rows drawn have no label and what that may do, None if there are none."""
-    counts = collections.Counter(snapshot.states)
-    if counts[State.DECIDED] == len(snapshot.states) and not snapshot.late:
+    counts = {why: len(questions) for why, questions in snapshot.undecided.items()}
+    if not any(counts.values()) and not snapshot.late:
         return None
-    refused, closed = snapshot.refused, {*snapshot.never_answered} - snapshot.refused
-    silent = [each for questions in _silent(snapshot).values() for each in questions]
-    silent = silent if analysis.reading.has_classes else []
+    silent = _silent(snapshot).values() if analysis.reading.has_classes else ()
+    rows = np.array([*itertools.chain.from_iterable(silent)], dtype=np.int64)
     return MissingLabels(
-        open=counts[State.OPEN] - len(refused | closed),
-        closed=len(closed),
-        disputed=counts[State.DISPUTED],
-        skipped=counts[State.SKIPPED],
-        unsure=counts[State.UNSURE],
+        open=counts["open"],
+        closed=counts[NEVER],
+        disputed=counts["disputed"],
+        skipped=counts["skipped"],
+        unsure=counts["unsure"],
         late=snapshot.late,
-        bounds=tuple(missing_bounds(analysis, np.array(silent, dtype=np.int64))),
-        rejected=len(refused),
+        bounds=tuple(missing_bounds(analysis, rows)),
+        rejected=counts[REJECTED],
     )
 
 
 def _silent(snapshot: Snapshot) -> dict[str, list[int]]:
     """Return the rows with no label to wait for, by why, but for rounds without any label."""
-    closed = {*snapshot.never_answered}
-    rounds = [files.number for files in snapshot.standing for _ in files.subjects]
-    told = {number for number, code in zip(rounds, snapshot.labels, strict=True) if code >= 0}
-    silent: dict[str, list[int]] = {
-        why: [] for why in ("rejected", "skipped", "unsure", "disputed", "never answered")
+    rounds = np.array(snapshot.round_of_question)
+    told = {*rounds[snapshot.labels >= 0].tolist()}
+    return {
+        why: [question for question in questions if rounds[question] in told]
+        for why, questions in snapshot.undecided.items()
+        if why != "open"
     }
-    for question, (state, number) in enumerate(zip(snapshot.states, rounds, strict=True)):
-        why = state.value
-        if state is State.OPEN:
-            why = "never answered" if question in closed else why
-            why = "rejected" if question in snapshot.refused else why
-        if number in told and why in silent:
-            silent[why].append(question)
-    return silent
 
 
 def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:

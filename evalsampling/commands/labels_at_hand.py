@@ -3,7 +3,7 @@
 import time
 
 from evalsampling.commands.batches import Request, write_round
-from evalsampling.commands.deliveries import of_codes, store
+from evalsampling.commands.deliveries import store
 from evalsampling.evaluation.labels_at_hand import columns_of_given, with_given
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
@@ -27,4 +27,4 @@ def take_labels_at_hand(pool: PreparedPool, context: ExecutionContext) -> None:
         if not snapshot.rounds:
             write_round(Request(context, time.time()), snapshot, drawn, has_answers=True)
             snapshot = snapshot.reread()
-        store(of_codes(FILE, snapshot, codes), codes, snapshot)
+        store(FILE, snapshot, codes)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -12,29 +11,26 @@ import pyarrow as pa
 from evalsampling.commands.options import SpecOptions, flag, option, positive
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.labels.controls import Gold
 from evalsampling.pool.catalog import Catalog, PoolFile
 from evalsampling.pool.files import changes_of
 from evalsampling.pool.source import pinned, planned_files
-from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL, GIVEN, HASH
-from evalsampling.pool.stored_rows import scored_item
 from evalsampling.pool.tables.spark import stored_in
 from evalsampling.preparation.assignment import check_slices
 from evalsampling.preparation.reserve import Reserve, check_complete, check_unique, repeated_values
 from evalsampling.preparation.reserve_builder import reserve_capacity
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import check_not_empty
+from evalsampling.preparation.summary import Wanted, check_not_empty
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.cells import CellSums
 from evalsampling.stats.clusters import ClusterSums
 from evalsampling.stats.orders import OrderCounts, about_orders
 from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
 from evalsampling.storage.checksums import FILES
 from evalsampling.telemetry import progress
-from evalsampling.workspace.manifest import ExecutionContext, read_jobs, versions
+from evalsampling.workspace.manifest import ExecutionContext, read_jobs
 from evalsampling.workspace.prepared import (
     CLUSTERS,
     PreparedPool,
@@ -162,12 +158,6 @@ class Preparation:
         preparation = cls(spec, context, uuid.uuid4().hex if shared else "", check_ids)
         return preparation.settled() if detached else preparation
 
-    @classmethod
-    def done(cls, prepared: PreparedPool, context: ExecutionContext) -> "Preparation":
-        """Return the preparation that a workspace came of, to read its pool again."""
-        attempt = prepared.marker["attempt"]
-        return dataclasses.replace(cls.from_spec(prepared.spec, context), attempt=attempt)
-
     def settled(self) -> "Preparation":
         """Return this preparation with the version of its table, if the pool is one.
 
@@ -209,12 +199,9 @@ class Preparation:
         return self.workspace.store.url(f"{STORED}/{self.attempt}".rstrip("/"))
 
     @property
-    def _reserve(self) -> ReserveFiles:
+    def reserve(self) -> ReserveFiles:
+        """Where the rows go that are kept to be drawn from."""
         return ReserveFiles(self.workspace.store, self.attempt)
-
-    def check_labels(self) -> None:
-        """Check what is needed beside the pool: the gold rows."""
-        Gold.read(self.spec.labelling)
 
     def plan(self, files: Collection[PoolFile]) -> Catalog:
         """Check that files go together, and make room for what is written."""
@@ -225,27 +212,17 @@ class Preparation:
             open_store(self.scored_directory).make()
         return catalog
 
-    def items(self, pool: Catalog) -> list[WorkItem]:
-        """Return what there is to read of a pool: the scored rows, if a scorer made them."""
-        if not self.spec.pool.scorer:
-            return list(pool.items)
-        return [scored_item(item, self.scored_directory) for item in pool.items]
-
     @property
     def passes(self) -> int:
         """How often the rows are read, by the scorer or without."""
-        return (
-            1
-            if Stratification.given(self.spec.reading) is not None and not self.spec.pool.scorer
-            else 2
-        )
+        return 1 + (self.spec.pool.scorer is not None or Wanted.of(self.spec.reading).anything)
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
         """Write one part of the reserve and return cells and hashes of its rows.
 
         The metadata of the table has the file's checksum by its name.
         """
-        name, checksum = self._reserve.write_part(part, reserve)
+        name, checksum = self.reserve.write_part(part, reserve)
         assert reserve.rows is not None
         metadata = {name: json.dumps(dataclasses.asdict(checksum))}
         names = [name for name in (CELL, HASH, GIVEN) if name in reserve.rows.column_names]
@@ -259,73 +236,39 @@ class Preparation:
         sums: CellSums,
         counts: SliceCounts,
         located: Sequence[pa.Table],
-        capacity: int | None = None,
         orders: OrderCounts | None = None,
         clusters: ClusterSums | None = None,
+        *_: Any,
+        capacity: int | None = None,
     ) -> PrepareResult:
-        """Write the cell table, the slices and, last of all, the marker."""
-        catalog.check_unchanged(self.spec.pool)
-        check_not_empty(sums.count.sum(), self.spec.pool)
-        capacity = capacity or reserve_capacity(
-            self.spec.reading.most_drawn, stratification.grid.cells
-        )
+        """Write the cell table, the slices and, last of all, the marker.
+
+        What else a plan gives is waited for, as it has to be done before.
+        """
+        spec, names = self.spec, self.spec.pool.slices
+        catalog.check_unchanged(spec.pool)
+        check_not_empty(sums.count.sum(), spec.pool)
+        capacity = capacity or reserve_capacity(spec.reading.most_drawn, stratification.grid.cells)
         reserve_rows = self._check_reserve(located, sums, capacity)
-        check_slices(counts, self.spec.pool.slices)
-        check_gated_slices(self.spec, counts)
+        check_slices(counts, names)
+        check_gated_slices(spec, counts)
         table, mean = stratification.table(sums), sums.means()[2]
         counted = (table.rows, len(table.leaves), len(table), reserve_rows)
-        sizes, names = dict(zip(_COUNTS, counted, strict=True)), self.spec.pool.slices
-        slices = Slices.from_counts(names, counts, table)
-        self.workspace.commit(
-            self._marker(catalog, started, stratification, table, located, sizes, orders, clusters),
-            cells_to_store(table, mean, stratification),
-            slices_to_store(slices, table) if names else None,
-            self.context.manifest(
-                JOB,
-                self.spec,
-                catalog.fingerprint,
-                options={CHECK_IDS: self.check_ids},
-                counts=sizes,
-                started=started,
-            ),
+        sizes = dict(zip(_COUNTS, counted, strict=True))
+        slices = slices_to_store(Slices.from_counts(names, counts, table), table) if names else None
+        options = {CHECK_IDS: self.check_ids}
+        manifest = self.context.manifest(
+            JOB, spec, catalog.fingerprint, options=options, counts=sizes, started=started
         )
-        return PrepareResult.read(self.workspace)
-
-    def _check_reserve(self, located: Sequence[pa.Table], sums: CellSums, capacity: int) -> int:
-        """Check that the reserve is whole and no id is in it twice; return its rows."""
-        nothing = pa.schema([(CELL, pa.int64()), (HASH, pa.uint64())]).empty_table()
-        rows = pa.concat_tables([nothing, *located], promote_options="default")
-        repeated = repeated_values(rows[HASH].to_numpy())
-        if len(repeated):
-            check_unique(self._reserve.with_hashes(repeated), self.spec.pool.id)
-        if self._reserve.parts != len(located):
-            others = self.workspace.prepared
-            why = "another prepare has finished there" if others else "files of it were removed"
-            raise InputError(f"{self.workspace.path}: {why} meanwhile")
-        check_complete(rows, sums.count, capacity)
-        return len(rows)
-
-    def _marker(
-        self,
-        catalog: Catalog,
-        started: float,
-        stratification: Stratification,
-        table: CellTable,
-        located: Sequence[pa.Table],
-        sizes: Mapping[str, int],
-        orders: OrderCounts | None,
-        clusters: ClusterSums | None,
-    ) -> dict[str, Any]:
-        """Return the contents of evaluation.json."""
-        return {
+        content = {
             "attempt": self.attempt,
             FILES: {
                 name.decode(): json.loads(checksum)
                 for part in located
                 for name, checksum in (part.schema.metadata or {}).items()
             },
-            "spec": self.spec.to_mapping(),
-            "directory": self.spec.pool.directory,
+            "spec": spec.to_mapping(),
+            "directory": spec.pool.directory,
             **sizes,
             "partition": stratification.to_mapping(),
             "pool": catalog.fingerprint,
@@ -337,22 +280,46 @@ class Preparation:
                 *about_orders(orders),
             ],
             "scores": stratification.said_of_scores(table),
-            "seconds": round(time.time() - started, 3),
+            "seconds": manifest["seconds"],
             "runner": self.context.runner,
-            "versions": versions(),
+            "versions": manifest["versions"],
         }
+        cells = cells_to_store(table, mean, stratification)
+        self.workspace.commit(content, cells, slices, manifest)
+        return PrepareResult.read(self.workspace)
 
-    def check_same_spec(self) -> None:
-        """Check that the workspace was prepared with this spec."""
-        prepared, own = PreparedPool.read(self.workspace), self.spec.analysis.limits
+    def _check_reserve(self, located: Sequence[pa.Table], sums: CellSums, capacity: int) -> int:
+        """Check that the reserve is whole and no id is in it twice; return its rows."""
+        nothing = pa.schema([(CELL, pa.int64()), (HASH, pa.uint64())]).empty_table()
+        rows = pa.concat_tables([nothing, *located], promote_options="default")
+        repeated = repeated_values(rows[HASH].to_numpy())
+        if len(repeated):
+            check_unique(self.reserve.with_hashes(repeated), self.spec.pool.id)
+        if self.reserve.parts != len(located):
+            others = self.workspace.prepared
+            why = "another prepare has finished there" if others else "files of it were removed"
+            raise InputError(f"{self.workspace.path}: {why} meanwhile")
+        check_complete(rows, sums.count, capacity)
+        return len(rows)
+
+    def check_same(self) -> None:
+        """Check that the workspace was prepared like this: by spec, pool and check of ids."""
+        prepared = PreparedPool.read(self.workspace)
+        self.check_same_spec(prepared)
+        self.check_same_pool(prepared)
+        if not self.check_ids:
+            return
+        done = (job.manifest["options"] for job in read_jobs(self.workspace) if job.name == JOB)
+        if not any(options[CHECK_IDS] for options in done):
+            raise InputError(f"{self.workspace.path}: prepared without --check-ids; {_ANEW}")
+
+    def check_same_spec(self, prepared: PreparedPool) -> None:
+        """Check that a workspace was prepared with this spec."""
+        own = self.spec.analysis.limits
         here, there = self.spec.to_mapping(), prepared.own_spec.to_mapping()
         if own in prepared.budgets:
             here["budget"] = there["budget"]  # It was raised there.
-        differing = [
-            name
-            for key in dict.fromkeys([*here, *there])
-            for name in _differing(here.get(key), there.get(key), key)
-        ]
+        differing = _differing(here, there)
         if not differing:
             return
         path, now = self.workspace.path, prepared.spec.analysis.limits
@@ -368,9 +335,9 @@ class Preparation:
             )
         raise InputError(f"{path}: prepared with {what}")
 
-    def check_same_pool(self) -> None:
+    def check_same_pool(self, prepared: PreparedPool) -> None:
         """Check that the files of the pool that can be read are those that were prepared."""
-        pool = PreparedPool.read(self.workspace).marker["pool"]
+        pool = prepared.marker["pool"]
         changed, absent = changes_of(pool)
         if changed:
             raise InputError(f"{changed[0]} in {self.workspace.path}; {_ANEW}")
@@ -383,14 +350,6 @@ class Preparation:
                     f"{path}: was not in the pool when {self.workspace.path} was prepared; {_ANEW}"
                 )
 
-    def check_same_ids(self) -> None:
-        """Check that the ids of the workspace were checked, if they are to be."""
-        if not self.check_ids:
-            return
-        done = (job.manifest["options"] for job in read_jobs(self.workspace) if job.name == JOB)
-        if not any(options[CHECK_IDS] for options in done):
-            raise InputError(f"{self.workspace.path}: prepared without --check-ids; {_ANEW}")
-
 
 def check_gated_slices(spec: EvaluationSpec, counts: SliceCounts) -> None:
     """Check that the pool has rows of the slices that gates of its spec are about."""
@@ -400,15 +359,14 @@ def check_gated_slices(spec: EvaluationSpec, counts: SliceCounts) -> None:
         check_own_gates(spec, dict(zip(spec.pool.slices, counts.columns, strict=True)))
 
 
-def _differing(here: Any, there: Any, key: str) -> list[str]:
+def _differing(here: Any, there: Any, key: str = "") -> list[str]:
     """Return the keys by which two values of a key of the spec differ, none if they are alike."""
     if here == there:
         return []
     if not isinstance(here, Mapping) or not isinstance(there, Mapping):
         return [key]
-    names = dict.fromkeys([*here, *there])
     return [
         differing
-        for name in names
-        for differing in _differing(here.get(name), there.get(name), f"{key}.{name}")
+        for name in dict.fromkeys([*here, *there])
+        for differing in _differing(here.get(name), there.get(name), f"{key}.{name}".lstrip("."))
     ] or [key]

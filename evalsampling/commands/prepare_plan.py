@@ -2,7 +2,6 @@
 
 import operator
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +9,14 @@ import pyarrow as pa
 
 from evalsampling.commands.labels_at_hand import take_labels_at_hand
 from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
+from evalsampling.labels.controls import Gold
 from evalsampling.pool.catalog import Catalog, PoolSource
 from evalsampling.preparation import plan
 from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.shares import Shares, by_threads
 from evalsampling.preparation.stages import Engine, Stage, Step
-from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import summary_columns
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.id_columns import sides_of
-from evalsampling.stats.cells import CellSums
-from evalsampling.stats.clusters import ClusterSums
-from evalsampling.stats.orders import OrderCounts
-from evalsampling.stats.slices import SliceCounts
 from evalsampling.telemetry import logs, progress
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
@@ -38,7 +32,7 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
         Step("PlanPool", Preparation.plan, (files,)), engine.value("Plan", preparation)
     )
     items = engine.expand(Step("ListItems", operator.attrgetter("items")), catalog)
-    stratification, items = _first_pass(engine, preparation, items)
+    stratification, items = plan.first_pass(engine, reading, items, preparation.scored_directory)
     cells, _ = engine.read(plan.fetch_cells(stratification), items)
     write = Step("WriteReserve", _write, (preparation,))
     reserve = plan.draw_reserve(reading.pool.payload, finish=write)
@@ -52,30 +46,12 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
         stages.append(plan.SUM_CLUSTERS)
     if preparation.check_ids:
         stages.append(plan.check_ids(reading, items, folder))
-    sums, *results = engine.run(cells, *stages)
-    orders = results.pop(2) if of_pairs else None
-    clusters = results.pop(2) if in_clusters else None
+    sums, counts, located, *others = engine.run(cells, *stages)
+    orders = others.pop(0) if of_pairs else None
+    clusters = others.pop(0) if in_clusters else None
     # The marker is last: it gets everything else that is written.
-    own = (preparation, started, stratification, orders, clusters, sums, *results)
-    commit = Step("Commit", _commit, own)
-    return engine.call(commit, catalog)
-
-
-def _first_pass(engine: Engine, preparation: Preparation, items: Any) -> tuple[Any, Any]:
-    """Return the stratification, and the items of the second pass: of scored rows, if there are."""
-    reading, given = preparation.spec.reading, Stratification.given(preparation.spec.reading)
-    if reading.pool.scorer is not None:
-        read = plan.score_pool(reading, preparation.scored_directory)
-    elif given is None:
-        read = plan.fetch_rows("FetchScores", summary_columns(reading))
-    else:
-        return engine.value("GivenPartition", given), items
-    rows, items = engine.read(read, items)
-    if given is not None:
-        engine.run(rows)  # What the scorer stores is all that is wanted.
-        return engine.value("GivenPartition", given), items
-    (summary,) = engine.run(rows, plan.summarize_pool(reading))
-    return engine.call(plan.cut_strata(reading), summary), items
+    own = (preparation, started, stratification, sums, counts, located, orders, clusters, *others)
+    return engine.call(Step("Commit", _commit, own), catalog)
 
 
 def _stamp(pool: PoolSource) -> tuple[PoolSource, float]:
@@ -87,41 +63,21 @@ def _write(part: tuple[int, Reserve], preparation: Preparation) -> pa.Table:
 
 
 def _commit(
-    catalog: Catalog,
-    preparation: Preparation,
-    started: tuple[PoolSource, float],
-    stratification: Stratification,
-    orders: OrderCounts | None,
-    clusters: ClusterSums | None,
-    sums: CellSums,
-    counts: SliceCounts,
-    located: Sequence[pa.Table],
-    *_: Any,
+    catalog: Catalog, preparation: Preparation, started: tuple[PoolSource, float], *made: Any
 ) -> PrepareResult:
-    return preparation.commit(
-        catalog,
-        started[1],
-        stratification,
-        sums,
-        counts,
-        located,
-        orders=orders,
-        clusters=clusters,
-    )
+    return preparation.commit(catalog, started[1], *made)
 
 
 def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult:
     """Prepare a pool, unless that is done, and return what was prepared."""
     workspace = preparation.workspace
-    if not workspace.prepared:
-        preparation.check_labels()
-        preparation = preparation.settled()
-        with workspace.preparing(preparation.attempt, preparation.table):
-            plan_passes(engine, preparation)
+    if workspace.prepared:
+        preparation.check_same()
         return finished(preparation)
-    preparation.check_same_spec()
-    preparation.check_same_pool()
-    preparation.check_same_ids()
+    Gold.read(preparation.spec.labelling)
+    preparation = preparation.settled()
+    with workspace.preparing(preparation.attempt, preparation.table):
+        plan_passes(engine, preparation)
     return finished(preparation)
 
 

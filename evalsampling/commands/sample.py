@@ -5,7 +5,7 @@ import time
 
 import pyarrow as pa
 
-from evalsampling.commands.batches import NewRound, Request, adjudicate, write_round
+from evalsampling.commands.batches import Request, adjudicate, write_round
 from evalsampling.commands.budget import Raised, raise_budget
 from evalsampling.commands.labels_at_hand import take_labels_at_hand
 from evalsampling.commands.options import WorkspaceOptions, amount, flag, option, positive
@@ -17,6 +17,7 @@ from evalsampling.labels.votes import vote_table
 from evalsampling.telemetry.logs import LOG
 from evalsampling.workspace.manifest import HERE, ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import NewDelivery, Workspace
 
@@ -126,10 +127,8 @@ def _sample(request: Request, snapshot: Snapshot) -> SampleResult:
     if again is None:
         result = _next_round(request, snapshot)
     else:
-        controls = len(again.controls.tasks)
-        result = _drawn(NewRound(again.number, len(again.batch), again.exported, controls))
         is_open = again.number in snapshot.open_questions and not request.made(again)
-        result = dataclasses.replace(result, again=is_open and not _is_unseen(snapshot))
+        result = _drawn(again, again=is_open and not _is_unseen(snapshot))
     closing = {*still_open} if request.next else set()
     if again is None or again is rounds[-1]:
         closing |= {*snapshot.half_closed}
@@ -171,12 +170,14 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     drawn = analysis.with_round(size, budget=left, money=money)
     if drawn is analysis:  # What is left buys no label.
         return SampleResult(last, 0, None, "budget")
-    return _drawn(write_round(request, snapshot, drawn))
+    write_round(request, snapshot, drawn)
+    return _drawn(RoundFiles.read(snapshot.pool, last + 1))
 
 
-def _drawn(new: NewRound) -> SampleResult:
-    why = None if new.rows else "no-new-rows"
-    return SampleResult(new.number, new.rows, new.exported, why, new.controls)
+def _drawn(files: RoundFiles, again: bool = False) -> SampleResult:
+    rows, controls = len(files.batch), len(files.controls.tasks)
+    why = None if rows else "no-new-rows"
+    return SampleResult(files.number, rows, files.exported, why, controls, again)
 
 
 def _withdraw(snapshot: Snapshot, number: int) -> None:

@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from evalsampling import samplers
 from evalsampling.commands.options import (
@@ -57,12 +56,6 @@ class IntervalSummary:
     interval_score: float | None
 
 
-_NONE = IntervalSummary(None, None, None)
-
-_NOTHING: Mapping[str, Any] = {**dataclasses.asdict(_NONE), "wald": _NONE, "intervals": {}}
-"""What is said of intervals where no repeat has a value: the whole range always covers."""
-
-
 @dataclasses.dataclass(frozen=True)
 class SimulatedError:
     """How a sampler did on a measure at a budget, over all repeats: docs/cli.md tells the keys."""
@@ -88,12 +81,6 @@ class SimulatedError:
     coverage_of_claims: float | None
     selection_error: float | None = None
     regret: float | None = None
-
-    @classmethod
-    def from_summary(cls, summary: Mapping[str, Any]) -> "SimulatedError":
-        """Return the record of one entry of what `simulation.simulate` returns."""
-        made = read_record(cls, summary)
-        return made if made.defined else dataclasses.replace(made, rmse=None, bias=None, **_NOTHING)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,10 +141,5 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     measures = build_measures(spec.reading, ranges)
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
         content = repeat_evaluations(truth, tried, measures, plan, report=progress.advance)
-    return SimulateResult(
-        content["truth"],
-        tuple(map(SimulatedError.from_summary, content["results"])),
-        plan.by_cost,
-        None if promise is None else str(promise),
-        read_record(tuple[SimulatedPromise, ...], content["promises"]),
-    )
+    content |= {"by_cost": plan.by_cost, "promise": None if promise is None else str(promise)}
+    return read_record(SimulateResult, content)

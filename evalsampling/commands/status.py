@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
-from evalsampling.labels.tally import Awaited, State
+from evalsampling.labels.tally import Awaited
 from evalsampling.workspace.manifest import JobRecord, read_jobs
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -67,7 +67,7 @@ def status(options: WorkspaceOptions) -> StatusResult:
             selection=pool.spec.pool.selection or None,
         ),
         jobs=tuple(read_jobs(pool.workspace)),
-        disputed=sum(state is State.DISPUTED for state in snapshot.states),
+        disputed=len(snapshot.undecided["disputed"]),
         withdrawn=tuple(sorted(snapshot.withdrawn)),
         cost=None if pool.spec.pool.cost is None else snapshot.history.money,
         money=pool.spec.money,

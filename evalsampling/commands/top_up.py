@@ -10,6 +10,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_columns import CELL
+from evalsampling.pool.stored_rows import scored_item
 from evalsampling.preparation import plan
 from evalsampling.preparation.held_rows import HeldRows
 from evalsampling.preparation.reserve import Reserve
@@ -17,7 +18,7 @@ from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.reserve import ReserveFiles, top_up_name
+from evalsampling.workspace.reserve import top_up_name
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -33,7 +34,6 @@ class TopUp:
     pool: Catalog
     number: int
     wanted: int
-    capacity: int
     held: HeldRows
 
     @classmethod
@@ -42,7 +42,8 @@ class TopUp:
     ) -> "TopUp | None":
         """Return the top-up that cells with too few rows never drawn need, None if none does."""
         prepared = snapshot.pool
-        preparation = Preparation.done(prepared, context)
+        own = Preparation.from_spec(prepared.spec, context)
+        preparation = dataclasses.replace(own, attempt=prepared.marker["attempt"])
         pool = read_unchanged(prepared, preparation.stored_directory)
         wanted = wanted or snapshot.next_round_size
         held = short_cells(snapshot, wanted)
@@ -54,7 +55,6 @@ class TopUp:
             pool,
             number=prepared.reserve.top_ups + 1,
             wanted=wanted,
-            capacity=2 * wanted,
             held=held,
         )
 
@@ -77,7 +77,9 @@ class TopUp:
 
     def items(self) -> list[WorkItem]:
         """Return what there is to read: the scored rows, if a scorer made them."""
-        return self.preparation.items(self.pool)
+        if not self.preparation.spec.pool.scorer:
+            return list(self.pool.items)
+        return [scored_item(item, self.preparation.scored_directory) for item in self.pool.items]
 
     def check_unchanged(self, *_: Any) -> None:
         """Check that the pool is as it was when it was listed, after what else is to be done."""
@@ -87,8 +89,7 @@ class TopUp:
         """Write one part of the added rows and return how many there are."""
         assert reserve.rows is not None
         first_rank = self.held.rows[reserve.rows[CELL].to_numpy()]
-        files = ReserveFiles(self.preparation.workspace.store, self.preparation.attempt)
-        files.write_top_up(self.number, part, reserve, first_rank)
+        self.preparation.reserve.write_top_up(self.number, part, reserve, first_rank)
         return len(reserve)
 
 
@@ -101,7 +102,7 @@ def plan_top_up(engine: Engine, top_up: TopUp) -> Any:
     counts, parts = engine.run(
         cells,
         plan.recount(top_up.held),
-        plan.draw_reserve(reading.pool.payload, top_up.capacity, top_up.held),
+        plan.draw_reserve(reading.pool.payload, 2 * top_up.wanted, top_up.held),
     )
     same = engine.call(plan.compare_counts(reading.pool, top_up.held, top_up.pool), counts)
     # When there are parts all is read, also the payload.

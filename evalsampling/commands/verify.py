@@ -62,23 +62,22 @@ def verify(options: WorkspaceOptions) -> VerifyResult:
     workspace.check_prepared()
     looked = _Look(store)
     names = [name for name in sorted(store.sizes()) if not name.startswith(".")]
-    left: list[list[str]] = []
-    looked.at("", lambda: left.extend(unfinished(store)))
+    left = looked.at("", unfinished, store) or []
     begun = {name for files in left for name in files}
     names = [name for name in names if name not in begun]
     ours = [name for name in names if name.endswith(".json") and not _SENT.match(name)]
-    contents = {name: looked.at_json(name) for name in ours}
+    contents = {name: looked.at(name, store.read_json, name) or {} for name in ours}
     markers = {name: contents[name] for name in contents if _is_marker(name)}
     expected: dict[str, Checksum] = {}
     for name, content in markers.items():
-        looked.at(name, lambda marker: expected.update(checksums_of(marker)), content)
+        expected |= looked.at(name, checksums_of, content) or {}
     for name in names:
         bad_before = len(looked.bad)
         batch = re.fullmatch(r"rounds/(\d+)/(?:\w+/)?batch\.parquet", name)
         if batch is not None:
             looked.at(name, _read_round, workspace, int(batch[1]))
         elif name in expected:
-            looked.at_content(name, expected[name])
+            looked.at(name, _check_content, store, name, expected[name])
         elif name.endswith(".parquet"):
             looked.at(name, _check_pages, store.url(name))
         if re.fullmatch(r"labels/.+\.parquet", name) and len(looked.bad) == bad_before:
@@ -105,22 +104,19 @@ class _Look:
         self.store = store
         self.bad: list[str] = []
 
-    def at(self, name: str, check: Callable[..., Any], *arguments: Any) -> None:
+    def at(self, name: str, check: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a check of a file returns, None if the file is bad."""
         try:
-            check(*arguments)
+            return check(*arguments)
         except InputError as error:
             self.bad.append(" ".join(str(error).split()))
         except (OSError, TypeError, AttributeError) as error:
             self.bad.append(f"{self.store.url(name)}: damaged, {' '.join(str(error).split())}")
+        return None
 
-    def at_json(self, name: str) -> dict[str, Any]:
-        """Return the content, empty if that is bad."""
-        content: dict[str, Any] = {}
-        self.at(name, lambda: content.update(self.store.read_json(name)))
-        return content
 
-    def at_content(self, name: str, checksum: Checksum) -> None:
-        self.at(name, lambda: checksum.check(self.store.checksum(name), self.store.url(name)))
+def _check_content(store: Store, name: str, checksum: Checksum) -> None:
+    checksum.check(store.checksum(name), store.url(name))
 
 
 def _read_round(workspace: Workspace, number: int) -> None:

@@ -49,31 +49,6 @@ class CountedPool:
         return PermanentNumbers(np.zeros(0, dtype=np.int64), np.zeros(0), self.table.count)
 
 
-@dataclasses.dataclass(frozen=True)
-class CountedEstimates:
-    """What counts of labelled rows say.
-
-    Attributes:
-        rows: of the pool.
-        drawn: rows that were sampled.
-        labels: rows of these with a label.
-        rejects: answers that do not count.
-        measures: the estimates, those of `estimate --json`.
-        warnings: what a reader must know before trusting the intervals.
-    """
-
-    rows: int
-    drawn: int
-    labels: int
-    rejects: int
-    measures: tuple[Number, ...]
-    warnings: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the estimates as plain values; a number that JSON does not have is None."""
-        return dict(finite(dataclasses.asdict(self)))
-
-
 def analysis_of(
     analysis: Analysis,
     counts: LabelledCounts,
@@ -87,15 +62,8 @@ def analysis_of(
     """
     if drawn is not None:
         return analysis.with_history(counts.labels_of(drawn))
-    return analysis.with_history(counts.history(analysis.table, rounds, nothing_drawn(analysis)))
-
-
-def nothing_drawn(analysis: Analysis) -> History:
-    """Return the history of a pool before its first round, with the kinds of its outputs."""
-    none = analysis.table.kinds.take(np.zeros(0, dtype=np.int64))
-    if analysis.reading.pool.cluster is not None:
-        none = dataclasses.replace(none, cluster=np.zeros(0, dtype=np.int64))
-    return dataclasses.replace(empty_history(analysis.reading, analysis.table), outputs=none)
+    nothing = empty_history(analysis.reading, analysis.table)
+    return analysis.with_history(counts.history(analysis.table, rounds, nothing))
 
 
 def next_chances(
@@ -124,10 +92,12 @@ def estimated(
     analysis: Analysis,
     rejects: int = 0,
     outside: Mapping[str, int] = MappingProxyType({}),
-) -> CountedEstimates:
-    """Return what an analysis says of its measures.
+) -> dict[str, Any]:
+    """Return what an analysis says of its measures as plain values, and as finite numbers or None.
 
-    ``outside`` has the rows that are in no slice, by the column of slices (`Slices.outside`).
+    They are ``rows`` of the pool, those ``drawn``, those with ``labels``, ``rejects``: answers that
+    do not count, ``measures`` as those of `estimate --json`, and ``warnings``. ``outside`` has the
+    rows that are in no slice, by the column of slices (`Slices.outside`).
     """
     estimates, history = analysis.estimate(), analysis.history
     drawn, labels = len(history), len(history.labelled)
@@ -137,11 +107,12 @@ def estimated(
         for column, rows in outside.items()
         if rows
     )
-    return CountedEstimates(
-        rows=analysis.table.rows,
-        drawn=drawn,
-        labels=labels,
-        rejects=rejects,
-        measures=tuple(Number.of(estimate) for estimate in estimates),
-        warnings=(*cautions(analysis, estimates, Awaited(drawn - labels)), *in_no_slice),
-    )
+    told = {
+        "rows": analysis.table.rows,
+        "drawn": drawn,
+        "labels": labels,
+        "rejects": rejects,
+        "measures": [dataclasses.asdict(Number.of(estimate)) for estimate in estimates],
+        "warnings": [*cautions(analysis, estimates, Awaited(drawn - labels)), *in_no_slice],
+    }
+    return dict(finite(told))

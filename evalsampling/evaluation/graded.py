@@ -19,12 +19,13 @@ from evalsampling.stats.outputs import Outputs
 
 
 def empty_history(reading: ReadingPlan, table: CellTable) -> History:
-    """Return the history of an evaluation before its first round."""
+    """Return the history of an evaluation before its first round, with the kinds of its outputs."""
+    none = np.zeros(0, dtype=np.int64)
+    outputs = table.kinds.take(none)
+    if reading.pool.cluster is not None:
+        outputs = dataclasses.replace(outputs, cluster=none)
     history = History.start(len(reading.pool.systems), table.classes, len(reading.pool.slices))
-    if reading.pool.lists is None:
-        return history
-    nothing = table.kinds.take(np.zeros(0, dtype=np.int64))
-    return dataclasses.replace(history, outputs=nothing)
+    return dataclasses.replace(history, outputs=outputs)
 
 
 def known_outputs(

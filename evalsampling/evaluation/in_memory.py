@@ -79,11 +79,10 @@ class MemoryPool:
         spec: dict[str, Any],
     ) -> "MemoryPool":
         """Prepare columns; see `Evaluation.from_arrays`."""
-        spec = _named(spec)
+        spec = _named(spec, "arrays")
         given = {"score": score, "prediction": prediction}
         columns_by_name = {name: values for name, values in given.items() if values is not None}
-        pool: dict[str, Any] = {"path": "arrays", **spec.get("pool", {})}
-        space = _space_of(spec)
+        pool, space = spec["pool"], _space_of(spec)
         if score is not None and ("columns" in spec.get("strata", {}) or space.tagged):
             pool.setdefault("score", "score")
         if space.flags and _is_matrix(prediction):
@@ -107,40 +106,39 @@ class MemoryPool:
                 "columns: rows of a query come in no fixed order, so that other columns do not "
                 "belong to them by their places; put all into the query, or use from_frame"
             )
-        spec, pool = _without_score(spec, pool, [*columns_by_name, *others.names])
+        spec = _without_score(spec, [*columns_by_name, *others.names])
         by_id = isinstance(pool.get("id"), list)
-        wanted = others.names if isinstance(columns, Mapping) else _columns_named(pool, spec, by_id)
+        wanted = others.names if isinstance(columns, Mapping) else _columns_named(spec, by_id)
         columns_by_name |= {name: others.column(name) for name in wanted if others.has(name)}
         if not columns_by_name:
             raise InputError("no columns are given")
         if id is not None and not is_table(id):
             columns_by_name["id"] = id
-        return cls._of_columns(columns_by_name, {**spec, "pool": pool})
+        return cls._of_columns(columns_by_name, spec)
 
     @classmethod
     def from_frame(cls, frame: Frame, named: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
         """Prepare a table; see `Evaluation.from_frame`."""
-        table, spec = Table.of(frame), _named(spec)
+        table, spec = Table.of(frame), _named(spec, "frame")
         own = {key: value for key, value in named.items() if value is not None}
         own |= {"id": [*own["id"]]} if isinstance(own.get("id"), tuple) else {}
-        pool: dict[str, Any] = {"path": "frame", **spec.get("pool", {}), **own}
+        pool = spec["pool"] = {**spec["pool"], **own}
         of_classes = pool.get("probability") or pool.get("logits")
         if isinstance(of_classes, Mapping):
             spec = _with_classes(spec, list(of_classes))
             if "score" not in {*pool, *table.names}:
-                spec, pool = _cut_by_columns(spec, pool, list(of_classes.values()))
+                spec = _cut_by_columns(spec, list(of_classes.values()))
         with_id = "id" in {*pool, *table.names}
         if not (with_id or table.ordered):
             raise InputError(
                 "id: name the column of ids: rows of a query come in no fixed order, so that "
                 f"nothing else names them; there are: {', '.join(table.names)}"
             )
-        spec, pool = _without_score(spec, pool, table.names)
-        wanted = _columns_named(pool, spec, with_id)
-        columns = {name: table.column(name) for name in wanted}
+        spec = _without_score(spec, table.names)
+        columns = {name: table.column(name) for name in _columns_named(spec, with_id)}
         if not columns:
             raise InputError("no columns are given")
-        return cls._of_columns(columns, {**spec, "pool": pool})
+        return cls._of_columns(columns, spec)
 
     @classmethod
     def _of_columns(cls, columns: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
@@ -258,15 +256,15 @@ def _columns_of(matrix: Any, names: Mapping[Any, str]) -> dict[str, Any]:
     return dict(zip(names.values(), columns, strict=True))
 
 
-def _named(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return a spec whose keys of ``pool`` are there, and whose objects have their names.
+def _named(spec: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return a spec whose pool has a path, and whose measures and samplers have their names.
 
-    Objects are measures and samplers. Keys of ``pool`` may be given by themselves.
+    Keys of ``pool`` may be given by themselves.
     """
     makers = {"measure": entry_of_measure, "sampler": entry_of_sampler}
     named = {key: makers[key](item) if key in makers else item for key, item in spec.items()}
     of_pool = {key: named.pop(key) for key in POOL_KEYS if key in named}
-    return named | ({"pool": {**named.get("pool", {}), **of_pool}} if of_pool else {})
+    return named | {"pool": {"path": path, **named.get("pool", {}), **of_pool}}
 
 
 def _space_of(spec: dict[str, Any], of_items: bool = False) -> LabelSpace:
@@ -285,41 +283,37 @@ def _with_classes(spec: dict[str, Any], named: list[Any]) -> dict[str, Any]:
     return {**spec, "labels": {**labels, "classes": named}}
 
 
-def _cut_by_columns(
-    spec: dict[str, Any], pool: dict[str, Any], columns: list[str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a spec and its pool with strata cut from columns of classes, in want of a score.
+def _cut_by_columns(spec: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+    """Return a spec with strata cut from columns of classes, in want of a score.
 
     Nothing changes if the spec has strata of its own, or several systems, or rows many labels.
     """
-    cut = {"method", "columns"} & {*spec.get("strata", {})}
-    if _space_of(spec, "lists" in pool).tagged or cut or "systems" in pool:
-        return spec, pool
-    strata = {**spec.get("strata", {}), "method": KD}
+    strata, pool = spec.get("strata", {}), spec["pool"]
+    is_cut = "systems" in pool or {"method", "columns"} & {*strata}
+    if is_cut or _space_of(spec, "lists" in pool).tagged:
+        return spec
     features = list(dict.fromkeys([*pool.get("features", []), *columns]))
-    return {**spec, "strata": strata}, {**pool, "features": features}
+    return {**spec, "strata": {**strata, "method": KD}, "pool": {**pool, "features": features}}
 
 
-def _without_score(
-    spec: dict[str, Any], pool: dict[str, Any], names: Collection[str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a spec and its pool, with what stands in for a score where there is none.
+def _without_score(spec: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return a spec with what stands in for a score where there is none.
 
     It is the probability of the positive class or, for want of that, what is predicted.
     """
+    strata, pool = spec.get("strata", {}), spec["pool"]
     if {"score", "systems", "lists"} & {*pool, *names}:
-        return spec, pool
-    is_cut = {"method", "edges", "columns"} & {*spec.get("strata", {})}
+        return spec
+    is_cut = {"method", "edges", "columns"} & {*strata}
     if isinstance(pool.get("probability"), str) and not is_cut:
-        return spec, {**pool, "score": pool["probability"]}
-    checked = EvaluationSpec.from_mapping({"budget": 1, **spec, "pool": pool}, Path()).pool
-    if not checked.assumes_score:
-        return spec, pool
-    return {**spec, "strata": {**spec.get("strata", {}), "method": PREDICTIONS}}, pool
+        return {**spec, "pool": {**pool, "score": pool["probability"]}}
+    if not EvaluationSpec.from_mapping({"budget": 1, **spec}, Path()).pool.assumes_score:
+        return spec
+    return {**spec, "strata": {**strata, "method": PREDICTIONS}}
 
 
-def _columns_named(pool: dict[str, Any], spec: dict[str, Any], with_id: bool = False) -> list[str]:
+def _columns_named(spec: dict[str, Any], with_id: bool) -> list[str]:
     """Return the columns that a spec names, the id only if it is asked for."""
-    checked = EvaluationSpec.from_mapping({**spec, "pool": pool}, Path())
+    checked = EvaluationSpec.from_mapping(spec, Path())
     left_out = () if with_id else columns_of(checked.pool.id)
     return [name for name in required_columns(checked.reading) if name not in left_out]

@@ -4,9 +4,8 @@ How they were drawn is what the spec says (`spec.labels_at_hand`). Whether the p
 is tested: by the share of each prediction, and by the mean rank of the scores.
 """
 
-import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,6 @@ import scipy
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Pool
-from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, GIVEN, GIVEN_NUMBER, ID, RANK, SLICE_PREFIX
 from evalsampling.preparation.slices import Slices
@@ -31,7 +29,7 @@ from evalsampling.spec.labels_at_hand import (
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
-from evalsampling.stats.history import ELSEWHERE, PEOPLE, SAMPLER, History, Round
+from evalsampling.stats.history import ELSEWHERE, PEOPLE, SAMPLER, Round
 
 COLUMNS = (CELL, RANK, ID, GIVEN)
 """Columns of the rows with a label, beside numbers and the column of groups."""
@@ -139,8 +137,8 @@ def contradictions(analysis: Analysis) -> list[str]:
 
     And what their labels are about, where all rows of the pool have one.
     """
-    labels, history, table = analysis.reading.labels, analysis.history, analysis.table
-    at_hand = labels.at_hand
+    history, table = analysis.history, analysis.table
+    at_hand = analysis.reading.labels.at_hand
     if at_hand is None or not history.rounds:
         return []
     number = len(history.rounds[0].question)
@@ -154,105 +152,79 @@ def contradictions(analysis: Analysis) -> list[str]:
             f"{number:,} of the labels are of rows that people picked. Rounds are drawn by what "
             "they show, and no number rests on them but for these rows themselves"
         ]
-    rows = _GivenRows.of(history, table)
     if history.outputs.cluster is not None and analysis.clusters is not None:
         labelled = np.unique(history.outputs.cluster[:number], return_counts=True)[1]
         told = about_clusters(at_hand.drawn, labelled, analysis.clusters)
         if told is not None:
             return [told]
-    of_slices = [
-        (str(domain.title), domain.holds(history, history.rounds[0].question), domain.rows(table))
+    return _against_the_pool(analysis, at_hand)
+
+
+def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
+    """Return the rarest of what is rarer than `_RARE`, in a sentence; else nothing."""
+    history, table, kinds = analysis.history, analysis.table, analysis.table.kinds
+    first, space = history.rounds[0], analysis.reading.labels.space
+    weight, effective = 1 / first.probability, _effective_rows(first)
+
+    def mean(values: FloatArray | BoolArray) -> float:
+        return float(weight @ values / weight.sum())
+
+    everywhere, rows = kinds.prediction[:, 0], table.count[kinds.cell] * kinds.share
+    predicted = history.outputs.prediction[first.question, 0]
+    shares = [
+        (f"are predicted {space.text(code)}", predicted == code, rows[everywhere == code])
+        for code in np.unique(everywhere).tolist()
+    ]
+    shares += [
+        (f"have {domain.title}", domain.holds(history, first.question), domain.rows(table))
         for domain in analysis.scope.domains
         if domain.count is not None
     ]
-    return rows.contradictions(at_hand, labels.space, of_slices)
+    found = []
+    for words, inside, of_pool in shares:
+        seen, expected = mean(inside), float(of_pool.sum() / table.rows)
+        said = f"{_percent(seen)} % of them {words}, and {_percent(expected)} % of the pool"
+        found.append((_chance_of_share(seen, expected, effective), said))
+    if not table.leaves.exchangeable:
+        rank = mean(_ranks(table)[history.cell[first.question]])
+        said = f"the mean rank of their scores is {rank:.2f}, and 0.50 in the pool"
+        found.append((_two_sided(rank - 0.5, math.sqrt(1 / 12 / effective)), said))
+    if at_hand.drawn in (CHANCE, DESIGN):
+        total, spread = float(weight.sum()), _root(float(weight @ (weight - 1)))
+        said = f"their chances are those of a pool of {total:,.0f} rows, and it has {table.rows:,}"
+        found.append((_two_sided(total - table.rows, spread), said))
+    chance, said = min(found)
+    if chance * len(found) > _RARE:
+        return []
+    rare = "below 1 in a million" if chance < _NAMED else f"{chance:.1g}"
+    return [
+        f"the labelled rows are said to be drawn {at_hand.words}, but {said}: the chance of "
+        f"that is {rare}. If people picked them, say `picked`: as they are said to be drawn "
+        "they make false numbers"
+    ]
 
 
-@dataclasses.dataclass(frozen=True)
-class _GivenRows:
-    """The rows of the first round, each with the number of rows of the pool that it stands for."""
+def _effective_rows(first: Round) -> float:
+    """Return the number of rows drawn at random from an endless pool that would tell as much.
 
-    table: CellTable
-    cell: IntArray
-    prediction: IntArray
-    weight: FloatArray
-    chance: FloatArray
-    together: float
+    Of whole clusters, as if all of their rows were the same.
+    """
+    weight = 1 / first.probability
+    spread = float((1 - first.probability) @ weight**2) * (first.together or 1.0)
+    return float(max(weight.sum() ** 2 / spread if spread else math.inf, 1.0))
 
-    @classmethod
-    def of(cls, history: History, table: CellTable) -> "_GivenRows":
-        first = history.rounds[0]
-        question, chance = first.question, first.probability
-        prediction, cell = history.outputs.prediction[question, 0], history.cell[question]
-        return cls(table, cell, prediction, 1 / chance, chance, first.together or 1.0)
 
-    def contradictions(
-        self,
-        at_hand: LabelsAtHand,
-        space: LabelSpace,
-        slices: Sequence[tuple[str, BoolArray, IntArray]],
-    ) -> list[str]:
-        """Return the rarest of what is rarer than `_RARE`, in a sentence; else nothing.
+def _chance_of_share(seen: float, expected: float, rows: float) -> float:
+    """Return the chance of a share at least as far from what is expected, on its side, twice.
 
-        Of each slice there are its title, which rows are of it, and its rows in each cell.
-        """
-        found, drawn = [], at_hand.drawn
-        kinds = self.table.kinds
-        everywhere, rows = kinds.prediction[:, 0], self.table.count[kinds.cell] * kinds.share
-        for code in np.unique(everywhere).tolist():
-            share = float(rows[everywhere == code].sum() / self.table.rows)
-            is_said = self.prediction == code
-            mean = float(self.weight @ is_said / self.weight.sum())
-            words = f"{_percent(mean)} % of them are predicted {space.text(code)}, and "
-            words += f"{_percent(share)} % of the pool"
-            found.append((self._chance_of_share(mean, share), words))
-        for title, inside, of_cells in slices:
-            share = float(of_cells.sum() / self.table.rows)
-            mean = float(self.weight @ inside / self.weight.sum())
-            words = f"{_percent(mean)} % of them have {title}, and {_percent(share)} % of the pool"
-            found.append((self._chance_of_share(mean, share), words))
-        if not self.table.leaves.exchangeable:
-            mean = float(self.weight @ _ranks(self.table)[self.cell] / self.weight.sum())
-            words = f"the mean rank of their scores is {mean:.2f}, and 0.50 in the pool"
-            found.append((_two_sided(mean - 0.5, math.sqrt(1 / 12 / self._effective)), words))
-        if drawn in (CHANCE, DESIGN):
-            total = float(self.weight.sum())
-            spread = _root(float(self.weight @ (self.weight - 1)))
-            words = f"their chances are those of a pool of {total:,.0f} rows, and it has "
-            words += f"{self.table.rows:,}"
-            found.append((_two_sided(total - self.table.rows, spread), words))
-        chance, words = min(found)
-        if chance * len(found) > _RARE:
-            return []
-        rare = "below 1 in a million" if chance < _NAMED else f"{chance:.1g}"
-        return [
-            f"the labelled rows are said to be drawn {at_hand.words}, but {words}: the chance of "
-            f"that is {rare}. If people picked them, say `picked`: as they are said to be drawn "
-            "they make false numbers"
-        ]
-
-    @property
-    def _effective(self) -> float:
-        """Number of rows drawn at random from an endless pool that would tell as much.
-
-        Of whole clusters, as if all of their rows were the same.
-        """
-        spread = float((1 - self.chance) @ self.weight**2)
-        rows = self.weight.sum() ** 2 / spread / self.together if spread else math.inf
-        return float(max(rows, 1.0))
-
-    def _chance_of_share(self, seen: float, expected: float) -> float:
-        """Return the chance of a share at least as far from what is expected, on its side, twice.
-
-        By the binomial law of `_effective` rows, of which the number need not be whole.
-        """
-        rows = self._effective
-        if math.isinf(rows):
-            return 1.0
-        found = seen * rows
-        above = scipy.special.betainc(found, rows - found + 1, expected) if found else 1.0
-        below = scipy.special.betaincc(found + 1, rows - found, expected) if seen < 1 else 1.0
-        return min(2 * float(min(above, below)), 1.0)
+    By the binomial law of effective rows, of which the number need not be whole.
+    """
+    if math.isinf(rows):
+        return 1.0
+    found = seen * rows
+    above = scipy.special.betainc(found, rows - found + 1, expected) if found else 1.0
+    below = scipy.special.betaincc(found + 1, rows - found, expected) if seen < 1 else 1.0
+    return min(2 * float(min(above, below)), 1.0)
 
 
 def about_clusters(drawn: str, rows: IntArray, pool: SharedClusters) -> str | None:

@@ -25,15 +25,7 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.inference.bets import (
-    Block,
-    Hypotheses,
-    Outlook,
-    blocks_of,
-    log_wealth,
-    term,
-    terms_of_cells,
-)
+from evalsampling.inference import bets
 from evalsampling.inference.domains import Domain
 from evalsampling.spec.labels_at_hand import RANDOM
 from evalsampling.spec.promise import BELOW, Promise
@@ -67,7 +59,7 @@ class Proof:
     proved: int
     wealth: float
     level: float
-    blocks: Sequence[Block]
+    blocks: Sequence[bets.Block]
 
     @property
     def last(self) -> int:
@@ -143,10 +135,10 @@ class Search:
         return [d for d in self.analysis.scope.domains if (d.title or "").startswith(start)]
 
     @functools.cached_property
-    def blocks(self) -> Sequence[Block]:
+    def blocks(self) -> Sequence[bets.Block]:
         """What was drawn together, in order."""
         analysis, at_hand = self.analysis, self.analysis.reading.labels.at_hand
-        blocks = blocks_of(
+        blocks = bets.blocks_of(
             analysis.table,
             analysis.history,
             self.planned,
@@ -173,7 +165,7 @@ class Search:
         """
         count, won = self.analysis.table.count, []
         for name, goal in goals.items():
-            outlook = Outlook.of(name, goal, self.score, rate, count)
+            outlook = bets.Outlook.of(name, goal, self.score, rate, count)
             won.append(outlook.won[np.searchsorted(-outlook.threshold, -self.thresholds)])
         return int(np.argmax(np.min(won, axis=0)))
 
@@ -199,7 +191,11 @@ class Search:
         ]
 
     def _walk(
-        self, goals: Mapping[str, float], order: IntArray, blocks: Sequence[Block], alpha: float
+        self,
+        goals: Mapping[str, float],
+        order: IntArray,
+        blocks: Sequence[bets.Block],
+        alpha: float,
     ) -> Proof:
         """Return what a sequence of thresholds proves."""
         level, proved = math.log(1 / alpha), 0
@@ -223,7 +219,7 @@ class Search:
         threshold: FloatArray,
         goal: float | FloatArray,
         domain: Domain,
-        blocks: Sequence[Block],
+        blocks: Sequence[bets.Block],
         level: float,
     ) -> FloatArray:
         """Return the log-wealth against a measure at most a goal, at each threshold: (m,)."""
@@ -231,8 +227,8 @@ class Search:
         inside = None
         if domain.count is not None:
             inside = domain.holds(history, np.arange(len(history)))
-        asked = Hypotheses(terms_of_cells(name, self.score, threshold, goal), inside)
-        return log_wealth(blocks, asked, history, self.positive, level)
+        asked = bets.Hypotheses(bets.terms_of_cells(name, self.score, threshold, goal), inside)
+        return bets.log_wealth(blocks, asked, history, self.positive, level)
 
     # --- the model
 
@@ -315,7 +311,7 @@ class Search:
                 weight = sample.weight * domain.holds(history, sample.question)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     # f is num - g den, so its sum for g of 0 and 1 gives both.
-                    zero, one = (weight @ term(name, a, y, goal) for goal in (0.0, 1.0))
+                    zero, one = (weight @ bets.term(name, a, y, goal) for goal in (0.0, 1.0))
                     value = float(np.nan_to_num(zero / (zero - one)))
                 goals = np.linspace(0.0, value, 102)[1:-1]
                 wealth = self.wealth(

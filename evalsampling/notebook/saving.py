@@ -18,6 +18,7 @@ from evalsampling.commands.prepare import Preparation
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.in_memory import MemoryPool
+from evalsampling.labels.controls import Gold
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.reserve import split_reserve
 from evalsampling.spec import EvaluationSpec
@@ -51,9 +52,7 @@ def save(analysis: Analysis, pool: MemoryPool, path: str | Path) -> None:
                 snapshot = snapshot.reread()
             for taken in deliveries:
                 if taken.rounds == number:
-                    store(
-                        of_codes(FILE, snapshot, taken.codes, taken.replace), taken.codes, snapshot
-                    )
+                    store(FILE, snapshot, taken.codes, taken.replace)
                     snapshot = snapshot.reread()
 
 
@@ -85,7 +84,7 @@ def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
     preparation = Preparation.from_spec(spec, ExecutionContext("this process"))
     workspace = preparation.workspace
     if not workspace.prepared:
-        preparation.check_labels()
+        Gold.read(spec.labelling)
         started = time.time()
         with workspace.preparing(preparation.attempt):
             located = [preparation.write_reserve(*part) for part in split_reserve(pool.reserve)]
@@ -93,8 +92,9 @@ def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
                 Catalog((), pa.schema([])), started, pool.stratification, pool.sums, pool.counts,
                 located, capacity=pool.table.rows,
             )  # fmt: skip
-    preparation.check_same_spec()
-    stored = PreparedPool.read(workspace).table
+    prepared = PreparedPool.read(workspace)
+    preparation.check_same_spec(prepared)
+    stored = prepared.table
     same = np.array_equal(stored.code, pool.table.code) and np.array_equal(
         stored.count, pool.table.count
     )

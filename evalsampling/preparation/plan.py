@@ -32,7 +32,12 @@ from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stages import Engine, Keyed, Reading, Step, Total
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import PoolSummary, summarize, summary_columns
+from evalsampling.preparation.summary import (
+    PoolSummary,
+    Wanted,
+    summarize,
+    summary_columns,
+)
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.pool import PoolSpec
@@ -91,12 +96,27 @@ def _cut(summary: PoolSummary | None, plan: ReadingPlan) -> Stratification:
     return Stratification.from_summary(summary, plan)  # Beam pickles a method by value.
 
 
+def first_pass(engine: Engine, plan: ReadingPlan, items: Any, directory: str) -> tuple[Any, Any]:
+    """Return how the rows of items are cut, and the items of the second pass.
+
+    These are of scored rows if there is a scorer, which are stored below a directory or URL.
+    """
+    rows, looks = None, Wanted.of(plan).anything
+    if plan.pool.scorer is not None:
+        rows, items = engine.read(score_pool(plan, directory), items)
+        if not looks:
+            engine.run(rows)  # What the scorer stores is all that is wanted.
+    elif looks:
+        rows, items = engine.read(fetch_rows("FetchScores", summary_columns(plan)), items)
+    return stratify(engine, rows, plan), items
+
+
 def stratify(engine: Engine, rows: Any, plan: ReadingPlan) -> Any:
     """Return how rows are cut, as a value of an engine: as the spec says, or by a first pass."""
-    given = Stratification.given(plan)
-    if given is not None:
-        return engine.value("GivenStrata", given)
-    (summary,) = engine.run(rows, summarize_pool(plan), columns=summary_columns(plan))
+    if Wanted.of(plan).anything:
+        (summary,) = engine.run(rows, summarize_pool(plan), columns=summary_columns(plan))
+    else:
+        summary = engine.value("NoSummary", None)
     return engine.call(cut_strata(plan), summary)
 
 

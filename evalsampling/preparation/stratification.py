@@ -72,16 +72,11 @@ class Stratification:
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @classmethod
-    def given(cls, plan: ReadingPlan) -> "Stratification | None":
-        """Return the stratification of a plan that needs no first pass, else None."""
-        if Wanted.of(plan).anything:
-            return None
-        none = (ScoreSums(),) * (len(plan.pool.systems) + 1)
-        return cls._of(plan, PoolSummary(0, (), none, None, None))
-
-    @classmethod
     def from_summary(cls, summary: PoolSummary | None, plan: ReadingPlan) -> "Stratification":
-        """Return the stratification that follows from the first pass."""
+        """Return the stratification that follows from the first pass, if a plan needs one."""
+        if not Wanted.of(plan).anything:
+            none = (ScoreSums(),) * (len(plan.pool.systems) + 1)
+            return cls._of(plan, PoolSummary(0, (), none, None, None))
         check_not_empty(0 if summary is None else summary.rows, plan.pool)
         assert summary is not None
         stratification = cls._of(plan, summary)

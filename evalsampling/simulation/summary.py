@@ -57,25 +57,28 @@ def summary(points: Sequence[Point], truth: FloatArray, confidence: float) -> di
     """Return a summary of the repeats; squared errors of several components are summed.
 
     An undefined value counts as 0, and its interval as it is. ``defined`` says how many repeats
-    had a value: where none had, errors and coverage are about nothing.
+    had a value: where none had, errors are None, and intervals, which are the whole range, too.
     """
     counted, compared = np.isfinite(truth), _compared(points, truth)
     values = np.stack([point.value for point in points])[:, counted]
+    defined = int(np.sum(np.any(np.isfinite(values), axis=1)))
+    told = compared if defined else None
     errors = np.nan_to_num(values) - truth[counted]
     divergences = [point.divergence for point in points if point.divergence is not None]
     return {
-        "rmse": float(np.sqrt(np.mean(np.sum(errors**2, axis=1)))),
-        "bias": float(np.mean(errors)),
-        **_intervals(compared, confidence, None),
+        "rmse": float(np.sqrt(np.mean(np.sum(errors**2, axis=1)))) if defined else None,
+        "bias": float(np.mean(errors)) if defined else None,
+        **_intervals(told, confidence, None),
         "undefined": int(np.sum(np.any(np.isnan(values), axis=1))),
-        "defined": int(np.sum(np.any(np.isfinite(values), axis=1))),
+        "defined": defined,
         "draws": float(np.mean([point.draws for point in points])),
         "labels": float(np.mean([point.labels for point in points])),
         "cost": float(np.mean([point.cost for point in points])),
         "seconds": float(np.sum([point.seconds for point in points])),
-        "wald": _intervals(compared, confidence, "wald"),
+        "wald": _intervals(told, confidence, "wald"),
         "intervals": {
-            method: _intervals(compared, confidence, method) for method in _methods(points)
+            method: _intervals(told, confidence, method)
+            for method in (_methods(points) if defined else ())
         },
         "divergence": float(np.mean(divergences)) if divergences else None,
         **_claims(compared),

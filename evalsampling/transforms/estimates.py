@@ -15,7 +15,6 @@ from apache_beam import pvalue
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, check_new_rows
 from evalsampling.evaluation.counted import (
-    CountedEstimates,
     analysis_of,
     estimated,
     next_chances,
@@ -171,7 +170,7 @@ def _state(of: CellSums | SliceCounts) -> Latest:
 class EstimateMeasures(beam.PTransform):
     """Estimates the measures of a spec: ``counts`` of `JoinLabels` to a dict.
 
-    The dict is `evaluation.counted.CountedEstimates.to_json`: rows, drawn, labels, rejects,
+    The dict is `evaluation.counted.estimated`: rows, drawn, labels, rejects,
     measures (those of ``estimate --json``, equal to the last digit) and warnings. From a dict of
     ``counts`` and ``pool``, the `SumCells` of the rows, the pool is that of these rows. With
     ``slices`` too, the `CountSlices` of the rows, numbers of the spec's ``pool.slices`` are among
@@ -237,8 +236,7 @@ class _Maker:
         """Yield the estimates, unless there are no rows; ``own`` if the pool is its own."""
         now = self._analysis(states, own)
         if now is not None:
-            made: CountedEstimates = estimated(*now)
-            yield {"seen": states.version, **made.to_json()}
+            yield {"seen": states.version, **estimated(*now)}
 
     def design(self, states: Latest, own: bool, size: int) -> Iterator[RoundChances]:
         """Yield the chances of the next round."""

@@ -25,7 +25,6 @@ from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outpu
 from evalsampling.spec.labels_at_hand import DESIGN, LabelsAtHand
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL, History
-from evalsampling.stats.outputs import Outputs
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.rounds import (
@@ -38,6 +37,11 @@ from evalsampling.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from evalsampling.evaluation.analysis import Analysis
+
+REJECTED, NEVER = "rejected", "never answered"
+
+UNDECIDED = (REJECTED, "skipped", "unsure", "disputed", NEVER, "open")
+"""Why questions have no label: the states of a tally, and two kinds of open questions."""
 
 _DESIGN = re.compile(r"^(?P<root>.+)/rounds/0*(?P<number>[0-9]+)/design\.json$")
 
@@ -126,11 +130,6 @@ class Snapshot:
         return [as_text(id, columns) for files in self.standing for id in files.subjects]
 
     @functools.cached_property
-    def question_of_task(self) -> Mapping[str, int]:
-        """The number of the question of each task, from 0."""
-        return {task: question for question, task in enumerate(self.tasks)}
-
-    @functools.cached_property
     def controls(self) -> Controls:
         """The gold rows and repeats of all rounds that were not withdrawn."""
         return Controls.concatenate([files.controls for files in self.standing])
@@ -197,31 +196,42 @@ class Snapshot:
         classes = len(self.pool.spec.labels.codes)
         return gold_table(self.tally, self.control_subjects, classes)
 
-    @property
-    def never_answered(self) -> list[int]:
-        """The questions of closed rounds that lack an answer."""
-        rounds = [files.number for files in self.standing for _ in files.subjects]
-        return [
-            question
-            for question, (state, number) in enumerate(zip(self.states, rounds, strict=True))
-            if state is State.OPEN and number in self.closed
-        ]
+    @functools.cached_property
+    def round_of_question(self) -> list[int]:
+        """The number of the round that asked each question."""
+        return [files.number for files in self.standing for _ in files.subjects]
+
+    @functools.cached_property
+    def undecided(self) -> Mapping[str, list[int]]:
+        """The questions without a label, by why they have none; each why is there.
+
+        Of those without an answer that counts some had one that was rejected, others are of closed
+        rounds.
+        """
+        rejected = {task for delivery in self.deliveries for task in delivery.rejected}
+        undecided: dict[str, list[int]] = {why: [] for why in UNDECIDED}
+        for question, (state, task) in enumerate(zip(self.states, self.tasks, strict=True)):
+            why = state.value
+            if state is State.OPEN and task in rejected:
+                why = REJECTED
+            elif state is State.OPEN and self.round_of_question[question] in self.closed:
+                why = NEVER
+            if state is not State.DECIDED:
+                undecided[why].append(question)
+        return undecided
 
     @functools.cached_property
     def late(self) -> int:
         """Number of questions whose first answer came after a later round had been drawn."""
-        round_of_question = [
-            place for place, files in enumerate(self.standing, start=1) for _ in files.subjects
-        ]
         answered: set[int] = set()
         late = 0
         for delivery in self.deliveries:
-            rounds = self._rounds_before(delivery)
+            last = max((f.number for f in self.standing if f.number <= delivery.rounds), default=0)
             for task in {*delivery.votes["task"].to_pylist()}:
-                question = self.question_of_task.get(task)
-                if question is not None and question not in answered:
+                question = self.subject_of_task.get(task, len(self.tasks))
+                if question < len(self.tasks) and question not in answered:
                     answered.add(question)
-                    late += delivery.rounds is not None and rounds > round_of_question[question]
+                    late += last > self.round_of_question[question]
         return late
 
     @functools.cached_property
@@ -245,7 +255,7 @@ class Snapshot:
         waiting = {}
         for files in self.standing:
             if files.number not in self.closed:
-                asked = map(self.question_of_task.__getitem__, files.batch[TASK].to_pylist())
+                asked = map(self.subject_of_task.__getitem__, files.batch[TASK].to_pylist())
                 waiting[files.number] = [each for each in asked if each not in self.answered]
         return waiting
 
@@ -291,13 +301,6 @@ class Snapshot:
         return [(delivery, count) for delivery, count in reversed(self._unresolved) if count]
 
     @functools.cached_property
-    def refused(self) -> frozenset[int]:
-        """Questions without an answer that counts, of which one was rejected."""
-        tasks = {task for delivery in self.deliveries for task in delivery.rejected}
-        rejected = {self.question_of_task[task] for task in tasks & self.question_of_task.keys()}
-        return frozenset(each for each in rejected if self.states[each] is State.OPEN)
-
-    @functools.cached_property
     def _unresolved(self) -> Sequence[tuple[Delivery, int]]:
         """Deliveries, the last first, with how many rejects no later valid vote made up for."""
         # The same content delivered again is judged again, and the last judgement counts.
@@ -338,7 +341,7 @@ class Snapshot:
             of_tasks = splink.pairs_of(files.batch, records, self.pool.spec.pool.id)
             for task, pair in zip(files.batch[TASK].to_pylist(), of_tasks, strict=True):
                 if pair is not None:
-                    questions_of_pair.setdefault(pair, []).append(self.question_of_task[task])
+                    questions_of_pair.setdefault(pair, []).append(self.subject_of_task[task])
         return questions_of_pair
 
     # --- the evaluation
@@ -346,13 +349,19 @@ class Snapshot:
     @functools.cached_property
     def history(self) -> History:
         """The history of the evaluation: rounds that were not withdrawn, rows and labels."""
-        spec = self.pool.spec
-        systems, classes = len(spec.pool.systems), self.pool.table.classes
-        named = spec.reading.named_slices
-        history = self._drawn(
-            History.start(systems, classes, len(spec.pool.slices)),
-            [outputs_of_columns(files.asked, systems, classes, named) for files in self.standing],
-        )
+        pool, spec = self.pool, self.pool.spec
+        systems, classes = len(spec.pool.systems), pool.table.classes
+        history = History.start(systems, classes, len(spec.pool.slices))
+        for files in self.standing:
+            asked = files.asked
+            columns = [asked[SLICE_PREFIX + name] for name in spec.pool.slices]
+            history = history.with_round(
+                files.round,
+                np.searchsorted(pool.table.code, asked[CELL].to_numpy()),
+                asked[RANK].to_numpy(),
+                outputs_of_columns(asked, systems, classes, spec.reading.named_slices),
+                pool.slices.codes(columns, len(asked)),
+            )
         corrected = {
             question: rounds
             for question, rounds in self.tally.corrected.items()
@@ -365,21 +374,6 @@ class Snapshot:
             shares=self.tally.shares(classes),
             answers=self.tally.numbers,
         )
-
-    def _drawn(self, nothing: History, outputs: Sequence[Outputs]) -> History:
-        """Return a history with all rounds that stand, and the outputs of the rows of each."""
-        pool, history = self.pool, nothing
-        for files, outputs_of_round in zip(self.standing, outputs, strict=True):
-            asked = files.asked
-            columns = [asked[SLICE_PREFIX + name] for name in pool.spec.pool.slices]
-            history = history.with_round(
-                files.round,
-                np.searchsorted(pool.table.code, asked[CELL].to_numpy()),
-                asked[RANK].to_numpy(),
-                outputs_of_round,
-                pool.slices.codes(columns, len(asked)),
-            )
-        return history
 
     @functools.cached_property
     def analysis(self) -> "Analysis":

@@ -260,5 +260,5 @@ def test_a_correction_is_known_with_the_rounds_before_it(drawn: Job) -> None:
     drawn.take([(task, label)], "correction.csv", option="--replace")
     drawn.sample()
     snapshot = Snapshot.at(drawn.workspace)
-    assert snapshot.history.corrected == {snapshot.question_of_task[task]: 2}
-    assert snapshot.history.label[snapshot.question_of_task[task]] == int(label)
+    assert snapshot.history.corrected == {snapshot.subject_of_task[task]: 2}
+    assert snapshot.history.label[snapshot.subject_of_task[task]] == int(label)

@@ -61,7 +61,7 @@ def test_rows_of_a_closed_round_are_not_open(voted: Job) -> None:
 
     def told() -> tuple[int, int]:
         is_open = call("status", voted.workspace, "--json").json["open"]
-        return is_open, len(Snapshot.at(voted.workspace).never_answered)
+        return is_open, len(Snapshot.at(voted.workspace).undecided["never answered"])
 
     before = told()
     assert before[0] >= 6

@@ -13,10 +13,9 @@ from evalsampling.evaluation.counted import (
     analysis_of,
     estimated,
     next_chances,
-    nothing_drawn,
 )
+from evalsampling.evaluation.graded import empty_history
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.finite import finite
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.labelled_counts import LabelledCounts
 from tests.counted_histories import assert_same_history, chances_of, shuffled
@@ -57,14 +56,14 @@ def labelled(case: Case) -> Analysis:
 
 
 def said(analysis: Analysis) -> str:
-    return json.dumps(finite(estimated(analysis).to_json()))
+    return json.dumps(estimated(analysis))
 
 
 def check(name: str) -> None:
     """Check that counts say to the digit what a case says, and draw what it would draw."""
     analysis = labelled(CASES[name])
     history, table = analysis.history, analysis.table
-    none = analysis.with_history(nothing_drawn(analysis))
+    none = analysis.with_history(empty_history(analysis.reading, table))
     if analysis.sampler.keeps_order:
         again = by_question(none, history, table)
         assert_same_history(again.history, history)

@@ -23,8 +23,7 @@ def test_cells_of_rows_by_hand(job: Any) -> None:
     p = 1 / (1 + np.exp(-score))
     table = one.pool.table.append_column("score_probability", [p])
     spec = EvaluationSpec.load(one.spec)
-    stratification = Stratification.given(spec.reading)
-    assert stratification is not None
+    stratification = Stratification.from_summary(None, spec.reading)
     cells = assign_cells(PoolBatch(table.combine_chunks().to_batches()[0]), stratification)
     by_hand = [(sum(edge <= s for edge in EDGES), s > 1) for s in score.tolist()]
     assert len(set(by_hand)) == len(set(zip(by_hand, cells.cell.tolist(), strict=True)))

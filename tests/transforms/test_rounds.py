@@ -162,7 +162,7 @@ def test_a_pool_that_grew_and_a_reserve_that_ran_out(
     counts, _ = facts.label_join.join(rows, votes_of(answers))
     analysis = analysis_of(Analysis.of_pool(of_all, facts.plan), counts, [chances])
     (said,) = kept(tmp_path / "estimates")
-    wanted = json.loads(json.dumps(estimated(analysis).to_json()))
+    wanted = json.loads(json.dumps(estimated(analysis)))
     assert {key: said[key] for key in wanted} == wanted
     assert (said["rows"], said["drawn"], said["labels"]) == (1300, len(rows), len(answers))
     (designed,) = kept(tmp_path / "next")
