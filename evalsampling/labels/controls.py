@@ -27,7 +27,7 @@ from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL
 from evalsampling.storage import parse_parquet
-from evalsampling.storage.filesystems import one_line, read_regular_file
+from evalsampling.storage.filesystems import one_line, read_regular_file, readable
 
 _SCHEMA = pa.schema(
     [(TASK, pa.string()), (ID, pa.string()), (KIND, pa.string()), (LABEL, pa.string()),
@@ -132,7 +132,7 @@ def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:
 def _read(path: str) -> list[dict[str, Any]]:
     content = read_regular_file(path, MOST_BYTES)
     suffix = PurePath(path).suffix.lower()
-    try:
+    with readable(path):
         if suffix == ".csv":
             header, *rows = [cells for _, cells in csv_cells(path, content) if cells] or [[]]
             return [dict(zip(header, row, strict=False)) for row in rows]
@@ -140,8 +140,6 @@ def _read(path: str) -> list[dict[str, Any]]:
             return [row for _, row in json_lines(path, content)]
         if suffix == ".parquet":
             return list(parse_parquet(content).to_pylist())
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read: {one_line(error)}") from error
     raise InputError(f"{path}: gold rows come as .csv, .jsonl, .parquet")
 
 

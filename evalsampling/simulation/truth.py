@@ -32,7 +32,7 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
-from evalsampling.storage.filesystems import one_line, unreadable
+from evalsampling.storage.filesystems import one_line, readable
 
 GRADE = "grade"
 """Column of a file of true grades: a list for each query, of one grade for every item."""
@@ -348,10 +348,8 @@ def _holds_rates(columns: _TruthColumns, space: LabelSpace) -> bool:
 
 def _read_batch(path: Path, read: Callable[[Path], pa.Table]) -> PoolBatch:
     """Return the rows of a file of the truth, which has some."""
-    try:
+    with readable(str(path)):
         table = read(path).combine_chunks()
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable(str(path), error) from error
     if not len(table):
         raise InputError(f"{path}: no labels")
     return PoolBatch(table.to_batches()[0], str(path))

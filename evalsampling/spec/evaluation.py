@@ -94,19 +94,9 @@ class EvaluationSpec:
         """
         if not is_url(path) and Path(path).is_dir():
             raise InputError(f"{path}: is a folder; give the spec, such as evaluation.yaml")
-        stored = read_file(str(path))
+        content = read_file(str(path))
         try:
-            content = load_strictly(stored.decode())
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}: cannot be read: not UTF-8") from error
-        except RecursionError as error:
-            raise InputError(f"{path}: not valid YAML: nested too deeply") from error
-        except ValueError as error:
-            raise InputError(f"{path}: not valid YAML: {error}") from error
-        try:
-            return cls.from_mapping(content, folder_of(path))
+            return cls.from_mapping(load_strictly(content), folder_of(path))
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
 
