@@ -76,10 +76,6 @@ class StrataSpec(msgspec.Struct, frozen=True):
         """Whether the tree over the leaves is that of the method or the columns."""
         return self.hierarchy == "own" or (self.hierarchy is None and bool(self.columns))
 
-    def flat(self, leaves: int) -> "StrataSpec":
-        """Return strata whose leaves are all children of one node."""
-        return msgspec.structs.replace(self, branching=max(leaves, 2))
-
     @property
     def by_features(self) -> bool:
         """Whether the leaves are cut from features, so that no score is needed."""
