@@ -23,16 +23,14 @@ from evalsampling.spec.rounds import CURVES, RoundSize, SamplerSpec, StopSpec, r
 from evalsampling.spec.sections import Section, absolute, used
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.strata import (
+    BY_RANK,
     StrataSpec,
-    by_rank,
-    may_be_of_verdicts,
-    of_moments,
+    are_verdicts,
     of_verdicts,
     read_strata,
     strata_mapping,
 )
 from evalsampling.spec.strict_yaml import load_strictly
-from evalsampling.spec.systems import have_verdicts_alone
 from evalsampling.spec.values import Fraction
 from evalsampling.storage import folder_of, is_url, read_file
 
@@ -124,29 +122,24 @@ class EvaluationSpec:
         section = top.section("pool", required=True)
         of_items = section.get("lists") is not None
         labels = read_labels(top.section("labels"), str(directory), of_items)
-        strata = read_strata(
-            top.section("strata"), labels.space.tagged and section.get("score") is None
-        )
-        is_open = may_be_of_verdicts(top, labels.space)
-        if is_open and have_verdicts_alone(section, labels):
-            strata, is_open = of_verdicts(strata), False
-        is_open &= section.get("systems") is None
-        pool = read_pool(section, labels, str(directory), strata, is_open)
+        scored = section.get("score") is not None
+        strata = read_strata(top.section("strata"), labels.space, scored)
+        by_verdicts = are_verdicts(top, labels.space)
+        strata = of_verdicts(strata) if by_verdicts else strata
+        pool = read_pool(section, labels, str(directory), strata, by_verdicts is None)
         labels = dataclasses.replace(labels, space=of_systems(labels.space, len(pool.systems)))
         at_hand = labels.at_hand
         if at_hand is not None and at_hand.drawn == WITHIN and at_hand.source not in pool.slices:
             # The rows of each value are counted as those of slices are.
             pool = dataclasses.replace(pool, slices=(*pool.slices, str(at_hand.source)))
-        if labels.space.has_items:
-            strata = of_moments(strata, top.section("strata"))
         limits = Budget.read(top)
         chosen = top.get("measure", labels.space.in_spec.measure)
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
             raise InputError("measure: the list is empty")
         sampler = read_sampler(top, pool, labels, strata, listed[0])
-        if sampler.name in CURVES and top.section("strata").get("method") is None:
-            strata = by_rank(strata)
+        if sampler.name in CURVES and strata.by_score and not top.section("strata").get("method"):
+            strata = msgspec.structs.replace(strata, method=BY_RANK)
         spec = cls(
             pool=pool,
             labels=labels,
@@ -161,7 +154,7 @@ class EvaluationSpec:
             stop=top.section("stop").read(StopSpec),
             gates=top.section("gates").read(GatesSpec),
             seed=top.integer("seed", 0, least=0),
-            sink=SinkSpec.read(top.section("sink"), pool.payload, pool.mistaken_ids, pool.id),
+            sink=SinkSpec.read(top.section("sink"), pool),
             workspace=absolute("workspace", top.text("workspace"), str(directory), ["gs"]),
         )
         spec._check()

@@ -197,14 +197,19 @@ def read_pool(
     if lists is not None:
         return made(systems=read_rankers(section.section("systems")), payload=payload)
     score = labels.space.score(section, not strata.by_score)
-    probability = read_probability(section, labels)
-    if section.get("systems") is not None:
+    if section.get("systems") is None:
+        score = score or "score" if strata.by_score else score
+        systems: tuple[SystemSpec, ...]
+        systems = (read_system(section, None, labels, score, "prediction"),)
+        probability, score_is = systems[0].probability, systems[0].score_is
+    else:
         section.refuse(["prediction"], "with systems, each has a prediction of its own")
+        probability = read_probability(section, labels)
         systems = read_systems(section.section("systems"), labels)
+        probability = probability or systems[0].probability
         has_score = of_systems(labels.space, len(systems)).has_score
         scored = (system.score for system in systems if system.score is not None)
         score = score or (next(scored, None) if has_score else None)
-        probability = probability or systems[0].probability
         if score is None and has_score and strata.by_score:
             raise InputError(
                 "pool.score: missing, and no system has a score either: name one, or leave it to "
@@ -213,10 +218,6 @@ def read_pool(
         score_is = read_score_is(section, labels, score)
         if score is not None and score == systems[0].score:
             score_is = score_is or systems[0].score_is
-    else:
-        score = score or "score" if strata.by_score else score
-        systems = (read_system(section, None, labels, score, "prediction"),)
-        score_is = systems[0].score_is
     features = section.columns("features")
     if strata.by_features and not features and not labels.space.tagged:
         raise InputError("pool.features: missing, strata.method kd is cut from features")

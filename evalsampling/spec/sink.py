@@ -1,7 +1,7 @@
 """The section ``sink`` of a spec: the batches that are sent to annotators."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -10,6 +10,9 @@ from evalsampling.parts.registry import Registry
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.sections import Section, given, nearest
 from evalsampling.spec.values import Count, Text
+
+if TYPE_CHECKING:
+    from evalsampling.spec.pool import PoolSpec
 
 SINKS: Registry[Any] = Registry(
     "sinks",
@@ -79,13 +82,7 @@ class SinkSpec(msgspec.Struct, frozen=True):
     escape: bool = False
 
     @classmethod
-    def read(
-        cls,
-        section: Section,
-        payload: Sequence[str],
-        mistaken: Sequence[str] = (),
-        id: IdColumns = "id",
-    ) -> "SinkSpec":
+    def read(cls, section: Section, pool: "PoolSpec") -> "SinkSpec":
         """Return the section ``sink``, checked."""
         chosen = section.part("format", SINKS, "csv")
         sink = section.read(cls)
@@ -94,12 +91,15 @@ class SinkSpec(msgspec.Struct, frozen=True):
         if sink.escape and chosen not in _CSV:
             formats = ", ".join(_CSV)
             raise InputError(f"sink.escape: is of {formats}, which are CSV; {chosen} is not")
-        _check_columns(chosen, payload, mistaken)
-        if sink.pairs is not None:
-            _check_sides(sink.pairs, payload)
+        _check_columns(chosen, pool)
+        for affix in () if sink.pairs is None else (sink.pairs.left, sink.pairs.right):
+            if not any(name.startswith(affix) or name.endswith(affix) for name in pool.payload):
+                raise InputError(
+                    f"sink.pairs: no column of pool.payload begins or ends with {affix!r}"
+                )
         return msgspec.structs.replace(
             sink,
-            records=_records(sink, payload, id),
+            records=_records(sink, pool.payload, pool.id),
             escape=section.get("escape", chosen == "vendor"),
         )
 
@@ -141,10 +141,10 @@ def _is_answer(name: str) -> bool:
     return name in _READ or name.startswith("label.")
 
 
-def _check_columns(chosen: str, payload: Sequence[str], mistaken: Sequence[str]) -> None:
+def _check_columns(chosen: str, pool: "PoolSpec") -> None:
     """Raise an `InputError` for payload columns that would be mistaken for others in a delivery."""
-    for name in () if chosen in _ANSWERED_ELSEWHERE else payload:
-        if name in mistaken:
+    for name in () if chosen in _ANSWERED_ELSEWHERE else pool.payload:
+        if name in pool.mistaken_ids:
             raise InputError(
                 f"pool.payload: {name} cannot be shown as sink.format is {chosen}: what stands in "
                 "it would be taken for the id of the row; rename it or leave it out"
@@ -154,13 +154,6 @@ def _check_columns(chosen: str, payload: Sequence[str], mistaken: Sequence[str])
                 f"pool.payload: {name} is a column of answers, rename it: as sink.format is "
                 f"{chosen}, what stands in it would be taken for one"
             )
-
-
-def _check_sides(sides: Sides, payload: Sequence[str]) -> None:
-    """Raise an `InputError` for a side of which the payload has no column."""
-    for affix in (sides.left, sides.right):
-        if not any(name.startswith(affix) or name.endswith(affix) for name in payload):
-            raise InputError(f"sink.pairs: no column of pool.payload begins or ends with {affix!r}")
 
 
 def _records(sink: SinkSpec, payload: Sequence[str], id: IdColumns) -> RecordColumns | None:

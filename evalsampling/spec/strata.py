@@ -82,8 +82,13 @@ class StrataSpec(msgspec.Struct, frozen=True):
         return self.method == KD and self.edges is None and not self.columns
 
 
-def read_strata(section: Section, by_numbers: bool = False) -> StrataSpec:
-    """Return the section ``strata``, checked."""
+def read_strata(section: Section, space: LabelSpace, scored: bool) -> StrataSpec:
+    """Return the section ``strata``, checked; ``scored`` if the pool names a score."""
+    for key in ("columns", "method", "edges") if space.has_items else ():
+        if section.get(key) not in (None, KD):
+            raise InputError(
+                f"strata.{key}: with pool.lists, strata are cut from expected gains by a k-d tree"
+            )
     columns = section.columns("columns")
     if columns or section.get("columns") is not None:
         section.refuse(("method", "edges"), "with strata.columns, these are the strata")
@@ -92,7 +97,8 @@ def read_strata(section: Section, by_numbers: bool = False) -> StrataSpec:
     if section.get("method") == PREDICTIONS:
         section.refuse(["edges"], "are of a score, and strata.method is predictions")
     slices = read_slices("strata.slices", section.get("slices"))
-    method = section.part("method", [KD, PREDICTIONS, *CUT_METHODS], KD if by_numbers else "csf")
+    usual = KD if space.has_items or (space.tagged and not scored) else "csf"
+    method = section.part("method", [KD, PREDICTIONS, *CUT_METHODS], usual)
     own = Section(section.name, {**section.content, "slices": slices, "method": method})
     strata = own.read(StrataSpec)
     if strata.edges and any(a >= b for a, b in itertools.pairwise(strata.edges)):
@@ -117,39 +123,27 @@ def _check_hierarchy(strata: StrataSpec) -> None:
     )
 
 
-def by_rank(strata: StrataSpec) -> StrataSpec:
-    """Return the strata of scores of which only the order matters, if they are cut from a score."""
-    return msgspec.structs.replace(strata, method=BY_RANK) if strata.by_score else strata
-
-
 def of_verdicts(strata: StrataSpec) -> StrataSpec:
     """Return the strata of systems that have verdicts and no scores: what they predict."""
     return msgspec.structs.replace(strata, method=PREDICTIONS)
 
 
-def may_be_of_verdicts(top: Section, space: LabelSpace) -> bool:
-    """Tell whether a spec says nothing of how strata are cut, nor of what they could be cut from.
+def are_verdicts(top: Section, space: LabelSpace) -> bool | None:
+    """Tell whether strata are what systems predict: nothing else is named to cut them from.
 
-    Then they are what systems predict, if these have no scores.
+    None if they are where the pool has no column of scores. None is assumed of several systems, nor
+    where one number does not say which class is likely.
     """
     pool, own = top.section("pool"), top.section("strata")
-    cut = any(own.get(key) for key in ("method", "edges", "hierarchy", "columns"))
-    named = any(pool.get(key) for key in ("score", "probability", "logits", "features", "lists"))
-    by_threshold = (
-        isinstance(pool.get("prediction"), Mapping) and "threshold" in pool.content["prediction"]
-    )
-    named |= by_threshold
-    return space.has_classes and not (space.tagged or cut or named)
-
-
-def of_moments(strata: StrataSpec, section: Section) -> StrataSpec:
-    """Return the strata of queries, which are cut from moments of their gains."""
-    for key in ("columns", "method", "edges"):
-        if section.get(key) not in (None, KD):
-            raise InputError(
-                f"strata.{key}: with pool.lists, strata are cut from expected gains by a k-d tree"
-            )
-    return msgspec.structs.replace(strata, method=KD)
+    scores = ("score", "probability", "logits")
+    named = any(own.get(key) for key in ("method", "edges", "hierarchy", "columns"))
+    named |= any(pool.get(key) for key in (*scores, "features", "lists"))
+    prediction, systems = pool.get("prediction"), pool.section("systems").content.values()
+    named |= isinstance(prediction, Mapping) and "threshold" in prediction
+    named |= any(each.get(key) for each in systems if isinstance(each, Mapping) for key in scores)
+    if named or space.tagged or not space.has_classes:
+        return False
+    return None if pool.get("systems") is None and not space.needs_columns else True
 
 
 def strata_mapping(strata: StrataSpec) -> dict[str, Any]:

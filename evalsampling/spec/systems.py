@@ -96,18 +96,6 @@ def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]
     return tuple(systems)
 
 
-def have_verdicts_alone(pool: Section, labels: LabelsSpec) -> bool:
-    """Tell whether a section ``pool``, which names no score, leaves no room for one.
-
-    No score is assumed of several systems, nor where one number does not say which class is likely.
-    """
-    if pool.get("systems") is None:
-        return labels.space.needs_columns
-    keys = ("score", "probability", "logits")
-    named = pool.section("systems").content.values()
-    return not any(own.get(key) for own in named if isinstance(own, Mapping) for key in keys)
-
-
 def read_rankers(section: Section) -> tuple[SystemSpec, ...]:
     """Return the systems that rank the items of queries."""
     rankers = []
