@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.errors import InputError
 from evalsampling.labels.tasks import payload_columns
 from evalsampling.labels.vendor import csv_text, write_csv
 from evalsampling.labels.vote import Pair, Vote, field_text, vote_of
@@ -22,6 +21,7 @@ from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.sink import RecordColumns
 
 SCORE = "clerical_match_score"
+IDS = ("unique_id_l", "unique_id_r")
 _RECORDS = ("source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r")
 COLUMNS = (*_RECORDS, SCORE, "task", "id", "annotator", "time", "skipped", "comment")
 """Columns that are read; a table of Splink's own has the first five."""
@@ -30,15 +30,6 @@ COLUMNS = (*_RECORDS, SCORE, "task", "id", "annotator", "time", "skipped", "comm
 def is_table(columns: Sequence[str]) -> bool:
     """Tell whether columns are those of a table of Splink, which has no ``label``."""
     return SCORE in columns and "label" not in columns
-
-
-def check_columns(path: str, columns: Sequence[str]) -> None:
-    """Check that a table has columns that identify the row of each line."""
-    if "task" in columns:
-        return
-    for name in ("unique_id_l", "unique_id_r"):
-        if name not in columns:
-            raise InputError(f"{path}: column {name!r} is missing, and there is no 'task' either")
 
 
 def read_row(line: int, row: Mapping[str, Any]) -> Vote:
@@ -55,8 +46,6 @@ def read_row(line: int, row: Mapping[str, Any]) -> Vote:
         problem = "no number"
     if problem:
         problem = f"{SCORE} is {score!r}, which is {problem}"
-    elif vote.task is None and pair is None:
-        problem = "neither a task nor two unique ids are given"
     if vote.problem or problem:
         return dataclasses.replace(vote, pair=pair, label=score, problem=vote.problem or problem)
     return dataclasses.replace(vote, pair=pair, score=probability)

@@ -18,6 +18,7 @@ from evalsampling.labels.tasks import check_problem
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import BY_TASK, Pair, Vote, check_flags, with_values
 from evalsampling.pool.row_ids import in_other_order
+from evalsampling.spec.id_columns import columns_of
 
 Name = str | Pair
 """Name of a row where no task is given: its id, or its two records."""
@@ -207,7 +208,7 @@ def _find(vote: Vote, register: Register, alike: set[Name]) -> tuple[int | None,
         name, questions = _of_id(vote.id, register)
         words = f"id {vote.id!r}"
     else:
-        return None, "neither task nor id is given"
+        return None, f"neither task nor {' and '.join(columns_of(register.id))} is given"
     if not questions:
         return None, f"unknown {words}: {BY_TASK}"
     if len(questions) > 1:
