@@ -54,13 +54,17 @@ def csv_text(names: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 def write_tasks(table: pa.Table, path: Path, plan: LabellingPlan, _: str) -> None:
     """Write tasks as CSV for spreadsheets, with the columns `ADDED`, and instructions beside."""
-    shown = shown_columns(table)
+    write_csv(with_added(table), path, plan.sink.escape, "utf-8-sig")
+    sheet = instructions(BATCH, len(table), shown_columns(table), plan.sink, plan.labels)
+    path.with_name(SHEET).write_text(sheet, encoding="utf-8")
+
+
+def with_added(table: pa.Table) -> pa.Table:
+    """Return tasks with the columns `ADDED`, empty where they are no payload."""
     for name in ADDED:
         if name not in table.column_names:
             table = table.append_column(name, pa.array([""] * len(table), pa.string()))
-    write_csv(table, path, plan.sink.escape, "utf-8-sig")
-    sheet = instructions(BATCH, len(table), shown, plan.sink, plan.labels)
-    path.with_name(SHEET).write_text(sheet, encoding="utf-8")
+    return table
 
 
 def instructions(

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import UNNAMED
-from evalsampling.label_spaces.base import FLAG, LABEL, LabelSpace
+from evalsampling.label_spaces.base import FLAG, LABEL
 from evalsampling.labels.items import graded_outputs, item_ids
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_gains, build_measures, thresholded_parts
@@ -298,8 +298,10 @@ class _Truth:
         try:
             return cls(path, id, ids, space.true_codes(columns))
         except InputError as error:
-            if not _holds_rates(columns, space):
-                raise
+            try:
+                space.true_rates(columns)
+            except InputError:
+                raise error from None
             words = "probabilities of labels need labels.oracle: stochastic"
             raise InputError(f"{error}; {words}") from error
 
@@ -335,15 +337,6 @@ class _TruthColumns(LabelColumns):
             except pa.ArrowInvalid as error:
                 raise self.error(name, 0, f"must be numbers: {one_line(error)}") from error
         return PoolBatch(pa.record_batch({name: column}), self.path).numbers(name)
-
-
-def _holds_rates(columns: _TruthColumns, space: LabelSpace) -> bool:
-    """Tell whether a file holds probabilities of labels."""
-    try:
-        space.true_rates(columns)
-    except InputError:
-        return False
-    return True
 
 
 def _read_batch(path: Path, read: Callable[[Path], pa.Table]) -> PoolBatch:
