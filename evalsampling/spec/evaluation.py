@@ -164,8 +164,6 @@ class EvaluationSpec:
         """Check that the sections of the spec go together."""
         if self.money is not None and self.pool.cost is None:
             raise InputError("budget.cost: name the column of what labels cost, pool.cost")
-        if self.pool.weight is not None and self.labels.space.has_items:
-            raise InputError("pool.weight: queries of rankings all count the same")
         if self.pool.weight is None and any(measure.is_by_rows for measure in self.measures):
             raise InputError("measure.by: rows all count the same without pool.weight")
         if sum(measure.name == CERTIFY for measure in self.measures) > 1:

@@ -89,11 +89,10 @@ def read_strata(section: Section, space: LabelSpace, scored: bool) -> StrataSpec
             raise InputError(
                 f"strata.{key}: with pool.lists, strata are cut from expected gains by a k-d tree"
             )
-    columns = section.columns("columns")
-    if columns or section.get("columns") is not None:
+    if section.get("columns") is not None:
         section.refuse(("method", "edges"), "with strata.columns, these are the strata")
-    if section.get("columns") is not None and not all(columns or [""]):
-        raise InputError("strata.columns: must be a list of columns, coarse to fine")
+        if not all(section.columns("columns") or [""]):
+            raise InputError("strata.columns: must be a list of columns, coarse to fine")
     if section.get("method") == PREDICTIONS:
         section.refuse(["edges"], "are of a score, and strata.method is predictions")
     slices = read_slices("strata.slices", section.get("slices"))
@@ -103,24 +102,14 @@ def read_strata(section: Section, space: LabelSpace, scored: bool) -> StrataSpec
     strata = own.read(StrataSpec)
     if strata.edges and any(a >= b for a, b in itertools.pairwise(strata.edges)):
         raise InputError("strata.edges: must be strictly increasing")
-    _check_hierarchy(strata)
+    without = strata.edges or strata.method in {*CUT_METHODS, PREDICTIONS} - {*HIERARCHICAL}
+    if strata.hierarchy == "own" and without and not strata.columns:
+        cut = "edges" if strata.edges else f"method {strata.method}"
+        raise InputError(
+            f"strata.hierarchy: strata.{cut} makes no hierarchy of its own; "
+            f"{', '.join(HIERARCHICAL)} do, and so do strata.columns"
+        )
     return strata
-
-
-def _check_hierarchy(strata: StrataSpec) -> None:
-    """Raise an error if strata have no such hierarchy."""
-    without = {*CUT_METHODS, PREDICTIONS} - {*HIERARCHICAL}
-    if (
-        not strata.has_own_hierarchy
-        or strata.columns
-        or not (strata.edges or strata.method in without)
-    ):
-        return
-    cut = "edges" if strata.edges else f"method {strata.method}"
-    raise InputError(
-        f"strata.hierarchy: strata.{cut} makes no hierarchy of its own; {', '.join(HIERARCHICAL)} "
-        "do, and so do strata.columns"
-    )
 
 
 def of_verdicts(strata: StrataSpec) -> StrataSpec:
