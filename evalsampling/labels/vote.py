@@ -155,9 +155,7 @@ def _read(line: int, row: Mapping[str, Any]) -> Vote:
         if label not in (None, ""):
             raise ValueError("label is given, and columns of labels too")
         labels = _set_of({name: row[name] for name in flags})
-    elif isinstance(label, list):
-        if not all(isinstance(one, str) and one for one in label):
-            raise ValueError("label is no text and no number")
+    elif isinstance(label, list) and all(isinstance(one, str) and one for one in label):
         labels = tuple(label) if len(label) != 1 else None
         fields["label"] = label[0] if len(label) == 1 else None
     for name, value in fields.items():
