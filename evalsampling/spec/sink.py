@@ -86,8 +86,6 @@ class SinkSpec(msgspec.Struct, frozen=True):
         """Return the section ``sink``, checked."""
         chosen = section.part("format", SINKS, "csv")
         sink = section.read(cls)
-        if sink.escape and chosen == "xlsx":
-            raise InputError("sink.escape: the cells of an xlsx file are text and need none")
         if sink.escape and chosen not in _CSV:
             formats = ", ".join(_CSV)
             raise InputError(f"sink.escape: is of {formats}, which are CSV; {chosen} is not")
