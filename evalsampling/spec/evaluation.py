@@ -122,11 +122,9 @@ class EvaluationSpec:
         section = top.section("pool", required=True)
         of_items = section.get("lists") is not None
         labels = read_labels(top.section("labels"), str(directory), of_items)
-        scored = section.get("score") is not None
-        strata = read_strata(top.section("strata"), labels.space, scored)
-        by_verdicts = are_verdicts(top, labels.space)
-        strata = of_verdicts(strata) if by_verdicts else strata
-        pool = read_pool(section, labels, str(directory), strata, by_verdicts is None)
+        strata = read_strata(top, labels.space)
+        may_lack_score = are_verdicts(top, labels.space) is None
+        pool = read_pool(section, labels, str(directory), strata, may_lack_score)
         labels = dataclasses.replace(labels, space=of_systems(labels.space, len(pool.systems)))
         at_hand = labels.at_hand
         if at_hand is not None and at_hand.drawn == WITHIN and at_hand.source not in pool.slices:

@@ -82,8 +82,9 @@ class StrataSpec(msgspec.Struct, frozen=True):
         return self.method == KD and self.edges is None and not self.columns
 
 
-def read_strata(section: Section, space: LabelSpace, scored: bool) -> StrataSpec:
-    """Return the section ``strata``, checked; ``scored`` if the pool names a score."""
+def read_strata(top: Section, space: LabelSpace) -> StrataSpec:
+    """Return the section ``strata``, checked."""
+    section, scored = top.section("strata"), top.section("pool").get("score") is not None
     for key in ("columns", "method", "edges") if space.has_items else ():
         if section.get(key) not in (None, KD):
             raise InputError(
@@ -97,6 +98,7 @@ def read_strata(section: Section, space: LabelSpace, scored: bool) -> StrataSpec
         section.refuse(["edges"], "are of a score, and strata.method is predictions")
     slices = read_slices("strata.slices", section.get("slices"))
     usual = KD if space.has_items or (space.tagged and not scored) else "csf"
+    usual = PREDICTIONS if are_verdicts(top, space) else usual
     method = section.part("method", [KD, PREDICTIONS, *CUT_METHODS], usual)
     own = Section(section.name, {**section.content, "slices": slices, "method": method})
     strata = own.read(StrataSpec)

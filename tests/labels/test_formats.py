@@ -115,7 +115,7 @@ NO_VOTES = [
      "'label.a' is there twice"),
     ("a.csv", "task,label\nt,1,?\n", (None, None, None), "3 fields where the header has 2"),
     ("a.csv", "task,clerical_match_score\nt,1.5\n", ("t", None, "1.5"), "not between 0 and 1"),
-    ("a.csv", f"{PAIR}-0.1\n", (None, None, "-0.1"), "clerical_match_score is '-0.1', which is not"),
+    ("a.csv", f"{PAIR}-0.1\n", (None, None, "-0.1"), "clerical_match_score is '-0.1', which"),
     ("a.csv", f"{PAIR}yes\n", (None, None, "yes"), "clerical_match_score is 'yes', which is no nu"),
     ("a.csv", f"{PAIR}nan\n", (None, None, "nan"), "clerical_match_score is 'nan'"),
     ("a.csv", f"{PAIR}inf\n", (None, None, "inf"), "clerical_match_score is 'inf'"),
