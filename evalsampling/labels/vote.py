@@ -31,6 +31,10 @@ MOST_CHARACTERS = 1 << 24
 """Most characters of a cell of CSV, and of a line of JSON Lines."""
 
 
+class NoVoteError(Exception):
+    """Why a row holds no vote, or its vote does not count."""
+
+
 def too_large(path: str, excess: str, most: str) -> InputError:
     """Return the error of a delivery that is too large: what it has, and the most it may have."""
     return InputError(f"{path}: has {excess}; a delivery has at most {most}: divide it")
@@ -133,7 +137,7 @@ def vote_of(line: int, row: Mapping[str, Any]) -> Vote:
     """Return the vote of a row, with its problem if a field has a value that is not allowed."""
     try:
         return _read(line, row)
-    except ValueError as error:
+    except NoVoteError as error:
         return rejected(line, row, str(error))
 
 
@@ -147,24 +151,24 @@ def rejected(line: int, row: Mapping[str, Any], problem: str) -> Vote:
 
 
 def _read(line: int, row: Mapping[str, Any]) -> Vote:
-    """Return the vote of a row; a ValueError says which field has a value that is not allowed."""
+    """Return the vote of a row; a `NoVoteError` says which field is wrong."""
     flags = [*filter(is_flag, row)]
     fields = {name: row.get(name) for name in COLUMNS[:-1]}
     label, labels = fields["label"], None
     if flags:
         if label not in (None, ""):
-            raise ValueError("label is given, and columns of labels too")
+            raise NoVoteError("label is given, and columns of labels too")
         labels = _set_of({name: row[name] for name in flags})
     elif isinstance(label, list) and all(isinstance(one, str) and one for one in label):
         labels = tuple(label) if len(label) != 1 else None
         fields["label"] = label[0] if len(label) == 1 else None
     for name, value in fields.items():
         if isinstance(value, dict | list):
-            raise ValueError(f"{name} is no text and no number")
+            raise NoVoteError(f"{name} is no text and no number")
     texts: dict[str, Any] = {name: field_text(value) for name, value in fields.items()}
     skipped = texts.pop("skipped") or "no"
     if skipped.lower() not in YES_OR_NO:
-        raise ValueError(f"skipped is {skipped!r}, which is none of: {', '.join(YES_OR_NO)}")
+        raise NoVoteError(f"skipped is {skipped!r}, which is none of: {', '.join(YES_OR_NO)}")
     comment = row.get("comment")
     return Vote(
         line,
@@ -190,21 +194,21 @@ def _set_of(flags: Mapping[str, Any]) -> tuple[str, ...] | None:
     if len(empty) == len(flags):
         return None
     if empty:
-        raise ValueError(f"{empty[0]} is empty, and others are not")
+        raise NoVoteError(f"{empty[0]} is empty, and others are not")
     # Tables with empty fields hold floats.
     words = {name: str(value).lower().removesuffix(".0") for name, value in flags.items()}
     for name, word in words.items():
         if word not in YES_OR_NO:
             allowed = ", ".join(YES_OR_NO)
-            raise ValueError(f"{name} is {flags[name]!r}, which is none of: {allowed}")
+            raise NoVoteError(f"{name} is {flags[name]!r}, which is none of: {allowed}")
     return tuple(name.removeprefix(FLAG) for name, word in words.items() if YES_OR_NO[word])
 
 
 def check_flags(flags: Sequence[str], labels: Sequence[str]) -> None:
-    """Check that a set given by columns has one for each label; a ValueError says which not."""
+    """Check that a set given by columns has one for each label; a `NoVoteError` says which not."""
     for label in labels:
         if flags and label not in flags:
-            raise ValueError(
+            raise NoVoteError(
                 f"column {FLAG}{label} is missing: "
                 "a set of labels takes a column of 0 and 1 for each label"
             )

@@ -16,7 +16,7 @@ from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import SKIPPED, Answer
 from evalsampling.labels.tasks import check_problem
 from evalsampling.labels.vendor import unescaped
-from evalsampling.labels.vote import BY_TASK, Pair, Vote, check_flags, with_values
+from evalsampling.labels.vote import BY_TASK, NoVoteError, Pair, Vote, check_flags, with_values
 from evalsampling.pool.row_ids import in_other_order
 from evalsampling.spec.id_columns import columns_of
 
@@ -68,7 +68,7 @@ def check_votes(
                 vote = _with_label(given, meant, register)
                 if not replace:
                     _check_named(vote, register.tally.subjects.wanted(subject))
-            except ValueError as error:
+            except NoVoteError as error:
                 reason = str(error)
         if subject is None or reason:
             rejects.append(Reject.of(given, reason, subject, register))
@@ -89,11 +89,11 @@ def check_votes(
 def _check_named(vote: Vote, wanted: int) -> None:
     """Check that the annotator of a vote is known where a row is to have several."""
     if wanted > 1 and vote.annotator is None and vote.is_answer:
-        raise ValueError(f"no annotator is named, and a row is to have {wanted} votes")
+        raise NoVoteError(f"no annotator is named, and a row is to have {wanted} votes")
 
 
 def _with_label(vote: Vote, meant: Mapping[str, str], register: Register) -> Vote:
-    """Return a vote with its label as that of the space; a ValueError says why it is none.
+    """Return a vote with its label as that of the space; a `NoVoteError` says why it is none.
 
     ``meant`` has the label of the space for other spellings of it.
     """
@@ -101,12 +101,12 @@ def _with_label(vote: Vote, meant: Mapping[str, str], register: Register) -> Vot
     if vote.labels is not None:
         label, problem = space.of_choices(vote.labels)
         if problem:
-            raise ValueError(problem)
+            raise NoVoteError(problem)
     elif label is not None:
         label = space.spelled(label)
     if vote.score is not None:
         if not space.is_binary:
-            raise ValueError("clerical_match_score is about two classes, match and no match")
+            raise NoVoteError("clerical_match_score is about two classes, match and no match")
         label = space.text(space.positive if vote.score > 0.5 else 1 - space.positive)
         label = UNSURE_LABEL if vote.score == 0.5 else label
     if vote.skipped:
@@ -116,7 +116,7 @@ def _with_label(vote: Vote, meant: Mapping[str, str], register: Register) -> Vot
             label = label if vote.says else space.text(1 - space.codes[label])
         elif space.flags or not vote.says:
             answer = repr(label) if vote.says else f"not {label!r}"
-            raise ValueError(
+            raise NoVoteError(
                 f"the answer is {answer}, which leaves open what else holds: ask for all"
             )
     check_flags(vote.flags, space.flags)
@@ -126,7 +126,7 @@ def _with_label(vote: Vote, meant: Mapping[str, str], register: Register) -> Vot
     elif label is not None:
         label = label if label in space.codes else unescaped(label)
         if label not in space.codes:
-            raise ValueError(space.problem(label))
+            raise NoVoteError(space.problem(label))
         label = space.text(space.codes[label])  # 5 and 5.0 are the same number
     return with_values(vote, label=label, labels=None, unsure=unsure)
 

@@ -75,7 +75,7 @@ _COMPARISONS = {"difference": "Difference in", "ratio": "Ratio of"}
 
 @dataclasses.dataclass(frozen=True)
 class Number:
-    """What is read of an estimate of `estimate --json`, see docs/cli.md; None if not known."""
+    """One estimate of `estimate --json`, as docs/cli.md tells it; what is not known is None."""
 
     measure: str
     system: str | None
@@ -95,8 +95,12 @@ class Number:
     largest_share: float | None
     largest_weight: float | None
     sensitivity: tuple[ReportedSensitivity, ...] = ()
+    unsearched: Mapping[str, Any] | None = None
+    bias: Mapping[str, float | None] | None = None
     significance: Mapping[str, float | None] | None = None
     statement: str = ""
+    without_unmet: Mapping[str, float | None] | None = None
+    outlook: Mapping[str, Any] | None = None
 
     @classmethod
     def of(cls, estimate: Estimate) -> "Number":
