@@ -152,7 +152,7 @@ class EvaluationSpec:
             stop=top.section("stop").read(StopSpec),
             gates=top.section("gates").read(GatesSpec),
             seed=top.integer("seed", 0, least=0),
-            sink=SinkSpec.read(top.section("sink"), pool),
+            sink=SinkSpec.read(top.section("sink"), pool.payload, pool.mistaken_ids, pool.id),
             workspace=absolute("workspace", top.text("workspace"), str(directory), ["gs"]),
         )
         spec._check()

@@ -1,7 +1,7 @@
 """The section ``sink`` of a spec: the batches that are sent to annotators."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -10,9 +10,6 @@ from evalsampling.parts.registry import Registry
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.sections import Section, given, nearest
 from evalsampling.spec.values import Count, Text
-
-if TYPE_CHECKING:
-    from evalsampling.spec.pool import PoolSpec
 
 SINKS: Registry[Any] = Registry(
     "sinks",
@@ -82,22 +79,24 @@ class SinkSpec(msgspec.Struct, frozen=True):
     escape: bool = False
 
     @classmethod
-    def read(cls, section: Section, pool: "PoolSpec") -> "SinkSpec":
+    def read(
+        cls, section: Section, payload: Sequence[str], mistaken: Sequence[str], id: IdColumns
+    ) -> "SinkSpec":
         """Return the section ``sink``, checked."""
         chosen = section.part("format", SINKS, "csv")
         sink = section.read(cls)
         if sink.escape and chosen not in _CSV:
             formats = ", ".join(_CSV)
             raise InputError(f"sink.escape: is of {formats}, which are CSV; {chosen} is not")
-        _check_columns(chosen, pool)
+        _check_columns(chosen, payload, mistaken)
         for affix in () if sink.pairs is None else (sink.pairs.left, sink.pairs.right):
-            if not any(name.startswith(affix) or name.endswith(affix) for name in pool.payload):
+            if not any(name.startswith(affix) or name.endswith(affix) for name in payload):
                 raise InputError(
                     f"sink.pairs: no column of pool.payload begins or ends with {affix!r}"
                 )
         return msgspec.structs.replace(
             sink,
-            records=_records(sink, pool.payload, pool.id),
+            records=_records(sink, payload, id),
             escape=section.get("escape", chosen == "vendor"),
         )
 
@@ -139,10 +138,10 @@ def _is_answer(name: str) -> bool:
     return name in _READ or name.startswith("label.")
 
 
-def _check_columns(chosen: str, pool: "PoolSpec") -> None:
+def _check_columns(chosen: str, payload: Sequence[str], mistaken: Sequence[str]) -> None:
     """Raise an `InputError` for payload columns that would be mistaken for others in a delivery."""
-    for name in () if chosen in _ANSWERED_ELSEWHERE else pool.payload:
-        if name in pool.mistaken_ids:
+    for name in () if chosen in _ANSWERED_ELSEWHERE else payload:
+        if name in mistaken:
             raise InputError(
                 f"pool.payload: {name} cannot be shown as sink.format is {chosen}: what stands in "
                 "it would be taken for the id of the row; rename it or leave it out"
