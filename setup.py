@@ -45,6 +45,7 @@ setup(
             "py.typed",
             "__init__.pyi",
             "*/__init__.pyi",
+            "labels/templates/*",
             "report/templates/*",
             "receivers/*.json",
         ]

@@ -16,7 +16,6 @@ import json
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import apache_beam as beam
@@ -77,7 +76,8 @@ def prepare(
         return None
     spilling, preparation = _spill(options, needed=check_ids), preparation.settled()
     preparing = workspace.preparing(preparation.attempt, preparation.table)
-    with preparing, _progress(), spilling as folder:
+    watched = progress.watch(JOB, "rows", stream=logs.stream())
+    with preparing, watched, spilling as folder:
         plan_passes(BeamEngine(pipeline), preparation, folder)
         done = run(pipeline)
         with workspace.in_use():
@@ -96,10 +96,6 @@ def _spill(options: PipelineOptions, needed: bool = True) -> Iterator[Path | Non
         return
     with tempfile.TemporaryDirectory(prefix="evalsampling-") as folder:
         yield Path(folder)
-
-
-def _progress(label: str = JOB, rows: int = 0) -> AbstractContextManager[None]:
-    return progress.watch(label, "rows", rows, logs.stream())
 
 
 def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -> PrepareResult:
@@ -127,7 +123,7 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
         if work is not None:
             pipeline = beam.Pipeline(options=options)
             plan_top_up(BeamEngine(pipeline), work)
-            with _progress("top-up", snapshot.pool.marker["rows"]):
+            with progress.watch("top-up", "rows", snapshot.pool.marker["rows"], logs.stream()):
                 done = run(pipeline)
             workspace.add_steps(work.name, read_meters(done))
         held = len(snapshot.pool.reserve.places())

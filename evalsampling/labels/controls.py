@@ -27,7 +27,7 @@ from evalsampling.spec.id_columns import IdColumns
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL
 from evalsampling.storage import parse_parquet
-from evalsampling.storage.filesystems import one_line, read_regular_file
+from evalsampling.storage.filesystems import one_line, read_regular_file, readable
 
 _SCHEMA = pa.schema(
     [(TASK, pa.string()), (ID, pa.string()), (KIND, pa.string()), (LABEL, pa.string()),
@@ -72,6 +72,7 @@ class Gold:
 
     path: str
     rows: list[dict[str, Any]]
+    ids: list[str]
     labels: list[str | None]
     fingerprint: str
 
@@ -83,12 +84,13 @@ class Gold:
         path = plan.labels.gold.path
         rows = _read(path)
         labels = _check(path, rows, plan)
+        ids = [_id(row, place, plan.pool.id) for place, row in enumerate(rows)]
         used = [
-            [_id(row, place, plan.pool.id), label, *(row[name] for name in plan.pool.payload)]
-            for place, (row, label) in enumerate(zip(rows, labels, strict=True))
+            [id, label, *(row[name] for name in plan.pool.payload)]
+            for id, label, row in zip(ids, labels, rows, strict=True)
         ]
         text = json.dumps(used, default=str)
-        return cls(path, rows, labels, hashlib.sha256(text.encode()).hexdigest())
+        return cls(path, rows, ids, labels, hashlib.sha256(text.encode()).hexdigest())
 
     def check_same(self, fingerprints: Collection[str | None]) -> None:
         """Check that earlier rounds had the same gold rows."""
@@ -108,17 +110,14 @@ def gold_rows(
     order = sorted(range(len(gold.rows)), key=lambda place: opaque_name(key, "gold", place))
     count = min(wanted, len(order))
     chosen = [order[((number - 1) * wanted + step) % len(order)] for step in range(count)]
-    rows = [gold.rows[place] for place in chosen]
     columns = {
-        ID: pa.array(
-            [_id(row, place, plan.pool.id) for row, place in zip(rows, chosen, strict=True)]
-        ),
+        ID: pa.array([gold.ids[place] for place in chosen]),
         LABEL: pa.array([gold.labels[place] for place in chosen], pa.string()),
         QUESTION: pa.nulls(count, pa.int64()),
     }
     for name in plan.pool.payload:
         kind = like.field(PAYLOAD_PREFIX + name).type
-        values = [row.get(name) for row in rows]
+        values = [gold.rows[place].get(name) for place in chosen]
         columns[PAYLOAD_PREFIX + name] = _like(gold.path, name, values, kind)
     return pa.table(columns)
 
@@ -132,7 +131,7 @@ def repeated(questions: int, wanted: int, key: bytes, number: int) -> list[int]:
 def _read(path: str) -> list[dict[str, Any]]:
     content = read_regular_file(path, MOST_BYTES)
     suffix = PurePath(path).suffix.lower()
-    try:
+    with readable(path):
         if suffix == ".csv":
             header, *rows = [cells for _, cells in csv_cells(path, content) if cells] or [[]]
             return [dict(zip(header, row, strict=False)) for row in rows]
@@ -140,8 +139,6 @@ def _read(path: str) -> list[dict[str, Any]]:
             return [row for _, row in json_lines(path, content)]
         if suffix == ".parquet":
             return list(parse_parquet(content).to_pylist())
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read: {one_line(error)}") from error
     raise InputError(f"{path}: gold rows come as .csv, .jsonl, .parquet")
 
 

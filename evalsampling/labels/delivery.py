@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.fs
 
 from evalsampling.errors import InputError
 from evalsampling.labels.formats import endings, read_votes
 from evalsampling.labels.vote import MOST_BYTES, Vote
 from evalsampling.spec import LabellingPlan
-from evalsampling.storage.filesystems import is_url, locate, read_regular_file, unreadable
+from evalsampling.storage.filesystems import is_url, locate, read_regular_file, readable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,18 +89,13 @@ def look_in(
 
 def _listed(path: str) -> list[str]:
     """Return the files of a folder."""
-    if is_url(path):
+    with readable(path):
+        if not is_url(path):
+            return [str(entry) for entry in Path(path).iterdir() if not entry.is_dir()]
         filesystem, inner, prefix = locate(path.rstrip("/"))
-        try:
-            entries = filesystem.get_file_info(pyarrow.fs.FileSelector(inner))
-        except (OSError, pa.ArrowException) as error:
-            raise unreadable(path, error) from error
+        entries = filesystem.get_file_info(pyarrow.fs.FileSelector(inner))
         is_file = pyarrow.fs.FileType.File
         return [f"{prefix}{entry.path}" for entry in entries if entry.type == is_file]
-    try:
-        return [str(entry) for entry in Path(path).iterdir() if not entry.is_dir()]
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def _is_wanted(name: str, extensions: tuple[str, ...]) -> bool:

@@ -195,11 +195,12 @@ SAYS: Mapping[str, bool | None] = {
 }  # fmt: skip
 
 
-def binary(row: Fields, field: str = "answer") -> ChosenAnswer:
+def binary(row: Fields) -> ChosenAnswer:
     """Return what was said by `SAYS` to a class, to a choice of options, or to neither."""
-    word, asked, chosen = plain(str(row.get(field) or "")), row.get("label"), row.get("accept")
+    given, asked, chosen = row.get("answer"), row.get("label"), row.get("accept")
+    word = plain(str(given or ""))
     if word not in SAYS:
-        unknown = f"{field} is {row.get(field)!r}, which is none of: accept, reject, ignore"
+        unknown = f"answer is {given!r}, which is none of: accept, reject, ignore"
         return ChosenAnswer(problem=unknown * bool(word))
     says = SAYS[word]
     if says is None:
@@ -214,7 +215,7 @@ def binary(row: Fields, field: str = "answer") -> ChosenAnswer:
     if "spans" in row and asked is None:
         return ChosenAnswer({"spans": Other("spans")})
     if asked in (None, ""):
-        return ChosenAnswer({field: "yes" if says else "no"})
+        return ChosenAnswer({"answer": "yes" if says else "no"})
     return ChosenAnswer({"label": value_of(asked)}, says)
 
 

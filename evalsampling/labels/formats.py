@@ -173,16 +173,14 @@ def _check_columns(path: str, columns: list[str], is_splink: bool, own: Delivere
     for name in (*ours, *own.names):
         if columns.count(name) > 1:
             raise InputError(f"{path}: column {name!r} is there twice")
-    if is_splink:
-        splink.check_columns(path, columns)
-        return
     listed = ", ".join(map(repr, columns))
     if {name.strip().lower() for name in columns} > {"label"} and "label" not in columns:
         listed += " (names are compared exactly)"
-    if "task" not in columns and not own.are_in(columns):
-        ids = " and ".join(map(repr, own.names))
-        raise InputError(f"{path}: column 'task' (or {ids}) is missing; there are: {listed}")
-    if "label" not in columns and not any(map(is_flag, columns)):
+    ids = splink.IDS if is_splink else own.names
+    if "task" not in columns and not {*ids} <= {*columns}:
+        words = " and ".join(map(repr, ids))
+        raise InputError(f"{path}: column 'task' (or {words}) is missing; there are: {listed}")
+    if not is_splink and "label" not in columns and not any(map(is_flag, columns)):
         raise InputError(f"{path}: column 'label' is missing; there are: {listed}")
 
 

@@ -74,44 +74,36 @@ def _made_name(place: int, columns: Sequence[str]) -> str:
 
 def label_config(columns: Sequence[str], labels: LabelsSpec, sink: SinkSpec) -> str:
     """Return the configuration of the page as XML: the payload, a question and the classes."""
-    keys = data_keys(columns)
+    keys, field = data_keys(columns), labels.space.field
     pairs, single = _side_by_side(columns, sink.pairs)
-    first = next(iter(keys.values()), _TASK)
-    lines = ["<View>", f"  <Header value={_attribute(sink.question or QUESTION)}/>"]
-    if pairs:
-        lines.append('  <View style="display: grid; grid-template-columns: 1fr 1fr; gap: 0 2em">')
-        for title, left, right in pairs:
-            for side in (left, right):
-                lines += ["    <View>", *_field(title, keys[side], 6), "    </View>"]
-        lines.append("  </View>")
-    for name in single:
-        lines += _field(name, keys[name], 2)
-    if not keys:
-        lines.append(f'  <Text name="{_TASK}" value="${_TASK}"/>')
-    for name, meaning in labels.meanings.items():
-        lines.append(f'  <Header size="5" value={_attribute(f"{name}: {meaning}")}/>')
-    lines += _question(labels, first)
-    lines.append(f'  <TextArea name="{_COMMENT}" toName="{first}" placeholder="Comment"/>')
-    return "\n".join([*lines, "</View>\n"])
-
-
-def _question(labels: LabelsSpec, first: str) -> list[str]:
-    """Return the lines of the control that takes the label, attached to the field ``first``."""
-    field = labels.space.field
-    if field.ends is not None:
-        ends = 'min="{}" max="{}"'.format(*field.ends)
-        return [f'  <Number name="{_LABEL}" toName="{first}" {ends} required="true"/>']
-    choice, required = ("multiple", "false") if field.several else ("single-radio", "true")
-    lines = [
-        f'  <Choices name="{_LABEL}" toName="{first}" choice="{choice}" required="{required}" '
-        'showInline="true">'
-    ]
     offered = list(dict.fromkeys([*map(_class_text, field.choices), UNSURE_LABEL]))
-    keys = _hotkeys(offered)
-    for text in offered:
-        hotkey = f' hotkey="{keys[text]}"' if text in keys else ""
-        lines.append(f"    <Choice value={_attribute(text)}{hotkey}/>")
-    return [*lines, "  </Choices>"]
+    return filled(
+        "label-config.xml",
+        keys=keys,
+        pairs=pairs,
+        single=single,
+        first=next(iter(keys.values()), _TASK),
+        question=sink.question or QUESTION,
+        meanings=labels.meanings,
+        field=field,
+        offered=offered,
+        hotkeys=_hotkeys(offered),
+    )
+
+
+def filled(template: str, **content: Any) -> str:
+    """Return a text for annotators, by the name of its template."""
+    import jinja2  # Most batches are tables.
+
+    templates = jinja2.Environment(
+        loader=jinja2.PackageLoader("evalsampling.labels"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.filters["attribute"] = _attribute
+    return templates.get_template(template).render(content)
 
 
 def _hotkeys(offered: Sequence[str]) -> dict[str, str]:
@@ -139,14 +131,6 @@ def _side_by_side(
             pairs.append((before.strip("_. -"), name, before + right))
     paired = {name for _, *both in pairs for name in both}
     return pairs, [name for name in columns if name not in paired]
-
-
-def _field(title: str, key: str, indent: int) -> list[str]:
-    space = " " * indent
-    return [
-        f'{space}<Header value={_attribute(title)} size="5"/>',
-        f'{space}<Text name="{key}" value="${key}"/>',
-    ]
 
 
 def _attribute(text: str) -> str:

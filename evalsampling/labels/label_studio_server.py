@@ -4,6 +4,7 @@ Pushing twice is pushing once: a project is recognised by its title and a task b
 neither is created again. Tried with Label Studio 1.23.
 """
 
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -52,7 +53,7 @@ _Tasks = dict[str, list[_Task]]
 """Tasks of a project by name; a name may have several."""
 
 
-class _PassingError(Exception):
+class _PassingError(InputError):
     """A request that failed for a reason that may pass; it may have been carried out."""
 
 
@@ -238,14 +239,11 @@ class LabelStudio:
 
 def _patiently(act: Callable[[], Answer]) -> Answer:
     """Return what an action returns, which is tried again while its failure may pass."""
-    for attempt in range(_TRIES):
-        try:
+    for attempt in range(_TRIES - 1):
+        with contextlib.suppress(_PassingError):
             return act()
-        except _PassingError as error:
-            if attempt == _TRIES - 1:
-                raise InputError(str(error)) from error
-            time.sleep(_FIRST_WAIT * 2**attempt)
-    raise AssertionError("unreachable")
+        time.sleep(_FIRST_WAIT * 2**attempt)
+    return act()
 
 
 def _is_server(url: str) -> bool:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.errors import InputError
 from evalsampling.labels.tasks import payload_columns
 from evalsampling.labels.vendor import csv_text, write_csv
 from evalsampling.labels.vote import Pair, Vote, field_text, vote_of
@@ -22,6 +21,7 @@ from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.sink import RecordColumns
 
 SCORE = "clerical_match_score"
+IDS = ("unique_id_l", "unique_id_r")
 _RECORDS = ("source_dataset_l", "unique_id_l", "source_dataset_r", "unique_id_r")
 COLUMNS = (*_RECORDS, SCORE, "task", "id", "annotator", "time", "skipped", "comment")
 """Columns that are read; a table of Splink's own has the first five."""
@@ -32,43 +32,23 @@ def is_table(columns: Sequence[str]) -> bool:
     return SCORE in columns and "label" not in columns
 
 
-def check_columns(path: str, columns: Sequence[str]) -> None:
-    """Check that a table has columns that identify the row of each line."""
-    if "task" in columns:
-        return
-    for name in ("unique_id_l", "unique_id_r"):
-        if name not in columns:
-            raise InputError(f"{path}: column {name!r} is missing, and there is no 'task' either")
-
-
 def read_row(line: int, row: Mapping[str, Any]) -> Vote:
     """Return the vote of a line; a line without a score is not answered yet."""
-    score, left, right = (
-        field_text(row.get(name)) for name in (SCORE, "unique_id_l", "unique_id_r")
-    )
-    sources = [field_text(row.get(name)) for name in ("source_dataset_l", "source_dataset_r")]
+    left_source, left, right_source, right = (field_text(row.get(name)) for name in _RECORDS)
     pair = None
     if left is not None and right is not None:
-        pair = make_pair(sources[0], left, sources[1], right)
-    vote = vote_of(line, {**row, "label": None})
-    probability, problem = _probability(score)
-    problem = vote.problem or problem
-    if not problem and vote.task is None and pair is None:
-        problem = "neither a task nor two unique ids are given"
-    if problem:
-        return dataclasses.replace(vote, pair=pair, label=score, problem=problem)
-    return dataclasses.replace(vote, pair=pair, score=probability)
-
-
-def _probability(score: str | None) -> tuple[float | None, str]:
-    """Return the match probability that a score gives, None if none; and what is wrong with it."""
+        pair = make_pair(left_source, left, right_source, right)
+    vote, score = vote_of(line, {**row, "label": None}), field_text(row.get(SCORE))
     try:
         probability = None if score is None else float(score)
+        problem = "" if probability is None or 0 <= probability <= 1 else "not between 0 and 1"
     except ValueError:
-        return None, f"{SCORE} is {score!r}, which is no number"
-    if probability is not None and not 0 <= probability <= 1:
-        return None, f"{SCORE} is {score}, which is not between 0 and 1"
-    return probability, ""
+        problem = "no number"
+    if problem:
+        problem = f"{SCORE} is {score!r}, which is {problem}"
+    if vote.problem or problem:
+        return dataclasses.replace(vote, pair=pair, label=score, problem=vote.problem or problem)
+    return dataclasses.replace(vote, pair=pair, score=probability)
 
 
 def make_pair(left_source: str | None, left: str, right_source: str | None, right: str) -> Pair:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from evalsampling.labels.label_studio import QUESTION
+from evalsampling.labels.label_studio import QUESTION, filled
 from evalsampling.labels.tasks import shown_columns
 from evalsampling.spec import LabellingPlan
 from evalsampling.spec.labels import LabelsSpec
@@ -54,50 +54,31 @@ def csv_text(names: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
 def write_tasks(table: pa.Table, path: Path, plan: LabellingPlan, _: str) -> None:
     """Write tasks as CSV for spreadsheets, with the columns `ADDED`, and instructions beside."""
-    shown = shown_columns(table)
+    write_csv(with_added(table), path, plan.sink.escape, "utf-8-sig")
+    sheet = instructions(BATCH, len(table), shown_columns(table), plan.sink, plan.labels)
+    path.with_name(SHEET).write_text(sheet, encoding="utf-8")
+
+
+def with_added(table: pa.Table) -> pa.Table:
+    """Return tasks with the columns `ADDED`, empty where they are no payload."""
     for name in ADDED:
         if name not in table.column_names:
             table = table.append_column(name, pa.array([""] * len(table), pa.string()))
-    write_csv(table, path, plan.sink.escape, "utf-8-sig")
-    sheet = instructions(BATCH, len(table), shown, plan.sink, plan.labels)
-    path.with_name(SHEET).write_text(sheet, encoding="utf-8")
+    return table
 
 
 def instructions(
     batch: str, rows: int, columns: list[str], sink: SinkSpec, labels: LabelsSpec
 ) -> str:
     """Return the instructions as text: the question, what to write where and to leave alone."""
-    field = labels.space.field
-    answers = field.form or "\n".join(
-        f"    {name}" + (f": {labels.meanings[name]}" if name in labels.meanings else "")
-        for name in field.choices
-    )
-    shown = "\n".join(f"    {name}" for name in columns) or "    nothing but the task"
-    votes = (
-        f"Each row is to be labelled by {labels.votes} people, each for themselves. Write who you\n"
-        "are into the column annotator, always the same way. One file for each person is fine.\n\n"
-        if labels.votes > 1
-        else ""
-    )
-    return (
-        f"What to do with {batch}\n\n{sink.question or QUESTION}\n\n"
-        f"{rows} rows. Of each you see:\n\n{shown}\n\n"
-        f"Write into the column label {field.words}:\n\n{answers}\n\n"
-        "If you cannot tell, write unsure. If you will not or may not answer, leave label\n"
-        "empty. Notes go into the column comment.\n\n"
-        f"{votes}"
-        "Please leave the column task as it is: its last character is a check, and a row whose\n"
-        "task was changed is refused. Rows may come back in any order and in several files. Other\n"
-        "columns may change: spreadsheets make 7 of 007.\n"
-        + (
-            "Save as CSV in UTF-8, with commas.\n"
-            if batch == BATCH
-            else "Save it as it is, as .xlsx.\n"
-        )
-        + (
-            "\nText that begins with =, +, -, @ or an apostrophe has an apostrophe before\n"
-            "it, so that no program takes it for a formula. It is not part of the text.\n"
-            if sink.escape
-            else ""
-        )
+    return filled(
+        "instructions.txt",
+        batch=batch,
+        question=sink.question or QUESTION,
+        rows=rows,
+        columns=columns,
+        field=labels.space.field,
+        meanings=labels.meanings,
+        votes=labels.votes,
+        escape=sink.escape,
     )

@@ -17,8 +17,8 @@ Pair = tuple[tuple[str, str], tuple[str, str]]
 BY_TASK = "answer by the column `task`"
 """Advice in messages about ids."""
 
-YES_OR_NO = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-"""What the lower-case words in a column ``skipped`` say."""
+YES_OR_NO = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+"""What the lower-case words in a column ``skipped``, or in that of one label, say."""
 
 
 MOST_BYTES = 1 << 28
@@ -29,6 +29,10 @@ MOST_ROWS = 1 << 21
 
 MOST_CHARACTERS = 1 << 24
 """Most characters of a cell of CSV, and of a line of JSON Lines."""
+
+
+class NoVoteError(Exception):
+    """Why a row holds no vote, or its vote does not count."""
 
 
 def too_large(path: str, excess: str, most: str) -> InputError:
@@ -131,46 +135,52 @@ def _is_unicode(text: str) -> bool:
 
 def vote_of(line: int, row: Mapping[str, Any]) -> Vote:
     """Return the vote of a row, with its problem if a field has a value that is not allowed."""
+    try:
+        return _read(line, row)
+    except NoVoteError as error:
+        return rejected(line, row, str(error))
+
+
+def rejected(line: int, row: Mapping[str, Any], problem: str) -> Vote:
+    """Return the vote of a row that is rejected, with the task, id and label that the row has."""
+    labels = [name for name in ("label", *filter(is_flag, row)) if row.get(name) not in (None, "")]
+    told = [f"{name}={field_text(row[name])}" for name in labels]
+    label = ", ".join(told) if any(map(is_flag, labels)) else field_text(row.get("label"))
+    task, id = field_text(row.get("task")), field_text(row.get("id"))
+    return Vote(line, task=task, id=id, label=label, problem=problem)
+
+
+def _read(line: int, row: Mapping[str, Any]) -> Vote:
+    """Return the vote of a row; a `NoVoteError` says which field is wrong."""
+    flags = [*filter(is_flag, row)]
     fields = {name: row.get(name) for name in COLUMNS[:-1]}
-    labels, problem = labels_of_row(row)
-    if problem:
-        return rejected(line, row, problem)
-    if isinstance(row.get("label"), list) and labels is not None and len(labels) == 1:
-        fields["label"], labels = labels[0], None
-    if labels is not None:
-        fields["label"] = None
+    label, labels = fields["label"], None
+    if flags:
+        if label not in (None, ""):
+            raise NoVoteError("label is given, and columns of labels too")
+        labels = _set_of({name: row[name] for name in flags})
+    elif isinstance(label, list) and all(isinstance(one, str) and one for one in label):
+        labels = tuple(label) if len(label) != 1 else None
+        fields["label"] = label[0] if len(label) == 1 else None
     for name, value in fields.items():
         if isinstance(value, dict | list):
-            return rejected(line, row, f"{name} is no text and no number")
-    texts = {name: field_text(value) for name, value in fields.items()}
+            raise NoVoteError(f"{name} is no text and no number")
+    texts: dict[str, Any] = {name: field_text(value) for name, value in fields.items()}
     skipped = texts.pop("skipped") or "no"
     if skipped.lower() not in YES_OR_NO:
-        allowed = ", ".join(YES_OR_NO)
-        return rejected(line, row, f"skipped is {skipped!r}, which is none of: {allowed}")
+        raise NoVoteError(f"skipped is {skipped!r}, which is none of: {', '.join(YES_OR_NO)}")
     comment = row.get("comment")
     return Vote(
         line,
-        task=texts["task"],
-        id=texts["id"],
-        label=texts["label"],
+        **texts,
         labels=labels,
-        flags=() if labels is None else flags_of_row(row),
-        annotator=texts["annotator"],
-        time=texts["time"],
+        flags=() if labels is None else tuple(name.removeprefix(FLAG) for name in flags),
         skipped=YES_OR_NO[skipped.lower()],
         comment=comment if isinstance(comment, str) and comment else None,
     )
 
 
-def rejected(line: int, row: Mapping[str, Any], problem: str) -> Vote:
-    """Return the vote of a row that is rejected, with the task, id and label that the row has."""
-    task, id = field_text(row.get("task")), field_text(row.get("id"))
-    return Vote(line, task=task, id=id, label=given_label(row), problem=problem)
-
-
-# --- sets of labels: a list, the text of one, or a column of 0 and 1 for each label
-
-_FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+# --- sets of labels that have a column of 0 and 1 for each label
 
 
 def is_flag(name: str) -> bool:
@@ -178,56 +188,27 @@ def is_flag(name: str) -> bool:
     return name.startswith(FLAG) and len(name) > len(FLAG)
 
 
-def labels_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
-    """Return the labels that a row gives, None if it gives no set; and what is wrong with them."""
-    flags = {name: row[name] for name in row if is_flag(name)}
-    listed = row.get("label")
-    if flags:
-        if listed not in (None, ""):
-            return None, "label is given, and columns of labels too"
-        return _of_flags(flags)
-    if not isinstance(listed, list):
-        return None, ""
-    if not all(isinstance(label, str) and label for label in listed):
-        return None, "label is no text and no number"
-    return tuple(listed), ""
-
-
-def flags_of_row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the labels that have a column of their own in a row."""
-    return tuple(name.removeprefix(FLAG) for name in row if is_flag(name))
-
-
-def given_label(row: Mapping[str, Any]) -> str | None:
-    """Return the label or labels of a row as text for the list of rejects, valid or not."""
-    flags = {name: row[name] for name in row if is_flag(name) and row[name] not in (None, "")}
-    if not flags:
-        return field_text(row.get("label"))
-    fields = {"label": row["label"], **flags} if row.get("label") not in (None, "") else flags
-    return ", ".join(f"{name}={field_text(value)}" for name, value in fields.items())
-
-
-def missing_flag(flags: Sequence[str], labels: Sequence[str]) -> str:
-    """Return what is wrong with a set given by columns, of which each label must have one."""
-    missing = [label for label in labels if flags and label not in flags]
-    if not missing:
-        return ""
-    return (
-        f"column {FLAG}{missing[0]} is missing: "
-        "a set of labels takes a column of 0 and 1 for each label"
-    )
-
-
-def _of_flags(flags: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, str]:
-    holds: dict[str, bool] = {}
+def _set_of(flags: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Return the labels that columns of their own give, None if all these columns are empty."""
     empty = [name for name, value in flags.items() if value is None or value in ("", "nan")]
     if len(empty) == len(flags):
-        return None, ""
+        return None
     if empty:
-        return None, f"{empty[0]} is empty, and others are not"
-    for name, value in flags.items():
-        text = str(value).lower().removesuffix(".0")  # tables with empty fields hold floats
-        if text not in _FLAGS:
-            return None, f"{name} is {value!r}, which is none of: {', '.join(_FLAGS)}"
-        holds[name.removeprefix(FLAG)] = _FLAGS[text]
-    return tuple(label for label, is_set in holds.items() if is_set), ""
+        raise NoVoteError(f"{empty[0]} is empty, and others are not")
+    # Tables with empty fields hold floats.
+    words = {name: str(value).lower().removesuffix(".0") for name, value in flags.items()}
+    for name, word in words.items():
+        if word not in YES_OR_NO:
+            allowed = ", ".join(YES_OR_NO)
+            raise NoVoteError(f"{name} is {flags[name]!r}, which is none of: {allowed}")
+    return tuple(name.removeprefix(FLAG) for name, word in words.items() if YES_OR_NO[word])
+
+
+def check_flags(flags: Sequence[str], labels: Sequence[str]) -> None:
+    """Check that a set given by columns has one for each label; a `NoVoteError` says which not."""
+    for label in labels:
+        if flags and label not in flags:
+            raise NoVoteError(
+                f"column {FLAG}{label} is missing: "
+                "a set of labels takes a column of 0 and 1 for each label"
+            )

@@ -16,8 +16,9 @@ from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import SKIPPED, Answer
 from evalsampling.labels.tasks import check_problem
 from evalsampling.labels.vendor import unescaped
-from evalsampling.labels.vote import BY_TASK, Pair, Vote, missing_flag, with_values
+from evalsampling.labels.vote import BY_TASK, NoVoteError, Pair, Vote, check_flags, with_values
 from evalsampling.pool.row_ids import in_other_order
+from evalsampling.spec.id_columns import columns_of
 
 Name = str | Pair
 """Name of a row where no task is given: its id, or its two records."""
@@ -54,25 +55,23 @@ def check_votes(
         name: people.setdefault(seen.casefold(), seen) or None for name, seen in names.items()
     }
     votes = [with_values(vote, annotator=spelled[vote.annotator]) for vote in votes]
+    labels = {vote.label for vote in votes if vote.label is not None and vote.problem is None}
+    meant = register.space.meant(labels - {UNSURE_LABEL})
     alike = _alike(votes, register)
     rejects: list[Reject] = []
     answered: list[tuple[int, Vote]] = []
-    labels = {vote.label for vote in votes if vote.label is not None and vote.problem is None}
-    label_meant = register.space.meant(labels - {UNSURE_LABEL})
-    for given_vote in votes:
-        subject, reason = _find(given_vote, register, alike)
-        reason = given_vote.problem or reason
+    for given in votes:
+        subject, reason = _find(given, register, alike)
+        reason = given.problem or reason
+        if subject is not None and not reason:
+            try:
+                vote = _with_label(given, meant, register)
+                if not replace:
+                    _check_named(vote, register.tally.subjects.wanted(subject))
+            except NoVoteError as error:
+                reason = str(error)
         if subject is None or reason:
-            rejects.append(Reject.of(given_vote, reason, subject, register))
-            continue
-        label = label_meant.get(given_vote.label or "", given_vote.label)
-        vote, reason = _with_label(with_values(given_vote, label=label), register)
-        if not reason and not replace and vote.annotator is None and vote.is_answer:
-            wanted = register.tally.subjects.wanted(subject)
-            if wanted > 1:
-                reason = f"no annotator is named, and a row is to have {wanted} votes"
-        if reason:
-            rejects.append(Reject.of(given_vote, reason, subject, register))
+            rejects.append(Reject.of(given, reason, subject, register))
         elif vote.is_answer:
             answered.append((subject, vote))
 
@@ -87,40 +86,49 @@ def check_votes(
     return taken, sorted(rejects, key=lambda reject: reject.line)
 
 
-def _with_label(vote: Vote, register: Register) -> tuple[Vote, str]:
-    """Return a vote with its label as that of the space, and the problem if its label is none."""
-    label, space = vote.label, register.space
+def _check_named(vote: Vote, wanted: int) -> None:
+    """Check that the annotator of a vote is known where a row is to have several."""
+    if wanted > 1 and vote.annotator is None and vote.is_answer:
+        raise NoVoteError(f"no annotator is named, and a row is to have {wanted} votes")
+
+
+def _with_label(vote: Vote, meant: Mapping[str, str], register: Register) -> Vote:
+    """Return a vote with its label as that of the space; a `NoVoteError` says why it is none.
+
+    ``meant`` has the label of the space for other spellings of it.
+    """
+    space, label = register.space, meant.get(vote.label or "", vote.label)
     if vote.labels is not None:
         label, problem = space.of_choices(vote.labels)
         if problem:
-            return vote, problem
+            raise NoVoteError(problem)
     elif label is not None:
         label = space.spelled(label)
     if vote.score is not None:
         if not space.is_binary:
-            return vote, "clerical_match_score is about two classes, match and no match"
+            raise NoVoteError("clerical_match_score is about two classes, match and no match")
         label = space.text(space.positive if vote.score > 0.5 else 1 - space.positive)
         label = UNSURE_LABEL if vote.score == 0.5 else label
     if vote.skipped:
-        return dataclasses.replace(vote, label=None, unsure=False), ""
+        return dataclasses.replace(vote, label=None, unsure=False)
     if vote.says is not None and label is not None and label in space.codes:
         if space.has_classes and space.is_binary and not space.flags:
             label = label if vote.says else space.text(1 - space.codes[label])
         elif space.flags or not vote.says:
             answer = repr(label) if vote.says else f"not {label!r}"
-            return vote, f"the answer is {answer}, which leaves open what else holds: ask for all"
-    problem = missing_flag(vote.flags, space.flags)
-    if problem:
-        return vote, problem
-    if label == UNSURE_LABEL and label not in space.codes:
-        return dataclasses.replace(vote, label=None, unsure=True), ""
-    if label is not None and label not in space.codes:
-        label = unescaped(label)
-    if label is not None and label not in space.codes:
-        return vote, space.problem(label)
-    if label is not None:
+            raise NoVoteError(
+                f"the answer is {answer}, which leaves open what else holds: ask for all"
+            )
+    check_flags(vote.flags, space.flags)
+    unsure = label == UNSURE_LABEL and label not in space.codes
+    if unsure:
+        label = None
+    elif label is not None:
+        label = label if label in space.codes else unescaped(label)
+        if label not in space.codes:
+            raise NoVoteError(space.problem(label))
         label = space.text(space.codes[label])  # 5 and 5.0 are the same number
-    return with_values(vote, label=label, labels=None, unsure=False), ""
+    return with_values(vote, label=label, labels=None, unsure=unsure)
 
 
 FirstLines = Mapping[int, Mapping[str | None, Mapping[str, int]]]
@@ -194,37 +202,36 @@ def _find(vote: Vote, register: Register, alike: set[Name]) -> tuple[int | None,
             return None, f"task {vote.task!r} is about id {id!r}, not {vote.id!r}"
         return question, ""
     if vote.pair is not None and (register.pairs or vote.id is None):
-        return _find_pair(vote.pair, register, alike)
-    if vote.id is None:
-        return None, "neither task nor id is given"
-    return _find_id(vote.id, register, alike)
-
-
-def _find_id(given: str, register: Register, alike: set[Name]) -> tuple[int | None, str]:
-    id = given if given in register.questions_of_id else register.unescaped(given)
-    if id not in register.questions_of_id:
-        id = next((o for o in in_other_order(id, register.id) if o in register.questions_of_id), id)
-    questions = register.questions_of_id.get(id, ())
+        name, questions = _of_pair(vote.pair, register)
+        words = "pair " + " and ".join(repr(":".join(filter(None, one))) for one in vote.pair)
+    elif vote.id is not None:
+        name, questions = _of_id(vote.id, register)
+        words = f"id {vote.id!r}"
+    else:
+        return None, f"neither task nor {' and '.join(columns_of(register.id))} is given"
     if not questions:
-        return None, f"unknown id {given!r}: {BY_TASK}"
+        return None, f"unknown {words}: {BY_TASK}"
     if len(questions) > 1:
-        return None, f"id {given!r} was drawn {len(questions)} times: name the task"
-    if id in alike:
-        return None, f"id {given!r} {_ALIKE}"
+        return None, f"{words} was drawn {len(questions)} times: name the task"
+    if name in alike:
+        return None, f"{words} may be that of another row: {BY_TASK}"
     return questions[0], ""
 
 
-def _find_pair(given: Pair, register: Register, alike: set[Name]) -> tuple[int | None, str]:
+def _of_id(given: str, register: Register) -> tuple[Name, Sequence[int]]:
+    """Return an id as the register spells it, and the questions about its row."""
+    known = register.questions_of_id
+    id = given if given in known else register.unescaped(given)
+    if id not in known:
+        id = next((other for other in in_other_order(id, register.id) if other in known), id)
+    return id, known.get(id, ())
+
+
+def _of_pair(given: Pair, register: Register) -> tuple[Name, Sequence[int]]:
+    """Return a pair as the register spells it, and the questions about its row."""
     plain = (unescaped(text) for record in given for text in record)
     pair = given if given in register.pairs else make_pair(*plain)
-    questions = register.pairs.get(pair, ())
-    if not questions:
-        return None, f"unknown pair {_pair_text(given)}: {BY_TASK}"
-    if len(questions) > 1:
-        return None, f"the pair {_pair_text(given)} was drawn {len(questions)} times"
-    if pair in alike:
-        return None, f"the pair {_pair_text(given)} {_ALIKE}"
-    return questions[0], ""
+    return pair, register.pairs.get(pair, ())
 
 
 def _alike(votes: Sequence[Vote], register: Register) -> set[Name]:
@@ -262,7 +269,6 @@ def _seen(name: str) -> str:
     return " ".join("".join(one for one in text if one.isprintable() or one.isspace()).split())
 
 
-_ALIKE = f"may be that of another row: {BY_TASK}"
 _NUMBER = re.compile(r"\s*[+-]?(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,3})?\s*", re.A)
 _MORE_DIGITS = re.compile(r"[1-9]\d{14,}[1-9]", re.A)
 _READINGS = [
@@ -274,25 +280,24 @@ _READINGS = [
 """How a number in an id may be read: with all digits, or rounded or cut to fifteen."""
 
 
-def _pair_text(pair: Pair) -> str:
-    return " and ".join(repr(":".join(filter(None, record))) for record in pair)
+_STORED = pa.schema(
+    {
+        "line": pa.int64(),
+        **dict.fromkeys(("task", "id", "label", "annotator", "time"), pa.string()),
+        **dict.fromkeys(("skipped", "unsure"), pa.bool_()),
+        "comment": pa.string(),
+    }
+)
 
 
 def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Table:
     """Return the votes that count as a table to store, a row for each vote."""
-    return pa.table(
-        {
-            "line": pa.array([vote.line for _, vote in taken], pa.int64()),
-            "task": pa.array([register.tasks[subject] for subject, _ in taken], pa.string()),
-            "id": pa.array([register.ids[subject] for subject, _ in taken], pa.string()),
-            "label": pa.array([vote.label for _, vote in taken], pa.string()),
-            "annotator": pa.array([vote.annotator for _, vote in taken], pa.string()),
-            "time": pa.array([vote.time for _, vote in taken], pa.string()),
-            "skipped": pa.array([vote.skipped for _, vote in taken], pa.bool_()),
-            "unsure": pa.array([vote.unsure for _, vote in taken], pa.bool_()),
-            "comment": pa.array([vote.comment for _, vote in taken], pa.string()),
-        }
+    rows = (
+        {name: getattr(vote, name) for name in _STORED.names}
+        | {"task": register.tasks[subject], "id": register.ids[subject]}
+        for subject, vote in taken
     )
+    return pa.Table.from_pylist(list(rows), _STORED)
 
 
 def answers_of(

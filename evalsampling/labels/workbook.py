@@ -19,7 +19,7 @@ import pyarrow as pa
 from evalsampling.errors import InputError, from_extra
 from evalsampling.label_spaces.base import UNSURE_LABEL
 from evalsampling.labels.tasks import shown_columns
-from evalsampling.labels.vendor import ADDED, instructions
+from evalsampling.labels.vendor import instructions, with_added
 from evalsampling.labels.vote import MOST_BYTES, MOST_ROWS, too_large
 from evalsampling.spec import LabellingPlan
 from evalsampling.spec.labels import LabelsSpec
@@ -53,7 +53,7 @@ def write_tasks(table: pa.Table, path: Path, plan: LabellingPlan, _: str) -> Non
     The column ``label`` offers the classes if they fit into a list of choices, and refuses others.
     """
     openpyxl = _openpyxl("sink.format")
-    names = [*table.column_names, *(name for name in ADDED if name not in table.column_names)]
+    names = with_added(table).column_names
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet(TASKS)
     sheet.freeze_panes = "A2"
@@ -84,9 +84,7 @@ def write_tasks(table: pa.Table, path: Path, plan: LabellingPlan, _: str) -> Non
         return written
 
     sheet.append([cell(name, is_head=True) for name in names])
-    columns = [column.to_pylist() for column in table.columns]
-    added = [[""] * len(table)] * (len(names) - len(columns))
-    for row in zip(*columns, *added, strict=True):
+    for row in zip(*(column.to_pylist() for column in with_added(table).columns), strict=True):
         sheet.append([cell(value) for value in row])
     help_sheet = book.create_sheet(SHEET)
     help_sheet.column_dimensions["A"].width = 100

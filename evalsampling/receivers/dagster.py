@@ -6,11 +6,7 @@ from typing import Any
 
 from evalsampling.errors import InputError, from_extra
 from evalsampling.evaluation.gates import GateResult
-from evalsampling.receivers.run import Run, title_of
-
-
-def output(where: str | None) -> None:
-    """Return None: no file is written here."""
+from evalsampling.receivers.run import Run
 
 
 def check(where: str | None) -> None:
@@ -61,13 +57,11 @@ def check_name(gate: GateResult) -> str:
 
 def _told(run: Run) -> dict[str, Any]:
     """Return the counts of a run, and its numbers on the whole pool, points of curves apart."""
-    told: dict[str, Any] = {"labels": run.labels, "open": run.open, "round": run.round}
-    whole = {title_of(number): number for number in run.numbers if number.is_of_pool}
-    for title, number in whole.items():
+    told: dict[str, Any] = {**run.counts}
+    for title, number in run.whole.items():
         told |= {title: number.value, f"{title}, low": number.low, f"{title}, high": number.high}
-    statements = {f"{title}, in words": number.statement for title, number in whole.items()}
-    names = {"run_id": run.id, "pool": run.pool_name, "workspace": run.workspace}
-    return told | statements | names
+    told |= {f"{title}, in words": number.statement for title, number in run.whole.items()}
+    return told | {name: run.origin[name] for name in ("run_id", "pool", "workspace")}
 
 
 def _metadata(values: dict[str, Any]) -> dict[str, Any]:

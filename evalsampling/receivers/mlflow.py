@@ -17,13 +17,12 @@ from evalsampling.receivers.run import Run, title_of
 from evalsampling.receivers.table import content
 from evalsampling.telemetry.logs import one_line
 from evalsampling.telemetry.redaction import without_credentials, without_passwords
-from evalsampling.version import __version__
 
 SECONDS = 60.0
 """That a server has for everything of a run."""
 
 ID = "evalsampling.run_id"
-"""Tag by which a run is met again."""
+"""Tag by which a run is met again, of those that `_tags` gives it."""
 
 _LONGEST_TAG, _LONGEST_NAME = 5000, 200
 _BATCH = 500
@@ -36,10 +35,6 @@ _LIMITS = {
 }
 """Seconds of a request, repeats and redirects, where the environment says nothing else: a server
 that is silent is given up within a minute, not after the client's own twenty."""
-
-
-def output(where: str | None) -> None:
-    """Return None: no file is written here."""
 
 
 def check(where: str | None) -> None:
@@ -123,7 +118,7 @@ def _log_to(client: Any, run: Run, identity: str) -> None:
 
 def metrics(run: Run) -> dict[str, float]:
     """Return value and ends of the interval of each number, points of curves apart, and counts."""
-    values: dict[str, float] = {"labels": run.labels, "open": run.open, "round": run.round}
+    values: dict[str, float] = {**run.counts}
     numbers = {title_of(number): number for number in run.numbers if not number.is_point}
     alike = collections.Counter(map(_name, numbers))
     for title, number in numbers.items():
@@ -144,15 +139,10 @@ def _name(title: str, is_shared: bool = False) -> str:
 def _tags(run: Run) -> dict[str, str]:
     """Return what identifies a run, and what its gates and numbers on the whole pool say."""
     gates = [gate.statement for gate in run.gates.gates] if run.gates else []
-    whole = [number.statement for number in run.numbers if number.is_of_pool]
+    whole = [number.statement for number in run.whole.values()]
+    own = run.origin | {"gates": None if run.gates is None else run.gates.outcome}
     tags = {
-        ID: run.id,
-        "evalsampling.workspace": run.workspace,
-        "evalsampling.pool": run.pool_name,
-        "evalsampling.pool_version": run.pool_version,
-        "evalsampling.spec_version": run.spec_digest,
-        "evalsampling.version": __version__,
-        "evalsampling.gates": None if run.gates is None else run.gates.outcome,
+        **{f"evalsampling.{name}": text for name, text in own.items()},
         "mlflow.note.content": "\n\n".join([*gates, *whole, *run.warnings]),
     }
     return {key: text[:_LONGEST_TAG] for key, text in tags.items() if text is not None}

@@ -119,8 +119,10 @@ def _facet(version: str, name: str, content: Mapping[str, Any]) -> dict[str, Any
     return {"_producer": PRODUCER, "_schemaURL": url, **content}
 
 
-def _version(version: str) -> dict[str, Any]:
-    return _facet("1-0-1", "DatasetVersionDatasetFacet", {"datasetVersion": version})
+def _version(version: str | None) -> dict[str, Any]:
+    """Return the facet of the version of a dataset; none if it has no version."""
+    named = _facet("1-0-1", "DatasetVersionDatasetFacet", {"datasetVersion": version})
+    return {} if version is None else {"version": named}
 
 
 def _input(run: Run) -> dict[str, Any]:
@@ -128,7 +130,6 @@ def _input(run: Run) -> dict[str, Any]:
 
     A gate that cannot be decided is no success, and a warning alone.
     """
-    facets = {} if run.pool_version is None else {"version": _version(run.pool_version)}
     checks: dict[str, Any] = {}
     if run.gates is not None:
         assertions = [
@@ -145,7 +146,7 @@ def _input(run: Run) -> dict[str, Any]:
         ]
         name = "DataQualityAssertionsDatasetFacet"
         checks = {"dataQualityAssertions": _facet("1-1-0", name, {"assertions": assertions})}
-    return {**_pool_name(run), "facets": facets, "inputFacets": checks}
+    return {**_pool_name(run), "facets": _version(run.pool_version), "inputFacets": checks}
 
 
 def _output(run: Run) -> dict[str, Any]:
@@ -164,7 +165,7 @@ def _output(run: Run) -> dict[str, Any]:
     }
     statistics = {"rowCount": len(run.numbers)}
     output = {"outputStatistics": _facet("1-0-2", "OutputStatisticsOutputDatasetFacet", statistics)}
-    facets = {"version": _version(run.id), "evalsampling_estimates": finite(content)}
+    facets = {**_version(run.id), "evalsampling_estimates": finite(content)}
     return {**dataset, "facets": facets, "outputFacets": output}
 
 

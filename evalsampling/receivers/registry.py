@@ -21,10 +21,10 @@ Sent = TypeVar("Sent")
 
 
 class Receiver(Protocol):
-    """A place that results are sent to: a module of this room."""
+    """A place that results are sent to: a module of this room.
 
-    def output(self, where: str | None) -> Output | None:
-        """Return the file or folder that is written to, None if there is none."""
+    One that may write a file has ``output`` too, which returns it, or None.
+    """
 
     def check(self, where: str | None) -> None:
         """Check, before any work is done, that results can be sent there."""
@@ -79,7 +79,8 @@ class Address:
     @property
     def output(self) -> Output | None:
         """The file that the receiver writes, None if it writes none."""
-        return self.receiver.output(self.where)
+        output = getattr(self.receiver, "output", None)
+        return None if output is None else cast(Output | None, output(self.where))
 
     def send(self, run: "Run") -> Receipt:
         """Send a run; what the receiver raises is the problem, what it prints goes to stderr."""

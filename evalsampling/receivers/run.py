@@ -75,20 +75,35 @@ class Run:
         return without_passwords(self.source.path)
 
     @property
-    def table(self) -> pa.Table:
-        """The estimates as a tidy table: a row each, and the columns of `SCHEMA`."""
-        of_run = {
+    def origin(self) -> dict[str, str | None]:
+        """What identifies the run, and tells what it is of: columns of its table."""
+        return {
             "run_id": self.id,
-            "time": self.time,
-            "evaluation": self.name,
             "workspace": self.workspace,
             "pool": self.pool_name,
             "pool_version": self.pool_version,
             "spec_version": self.spec_digest,
             "version": __version__,
-            "round": self.round,
-            "labels": self.labels,
-            "open": self.open,
+        }
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How far the evaluation is."""
+        return {"labels": self.labels, "open": self.open, "round": self.round}
+
+    @property
+    def whole(self) -> dict[str, Number]:
+        """The numbers of the whole pool by their titles, points of curves apart."""
+        return {title_of(number): number for number in self.numbers if number.is_of_pool}
+
+    @property
+    def table(self) -> pa.Table:
+        """The estimates as a tidy table: a row each, and the columns of `SCHEMA`."""
+        of_run = {
+            **self.origin,
+            **self.counts,
+            "time": self.time,
+            "evaluation": self.name,
             "warnings": "\n".join(" ".join(each.split()) for each in self.warnings) or None,
         }
         rows = [of_run | self._row(number) for number in self.numbers]

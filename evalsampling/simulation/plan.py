@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -143,10 +143,11 @@ def plan(
     imagined = _Imagined(table, systems, measures, plan, None if believed else curves, clusters)
     savings = [saving_of(measure, table) if believed else None for measure in measures]
     spreads = imagined.spreads(built, workers, report)
+    most = min(table.rows, MOST_LABELS) * _mean_cost(table, plan.by_cost)
     while (
         half_width is not None
         and budgets is None
-        and (more := _doubled(plan.budgets, _most(table, plan), spreads, half_width))
+        and (more := _doubled(plan.budgets, most, spreads, half_width))
     ):
         plan = dataclasses.replace(plan, budgets=more)
         imagined = dataclasses.replace(imagined, plan=plan)
@@ -241,32 +242,23 @@ def _doubled(
     return (*budgets, last) if is_wide else None
 
 
-def _most(table: CellTable, plan: Plan) -> float:
-    """Return the largest budget in the search for a half-width: labels, or the money they cost."""
-    labels = min(table.rows, MOST_LABELS)
-    if not plan.by_cost:
-        return labels
-    assert table.cost is not None
-    return labels * float(table.count @ table.cost) / table.rows
+def _mean_cost(table: CellTable, by_cost: bool) -> float:
+    """Return the mean cost of a label, 1 where budgets are of labels."""
+    return 1 if not by_cost or table.cost is None else float(table.count @ table.cost) / table.rows
 
 
 def _budgets(asked: AnalysisPlan, table: CellTable) -> tuple[float, ...]:
     """Return budgets that double up to the plan's, and the rows of the pool."""
-    limits, is_capped = asked.limits, asked.reading.labels.oracle != "stochastic"
-    if limits.money is None:
-        budgets: list[float] = [min(limits.labels, table.rows) if is_capped else limits.labels]
-        while budgets[0] >= 2 * FEWEST_LABELS:
-            budgets.insert(0, budgets[0] // 2)
-        return tuple(budgets)
-    assert table.cost is not None
-    budgets, mean = [limits.money], float(table.count @ table.cost) / table.rows
-    while budgets[0] >= 2 * FEWEST_LABELS * mean:
-        budgets.insert(0, budgets[0] / 2)
+    money, labels = asked.limits.money, asked.limits.labels
+    if asked.reading.labels.oracle != "stochastic":
+        labels = min(labels, table.rows)
+    budgets = [labels if money is None else money]
+    while budgets[0] >= 2 * FEWEST_LABELS * _mean_cost(table, money is not None):
+        budgets.insert(0, budgets[0] // 2 if money is None else budgets[0] / 2)
     return tuple(budgets)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Outcome:
+class _Outcome(NamedTuple):
     """Squared error of a measure in one imagined evaluation, and what there is beside it."""
 
     square: float
@@ -291,12 +283,12 @@ class _Imagined:
         """Return the plan whose budgets are of single rows: over the design effect of clusters."""
         if self.clusters is None:
             return self.plan
-        cost, worth = self.table.cost, []
-        mean = 1.0 if cost is None else float(self.table.count @ cost) / self.table.rows
-        for budget in self.plan.budgets:
-            labels = budget / mean if self.plan.by_cost else budget
-            alone = budget / self.clusters.design_effect(labels, whole)
-            worth.append(alone if self.plan.by_cost else max(round(alone), 1))
+        mean = _mean_cost(self.table, self.plan.by_cost)
+        alone = (
+            budget / self.clusters.design_effect(budget / mean, whole)
+            for budget in self.plan.budgets
+        )
+        worth = (each if self.plan.by_cost else max(round(each), 1) for each in alone)
         return dataclasses.replace(self.plan, budgets=tuple(worth))
 
     def spreads(
@@ -360,16 +352,15 @@ class _Imagined:
 
 
 def _outcome(point: Point, truth: FloatArray, selection: Selection | None) -> _Outcome:
-    is_defined = np.isfinite(truth)
-    square = float(np.sum((np.nan_to_num(point.value) - truth)[is_defined] ** 2))
+    errors = (np.nan_to_num(point.value) - truth)[np.isfinite(truth)]
     widths = [e.intervals[0].high - e.intervals[0].low for e in point.estimates]
-    tests = [e.significance for e in point.estimates if e.significance is not None]
+    tests = [e.significance.p_value for e in point.estimates if e.significance is not None]
     return _Outcome(
-        square,
-        float(np.mean(widths)) / 2 if widths else None,
-        tests[0].p_value if tests else None,
-        any(e.target.null is not None for e in point.estimates),
-        selection,
+        square=float(np.sum(errors**2)),
+        half=float(np.mean(widths)) / 2 if widths else None,
+        p_value=tests[0] if tests else None,
+        is_compared=any(e.target.null is not None for e in point.estimates),
+        selection=selection,
     )
 
 
@@ -423,4 +414,4 @@ def _between(first: float, last: float, share: float) -> float:
     """Return the number between two others, on the logarithmic scale if both are above 0."""
     if first <= 0 or last <= 0:
         return first + share * (last - first)
-    return math.exp(math.log(first) + share * (math.log(last) - math.log(first)))
+    return float(first ** (1 - share) * last**share)

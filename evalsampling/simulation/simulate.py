@@ -90,10 +90,6 @@ def simulate(
                 "sampler: clusters: simulated rounds are of rows by themselves; take calibrated, "
                 "and `plan` for what whole clusters cost"
             )
-        if sampler.stochastic and known.rate is None:
-            raise InputError("labels.oracle: stochastic needs the probabilities of the labels")
-        if known.rate is not None and not sampler.stochastic:
-            raise InputError("labels.oracle: probabilities of labels need stochastic")
     truth = [known.value(measure) for measure in measures]
     for measure, value in zip(measures, truth, strict=True):
         if not np.any(np.isfinite(value)):

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import UNNAMED
-from evalsampling.label_spaces.base import FLAG, LABEL, LabelSpace
+from evalsampling.label_spaces.base import FLAG, LABEL
 from evalsampling.labels.items import graded_outputs, item_ids
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_gains, build_measures, thresholded_parts
@@ -32,7 +32,7 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
-from evalsampling.storage.filesystems import one_line, unreadable
+from evalsampling.storage.filesystems import one_line, readable
 
 GRADE = "grade"
 """Column of a file of true grades: a list for each query, of one grade for every item."""
@@ -298,8 +298,10 @@ class _Truth:
         try:
             return cls(path, id, ids, space.true_codes(columns))
         except InputError as error:
-            if not _holds_rates(columns, space):
-                raise
+            try:
+                space.true_rates(columns)
+            except InputError:
+                raise error from None
             words = "probabilities of labels need labels.oracle: stochastic"
             raise InputError(f"{error}; {words}") from error
 
@@ -337,21 +339,10 @@ class _TruthColumns(LabelColumns):
         return PoolBatch(pa.record_batch({name: column}), self.path).numbers(name)
 
 
-def _holds_rates(columns: _TruthColumns, space: LabelSpace) -> bool:
-    """Tell whether a file holds probabilities of labels."""
-    try:
-        space.true_rates(columns)
-    except InputError:
-        return False
-    return True
-
-
 def _read_batch(path: Path, read: Callable[[Path], pa.Table]) -> PoolBatch:
     """Return the rows of a file of the truth, which has some."""
-    try:
+    with readable(str(path)):
         table = read(path).combine_chunks()
-    except (OSError, pa.ArrowException) as error:
-        raise unreadable(str(path), error) from error
     if not len(table):
         raise InputError(f"{path}: no labels")
     return PoolBatch(table.to_batches()[0], str(path))

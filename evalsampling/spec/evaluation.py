@@ -23,16 +23,14 @@ from evalsampling.spec.rounds import CURVES, RoundSize, SamplerSpec, StopSpec, r
 from evalsampling.spec.sections import Section, absolute, used
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.strata import (
+    BY_RANK,
     StrataSpec,
-    by_rank,
-    may_be_of_verdicts,
-    of_moments,
+    are_verdicts,
     of_verdicts,
     read_strata,
     strata_mapping,
 )
 from evalsampling.spec.strict_yaml import load_strictly
-from evalsampling.spec.systems import have_verdicts_alone
 from evalsampling.spec.values import Fraction
 from evalsampling.storage import folder_of, is_url, read_file
 
@@ -94,19 +92,9 @@ class EvaluationSpec:
         """
         if not is_url(path) and Path(path).is_dir():
             raise InputError(f"{path}: is a folder; give the spec, such as evaluation.yaml")
-        stored = read_file(str(path))
+        content = read_file(str(path))
         try:
-            content = load_strictly(stored.decode())
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
-        except UnicodeDecodeError as error:
-            raise InputError(f"{path}: cannot be read: not UTF-8") from error
-        except RecursionError as error:
-            raise InputError(f"{path}: not valid YAML: nested too deeply") from error
-        except ValueError as error:
-            raise InputError(f"{path}: not valid YAML: {error}") from error
-        try:
-            return cls.from_mapping(content, folder_of(path))
+            return cls.from_mapping(load_strictly(content), folder_of(path))
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
 
@@ -134,29 +122,22 @@ class EvaluationSpec:
         section = top.section("pool", required=True)
         of_items = section.get("lists") is not None
         labels = read_labels(top.section("labels"), str(directory), of_items)
-        strata = read_strata(
-            top.section("strata"), labels.space.tagged and section.get("score") is None
-        )
-        is_open = may_be_of_verdicts(top, labels.space)
-        if is_open and have_verdicts_alone(section, labels):
-            strata, is_open = of_verdicts(strata), False
-        is_open &= section.get("systems") is None
-        pool = read_pool(section, labels, str(directory), strata, is_open)
+        strata = read_strata(top, labels.space)
+        may_lack_score = are_verdicts(top, labels.space) is None
+        pool = read_pool(section, labels, str(directory), strata, may_lack_score)
         labels = dataclasses.replace(labels, space=of_systems(labels.space, len(pool.systems)))
         at_hand = labels.at_hand
         if at_hand is not None and at_hand.drawn == WITHIN and at_hand.source not in pool.slices:
             # The rows of each value are counted as those of slices are.
             pool = dataclasses.replace(pool, slices=(*pool.slices, str(at_hand.source)))
-        if labels.space.has_items:
-            strata = of_moments(strata, top.section("strata"))
         limits = Budget.read(top)
         chosen = top.get("measure", labels.space.in_spec.measure)
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
             raise InputError("measure: the list is empty")
         sampler = read_sampler(top, pool, labels, strata, listed[0])
-        if sampler.name in CURVES and top.section("strata").get("method") is None:
-            strata = by_rank(strata)
+        if sampler.name in CURVES and strata.by_score and not top.section("strata").get("method"):
+            strata = msgspec.structs.replace(strata, method=BY_RANK)
         spec = cls(
             pool=pool,
             labels=labels,
@@ -181,8 +162,6 @@ class EvaluationSpec:
         """Check that the sections of the spec go together."""
         if self.money is not None and self.pool.cost is None:
             raise InputError("budget.cost: name the column of what labels cost, pool.cost")
-        if self.pool.weight is not None and self.labels.space.has_items:
-            raise InputError("pool.weight: queries of rankings all count the same")
         if self.pool.weight is None and any(measure.is_by_rows for measure in self.measures):
             raise InputError("measure.by: rows all count the same without pool.weight")
         if sum(measure.name == CERTIFY for measure in self.measures) > 1:

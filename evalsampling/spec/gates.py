@@ -19,6 +19,7 @@ NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 _CLAIM = re.compile(rf"\s*(.*?\S)\s*(>=|<=)\s*({NUMBER.pattern})\s*")
+_OPTION = re.compile(rf"\s*(.*\S)\s*=\s*({NUMBER.pattern})\s*")
 _AND = re.compile(r"(?<=[0-9.])\s+and\s+")
 
 
@@ -105,12 +106,11 @@ def _targets(option: str, texts: Sequence[str]) -> dict[str, float]:
     targets: dict[str, float] = {}
     sign = ">" if option == "--at-least" else "<"  # recall>=0.9 is meant alike
     for text in texts:
-        name, mark, value = text.rpartition("=")
-        number, target = name.strip().removesuffix(sign).strip(), math.nan
-        if NUMBER.fullmatch(value.strip()):
-            target = float(value)
-        if not mark or not number or not math.isfinite(target):
+        found = _OPTION.fullmatch(text)
+        number = found[1].removesuffix(sign).strip() if found else ""
+        if not found or not number or not math.isfinite(float(found[2])):
             raise UsageError(f"{option}: must be like recall=0.9, got {text!r}")
+        target = float(found[2])
         if targets.setdefault(number, target) != target:
             raise UsageError(
                 f"{option}: {number} is there twice, with {targets[number]:g} and {target:g}"

@@ -15,6 +15,16 @@ RANDOM, CLUSTERS, PICKED, WITHIN, CHANCE, WEIGHT, DESIGN = (
 KEYS = ("column", "drawn")
 """Keys of the section ``labels`` that are read here."""
 
+_WORDS = {
+    RANDOM: "at random",
+    CLUSTERS: "in whole clusters, these at random",
+    PICKED: "by people",
+    WITHIN: "at random among those of each {}",
+    CHANCE: "with the chances of column {}",
+    WEIGHT: "with the weights of column {}",
+    DESIGN: "by {}",
+}
+
 _WAYS = (
     "random, clusters, picked (by people), {within: COLUMN} (at random among the rows of each "
     "value), {chance: COLUMN}, {weight: COLUMN} or {design: design.json of another workspace}"
@@ -48,22 +58,12 @@ class LabelsAtHand:
     @property
     def words(self) -> str:
         """How the rows were drawn, after "they were drawn"."""
-        return {
-            RANDOM: "at random",
-            CLUSTERS: "in whole clusters, these at random",
-            PICKED: "by people",
-            WITHIN: f"at random among those of each {self.source}",
-            CHANCE: f"with the chances of column {self.source}",
-            WEIGHT: f"with the weights of column {self.source}",
-            DESIGN: f"by {self.source}",
-        }[self.drawn]
+        return _WORDS[self.drawn].format(self.source)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return its keys of the section ``labels``."""
-        return {
-            "column": self.column,
-            "drawn": self.drawn if self.source is None else {self.drawn: self.source},
-        }
+        drawn = self.drawn if self.source is None else {self.drawn: self.source}
+        return {"column": self.column, "drawn": drawn}
 
 
 def read_labels_at_hand(section: Section, directory: str) -> LabelsAtHand | None:
@@ -80,11 +80,9 @@ def read_labels_at_hand(section: Section, directory: str) -> LabelsAtHand | None
     drawn = drawn_by(drawn) if isinstance(drawn, str) else drawn
     if drawn in (RANDOM, CLUSTERS, PICKED):
         return LabelsAtHand(column, drawn)
-    if not isinstance(drawn, Mapping) or len(drawn) != 1 or {*drawn} - {
-        WITHIN, CHANCE, WEIGHT, DESIGN
-    }:  # fmt: skip
+    way = next(iter(drawn), None) if isinstance(drawn, Mapping) and len(drawn) == 1 else None
+    if way not in (WITHIN, CHANCE, WEIGHT, DESIGN):
         raise InputError(f"labels.drawn: must be {_WAYS}, got {drawn!r}")
-    (way,) = drawn
     source = Section("labels.drawn", drawn).text(way, required=True)
     if way == DESIGN:
         source = absolute("labels.drawn.design", source, directory)

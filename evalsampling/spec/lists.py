@@ -22,7 +22,8 @@ def read_lists(pool: Section) -> ListsSpec | None:
     if pool.get("lists") is None:
         return None
     for_rows = ("score", "score_is", "prediction", "probability", "logits", "features", "variance")
-    pool.refuse((*for_rows, "scorer"), "with pool.lists, rows are queries and have none")
+    others = ("scorer", "weight", "cluster")
+    pool.refuse((*for_rows, *others), "with pool.lists, rows are queries and have none")
     if pool.get("systems") is None:
         raise InputError("pool.systems: missing, with pool.lists the rankers are named there")
     return pool.section("lists").read(ListsSpec)

@@ -18,6 +18,13 @@ EXTREMES = ("least", "greatest")
 """Ways to sum up a measure of several slices: the names of `measures.extremes.BY_KIND`."""
 CERTIFY = "certify"
 """Entry of a promise: least values of measures of the rows above some threshold."""
+_BESIDE = {
+    JOINT: (),
+    CERTIFY: ("each", "by"),
+    **dict.fromkeys(COMPARISONS, ("of", "against", "weight")),
+    **dict.fromkeys(EXTREMES, ("over", "weight")),
+}
+"""Keys beside that of an entry that is made of measures, by that key."""
 ROWS = "rows"
 """Value of ``by`` where rows all count the same, as in `stats.magnitudes`."""
 
@@ -77,100 +84,82 @@ class MeasureSpec:
     @classmethod
     def parse(cls, item: Any) -> "MeasureSpec":
         """Return an entry, its form checked; names are checked by `measures.build`."""
-        if isinstance(item, Mapping) and JOINT in item:
-            Section("measure", item).check_keys(JOINT)
-            listed = item[JOINT]
-            if not isinstance(listed, list) or not listed:
-                raise InputError(f"measure.joint: must be a list of measures, got {listed!r}")
-            return cls(JOINT, parts=tuple(cls.parse(part) for part in listed))
-        if isinstance(item, Mapping) and CERTIFY in item:
-            return cls._promise(item)
-        for kind in (*COMPARISONS, *EXTREMES):
-            if isinstance(item, Mapping) and kind in item:
-                read = cls._comparison if kind in COMPARISONS else cls._extreme
-                return read(kind, item)
-        if isinstance(item, Mapping) and "name" not in item and len(item) == 1:
-            ((name, parameters),) = item.items()
-            if isinstance(parameters, Mapping):  # As f1: {weight: 2}.
-                item = {"name": name, **parameters}
-        name, parameters = name_and_parameters("measure", item)
-        section = Section("measure", parameters)
-        system = section.text("system")
-        where = read_slices("measure.where", section.get("where"))
-        by = ROWS if parameters.get("by") == ROWS else None  # Others are a measure's own.
-        ours = ("system", "where", "weight", *(["by"] if by else []))
-        own = {key: value for key, value in parameters.items() if key not in ours}
-        weight = section.value("weight", Positive, 1.0)
-        return cls(name, own, system, where=where, weight=weight, by=by)
-
-    @classmethod
-    def _promise(cls, item: Mapping[str, Any]) -> "MeasureSpec":
-        """Return an entry of a promise."""
-        section = Section("measure", item)
-        section.check_keys(CERTIFY, "each", "by")
-        goals = section.value(CERTIFY, dict[str, Number], {})
-        by = section.value("by", Literal["labels", "model"], "labels")
-        promise = Promise.of(goals, section.text("each"), by == "model")
-        return cls(CERTIFY, {"promise": promise}, parts=tuple(map(cls, promise.goals)))
-
-    @classmethod
-    def _comparison(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
-        """Return an entry that compares two systems."""
-        section = Section("measure", item)
-        section.check_keys(kind, "of", "against", "weight")
+        kinds = [kind for kind in _BESIDE if isinstance(item, Mapping) and kind in item]
+        if not kinds:
+            return cls._single(item)
+        kind, section = kinds[0], Section("measure", item)
+        section.check_keys(kind, *_BESIDE[kind])
+        if kind == JOINT:
+            if not isinstance(item[JOINT], list) or not item[JOINT]:
+                raise InputError(f"measure.joint: must be a list of measures, got {item[JOINT]!r}")
+            return cls(JOINT, parts=tuple(map(cls.parse, item[JOINT])))
+        if kind == CERTIFY:
+            goals = section.value(CERTIFY, dict[str, Number], {})
+            by = section.value("by", Literal["labels", "model"], "labels")
+            promise = Promise.of(goals, section.text("each"), by == "model")
+            return cls(CERTIFY, {"promise": promise}, parts=tuple(map(cls, promise.goals)))
         part = cls.parse(item[kind])
-        if part.parts or part.system is not None:
-            raise InputError(
-                f"measure.{kind}: must be one measure; the systems are named by of and against"
-            )
-        _check_no_weight(kind, part)
-        of, against = section.text("of"), section.text("against")
-        weight = section.value("weight", Positive, 1.0)
-        return cls(kind, parts=(part,), of=of, against=against, weight=weight)
-
-    @classmethod
-    def _extreme(cls, kind: str, item: Mapping[str, Any]) -> "MeasureSpec":
-        """Return an entry that is the least or the greatest of a measure over slices."""
-        section = Section("measure", item)
-        section.check_keys(kind, "over", "weight")
-        part = cls.parse(item[kind])
-        if part.parts:
-            raise InputError(f"measure.{kind}: must be one measure, got {part.name}")
-        _check_no_weight(kind, part)
+        if part.parts or (kind in COMPARISONS and part.system is not None):
+            problem = "must be one measure"
+            if kind in COMPARISONS:
+                problem += "; the systems are named by of and against"
+            raise InputError(f"measure.{kind}: {problem}")
+        if part.weight != 1:
+            raise InputError(f"measure.{kind}: weight stands beside {kind}, not within it")
         over = section.get("over")
         if isinstance(over, str):
             raise InputError(
                 f"measure.over: list the values of {over}, as {{{over}: [first, second]}}: a "
                 "value that is not listed has no cells of its own"
             )
-        named = read_slices("measure.over", over)
-        return cls(kind, parts=(part,), over=named, weight=section.value("weight", Positive, 1.0))
+        return cls(
+            kind,
+            parts=(part,),
+            of=section.text("of"),
+            against=section.text("against"),
+            over=read_slices("measure.over", over),
+            weight=section.value("weight", Positive, 1.0),
+        )
+
+    @classmethod
+    def _single(cls, item: Any) -> "MeasureSpec":
+        """Return an entry of one measure: a name, or its parameters with it or below it."""
+        if isinstance(item, Mapping) and "name" not in item and len(item) == 1:
+            ((name, parameters),) = item.items()
+            if isinstance(parameters, Mapping):  # As f1: {weight: 2}.
+                item = {"name": name, **parameters}
+        name, parameters = name_and_parameters("measure", item)
+        section = Section("measure", parameters)
+        by = ROWS if parameters.get("by") == ROWS else None  # Others are a measure's own.
+        ours = ("system", "where", "weight", *(["by"] if by else []))
+        return cls(
+            name,
+            {key: value for key, value in parameters.items() if key not in ours},
+            system=section.text("system"),
+            where=read_slices("measure.where", section.get("where")),
+            weight=section.value("weight", Positive, 1.0),
+            by=by,
+        )
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the entry as `parse` takes it."""
-        weight = None if self.weight == 1 else self.weight
-        if self.name in COMPARISONS:
-            rest = given({"of": self.of, "against": self.against, "weight": weight})
-            return {self.name: self.parts[0].to_mapping(), **rest}
-        if self.name in EXTREMES:
-            rest = {"over": where_mapping(self.over), **given({"weight": weight})}
-            return {self.name: self.parts[0].to_mapping(), **rest}
         if self.name == CERTIFY:
             promise = self.parameters["promise"]
             by = "model" if promise.by_model else None
             return {CERTIFY: promise.goals, **given({"each": promise.each, "by": by})}
-        if self.parts:
+        if self.name == JOINT:
             return {JOINT: [part.to_mapping() for part in self.parts]}
-        own = {
-            "system": self.system,
-            "where": where_mapping(self.where) or None,
-            "by": self.by,
-            "weight": weight,
-        }
-        return {"name": self.name, **self.parameters, **given(own)}
-
-
-def _check_no_weight(kind: str, part: MeasureSpec) -> None:
-    """Check that a measure within an entry has no weight of its own."""
-    if part.weight != 1:
-        raise InputError(f"measure.{kind}: weight stands beside {kind}, not within it")
+        beside = given(
+            {
+                "system": self.system,
+                "of": self.of,
+                "against": self.against,
+                "where": where_mapping(self.where) or None,
+                "over": where_mapping(self.over) or None,
+                "by": self.by,
+                "weight": None if self.weight == 1 else self.weight,
+            }
+        )
+        if self.parts:
+            return {self.name: self.parts[0].to_mapping(), **beside}
+        return {"name": self.name, **self.parameters, **beside}

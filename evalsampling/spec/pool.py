@@ -81,7 +81,7 @@ class PoolSpec:
         table: that has the rows; None if files have.
         where: condition in SQL that rows must satisfy, None for all: see `spec.where`.
         score_is: what `score` is, see `SystemSpec`; None to find out.
-        pairs: `UNORDERED` if the order of two records says nothing, so that of a pair in both
+        pairs: ``unordered`` if the order of two records says nothing, so that of a pair in both
             orders one row is of the pool; else None.
         assumes_score: whether nothing names the score, so that where the pool has no such column,
             strata may be what the system predicts: see `pool.catalog`.
@@ -160,12 +160,11 @@ def read_pool(
     """Return the section ``pool``, checked."""
     section.check_keys(*KEYS)
     table = read_table(section.section("table"), directory) if section.get("table") else None
-    if table is None:
-        path = section.text("path", required=True)
-        path = absolute("pool.path", path, directory)
-    else:
-        path = table.name
+    if table is not None:
         section.refuse(["path"], "a pool has a path or a table, not both")
+        path = table.name
+    else:
+        path = str(absolute("pool.path", section.text("path", required=True), directory))
     where = section.text("where")
     if where is not None and not section.is_stored:
         read_where(where)
@@ -179,9 +178,18 @@ def read_pool(
     lists = read_lists(section)
     id = read_id(section, lists is not None)
     check_id_columns(id)
+    pairs = section.value("pairs", Literal["unordered"])
+    if pairs is not None and sides_of(id) is None:
+        raise InputError(
+            "pool.pairs: unordered needs an id of both records, whose columns are called alike but "
+            "for their sides, as id: [unique_id_l, unique_id_r]"
+        )
+    cluster = section.text("cluster")
+    if cluster is not None and labels.oracle == "stochastic":
+        raise InputError("pool.cluster: takes labels.oracle: deterministic, one label a row")
     made = functools.partial(
         PoolSpec,
-        path=str(path),
+        path=path,
         id=id,
         slices=section.columns("slices"),
         directory=directory,
@@ -189,22 +197,27 @@ def read_pool(
         lists=lists,
         cost=section.text("cost"),
         weight=section.text("weight"),
-        cluster=_cluster(section, lists is not None, labels),
+        cluster=cluster,
         table=table,
         where=where,
-        pairs=_pairs(section, id),
+        pairs=pairs,
     )
     if lists is not None:
         return made(systems=read_rankers(section.section("systems")), payload=payload)
     score = labels.space.score(section, not strata.by_score)
-    probability = read_probability(section, labels)
-    if section.get("systems") is not None:
+    if section.get("systems") is None:
+        score = score or "score" if strata.by_score else score
+        systems: tuple[SystemSpec, ...]
+        systems = (read_system(section, None, labels, score, "prediction"),)
+        probability, score_is = systems[0].probability, systems[0].score_is
+    else:
         section.refuse(["prediction"], "with systems, each has a prediction of its own")
+        probability = read_probability(section, labels)
         systems = read_systems(section.section("systems"), labels)
+        probability = probability or systems[0].probability
         has_score = of_systems(labels.space, len(systems)).has_score
         scored = (system.score for system in systems if system.score is not None)
         score = score or (next(scored, None) if has_score else None)
-        probability = probability or systems[0].probability
         if score is None and has_score and strata.by_score:
             raise InputError(
                 "pool.score: missing, and no system has a score either: name one, or leave it to "
@@ -213,10 +226,6 @@ def read_pool(
         score_is = read_score_is(section, labels, score)
         if score is not None and score == systems[0].score:
             score_is = score_is or systems[0].score_is
-    else:
-        score = score or "score" if strata.by_score else score
-        systems = (read_system(section, None, labels, score, "prediction"),)
-        score_is = systems[0].score_is
     features = section.columns("features")
     if strata.by_features and not features and not labels.space.tagged:
         raise InputError("pool.features: missing, strata.method kd is cut from features")
@@ -273,33 +282,6 @@ def shown_mapping(name: str, mask: Mask | None) -> Any:
     if mask is None:
         return name
     return {name: {"truncate": mask.characters} if mask.how == "truncate" else mask.how}
-
-
-UNORDERED = "unordered"
-"""Value of ``pairs``."""
-
-
-def _pairs(section: Section, id: IdColumns) -> str | None:
-    """Return the key ``pairs``, None if it is missing."""
-    if section.get("pairs") is None:
-        return None
-    section.value("pairs", Literal["unordered"])
-    if sides_of(id) is None:
-        raise InputError(
-            f"{section.name}.pairs: unordered needs an id of both records, whose columns are "
-            "called alike but for their sides, as id: [unique_id_l, unique_id_r]"
-        )
-    return UNORDERED
-
-
-def _cluster(section: Section, has_lists: bool, labels: LabelsSpec) -> str | None:
-    """Return the key ``cluster``, None if it is missing."""
-    cluster = section.text("cluster")
-    if cluster is not None and has_lists:
-        raise InputError("pool.cluster: beside pool.lists, each query is by itself")
-    if cluster is not None and labels.oracle == "stochastic":
-        raise InputError("pool.cluster: takes labels.oracle: deterministic, one label a row")
-    return cluster
 
 
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:

@@ -62,10 +62,12 @@ class Section:
 
     def check_keys(self, *known: str, below: Mapping[str, Collection[str]] | None = None) -> None:
         """Raise an `InputError` for an unknown key, with the nearest known one."""
-        sections = {key: name for name, keys in (below or {}).items() for key in keys}
-        unknown = [str(key) for key in self.content if key not in known]
+        places = {key: name for name, keys in (below or {}).items() for key in keys}
+        paths = [self._path(name) for name in known]
         messages = [
-            f"unknown key {self._path(key)}{self._meant(key, known, sections)}" for key in unknown
+            f"unknown key {self._path(str(key))}{nearest(self._path(str(key)), paths, of=places)}"
+            for key in self.content
+            if key not in known
         ]
         collected = _collected.get()
         if messages and collected is None:
@@ -73,15 +75,6 @@ class Section:
         if messages and collected is not None:
             collected += messages
             self.content = {key: self.content[key] for key in known if key in self.content}
-
-    def _meant(self, key: str, known: Sequence[str], sections: Mapping[str, str]) -> str:
-        """Return the end of a message about an unknown key: where it belongs, or what was meant."""
-        if key in sections:
-            return f"; it is a key of {sections[key]}"
-        near = difflib.get_close_matches(key, [*known, *sections], n=1, cutoff=0.5)
-        if near and near[0] in sections:
-            return f"; did you mean {near[0]}, a key of {sections[near[0]]}?"
-        return nearest(self._path(key), [self._path(name) for name in known])
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a value, the default if it is missing or null."""
@@ -167,10 +160,22 @@ def used(key: str, record: msgspec.Struct) -> dict[str, Any]:
     return {key: keys} if keys else {}
 
 
-def nearest(key: str, known: Sequence[str], all_known: str = "valid keys") -> str:
-    """Return the end of a message about an unknown key, with the most similar known one."""
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else f"; {all_known}: {', '.join(known)}"
+def nearest(
+    key: str,
+    known: Sequence[str],
+    all_known: str = "valid keys",
+    of: Mapping[str, str] | None = None,
+) -> str:
+    """Return the end of a message about an unknown key, with the most similar known one.
+
+    Keys ``of`` other sections are known too, by the names of these.
+    """
+    of = of or {}
+    if key in of:
+        return f"; it is a key of {of[key]}"
+    for near in difflib.get_close_matches(key, [*known, *of], n=1, cutoff=0.5):
+        return f"; did you mean {near}" + (f", a key of {of[near]}?" if near in of else "?")
+    return f"; {all_known}: {', '.join(known)}"
 
 
 def absolute(

@@ -80,23 +80,20 @@ class SinkSpec(msgspec.Struct, frozen=True):
 
     @classmethod
     def read(
-        cls,
-        section: Section,
-        payload: Sequence[str],
-        mistaken: Sequence[str] = (),
-        id: IdColumns = "id",
+        cls, section: Section, payload: Sequence[str], mistaken: Sequence[str], id: IdColumns
     ) -> "SinkSpec":
         """Return the section ``sink``, checked."""
         chosen = section.part("format", SINKS, "csv")
         sink = section.read(cls)
-        if sink.escape and chosen == "xlsx":
-            raise InputError("sink.escape: the cells of an xlsx file are text and need none")
         if sink.escape and chosen not in _CSV:
             formats = ", ".join(_CSV)
             raise InputError(f"sink.escape: is of {formats}, which are CSV; {chosen} is not")
         _check_columns(chosen, payload, mistaken)
-        if sink.pairs is not None:
-            _check_sides(sink.pairs, payload)
+        for affix in () if sink.pairs is None else (sink.pairs.left, sink.pairs.right):
+            if not any(name.startswith(affix) or name.endswith(affix) for name in payload):
+                raise InputError(
+                    f"sink.pairs: no column of pool.payload begins or ends with {affix!r}"
+                )
         return msgspec.structs.replace(
             sink,
             records=_records(sink, payload, id),
@@ -154,13 +151,6 @@ def _check_columns(chosen: str, payload: Sequence[str], mistaken: Sequence[str])
                 f"pool.payload: {name} is a column of answers, rename it: as sink.format is "
                 f"{chosen}, what stands in it would be taken for one"
             )
-
-
-def _check_sides(sides: Sides, payload: Sequence[str]) -> None:
-    """Raise an `InputError` for a side of which the payload has no column."""
-    for affix in (sides.left, sides.right):
-        if not any(name.startswith(affix) or name.endswith(affix) for name in payload):
-            raise InputError(f"sink.pairs: no column of pool.payload begins or ends with {affix!r}")
 
 
 def _records(sink: SinkSpec, payload: Sequence[str], id: IdColumns) -> RecordColumns | None:

@@ -76,54 +76,42 @@ class StrataSpec(msgspec.Struct, frozen=True):
         """Whether the tree over the leaves is that of the method or the columns."""
         return self.hierarchy == "own" or (self.hierarchy is None and bool(self.columns))
 
-    def flat(self, leaves: int) -> "StrataSpec":
-        """Return strata whose leaves are all children of one node."""
-        return msgspec.structs.replace(self, branching=max(leaves, 2))
-
     @property
     def by_features(self) -> bool:
         """Whether the leaves are cut from features, so that no score is needed."""
         return self.method == KD and self.edges is None and not self.columns
 
 
-def read_strata(section: Section, by_numbers: bool = False) -> StrataSpec:
+def read_strata(top: Section, space: LabelSpace) -> StrataSpec:
     """Return the section ``strata``, checked."""
-    columns = section.columns("columns")
-    if columns or section.get("columns") is not None:
+    section, scored = top.section("strata"), top.section("pool").get("score") is not None
+    for key in ("columns", "method", "edges") if space.has_items else ():
+        if section.get(key) not in (None, KD):
+            raise InputError(
+                f"strata.{key}: with pool.lists, strata are cut from expected gains by a k-d tree"
+            )
+    if section.get("columns") is not None:
         section.refuse(("method", "edges"), "with strata.columns, these are the strata")
-    if section.get("columns") is not None and not all(columns or [""]):
-        raise InputError("strata.columns: must be a list of columns, coarse to fine")
+        if not all(section.columns("columns") or [""]):
+            raise InputError("strata.columns: must be a list of columns, coarse to fine")
     if section.get("method") == PREDICTIONS:
         section.refuse(["edges"], "are of a score, and strata.method is predictions")
     slices = read_slices("strata.slices", section.get("slices"))
-    method = section.part("method", [KD, PREDICTIONS, *CUT_METHODS], KD if by_numbers else "csf")
+    usual = KD if space.has_items or (space.tagged and not scored) else "csf"
+    usual = PREDICTIONS if are_verdicts(top, space) else usual
+    method = section.part("method", [KD, PREDICTIONS, *CUT_METHODS], usual)
     own = Section(section.name, {**section.content, "slices": slices, "method": method})
     strata = own.read(StrataSpec)
     if strata.edges and any(a >= b for a, b in itertools.pairwise(strata.edges)):
         raise InputError("strata.edges: must be strictly increasing")
-    _check_hierarchy(strata)
+    without = strata.edges or strata.method in {*CUT_METHODS, PREDICTIONS} - {*HIERARCHICAL}
+    if strata.hierarchy == "own" and without and not strata.columns:
+        cut = "edges" if strata.edges else f"method {strata.method}"
+        raise InputError(
+            f"strata.hierarchy: strata.{cut} makes no hierarchy of its own; "
+            f"{', '.join(HIERARCHICAL)} do, and so do strata.columns"
+        )
     return strata
-
-
-def _check_hierarchy(strata: StrataSpec) -> None:
-    """Raise an error if strata have no such hierarchy."""
-    without = {*CUT_METHODS, PREDICTIONS} - {*HIERARCHICAL}
-    if (
-        not strata.has_own_hierarchy
-        or strata.columns
-        or not (strata.edges or strata.method in without)
-    ):
-        return
-    cut = "edges" if strata.edges else f"method {strata.method}"
-    raise InputError(
-        f"strata.hierarchy: strata.{cut} makes no hierarchy of its own; {', '.join(HIERARCHICAL)} "
-        "do, and so do strata.columns"
-    )
-
-
-def by_rank(strata: StrataSpec) -> StrataSpec:
-    """Return the strata of scores of which only the order matters, if they are cut from a score."""
-    return msgspec.structs.replace(strata, method=BY_RANK) if strata.by_score else strata
 
 
 def of_verdicts(strata: StrataSpec) -> StrataSpec:
@@ -131,29 +119,22 @@ def of_verdicts(strata: StrataSpec) -> StrataSpec:
     return msgspec.structs.replace(strata, method=PREDICTIONS)
 
 
-def may_be_of_verdicts(top: Section, space: LabelSpace) -> bool:
-    """Tell whether a spec says nothing of how strata are cut, nor of what they could be cut from.
+def are_verdicts(top: Section, space: LabelSpace) -> bool | None:
+    """Tell whether strata are what systems predict: nothing else is named to cut them from.
 
-    Then they are what systems predict, if these have no scores.
+    None if they are where the pool has no column of scores. None is assumed of several systems, nor
+    where one number does not say which class is likely.
     """
     pool, own = top.section("pool"), top.section("strata")
-    cut = any(own.get(key) for key in ("method", "edges", "hierarchy", "columns"))
-    named = any(pool.get(key) for key in ("score", "probability", "logits", "features", "lists"))
-    by_threshold = (
-        isinstance(pool.get("prediction"), Mapping) and "threshold" in pool.content["prediction"]
-    )
-    named |= by_threshold
-    return space.has_classes and not (space.tagged or cut or named)
-
-
-def of_moments(strata: StrataSpec, section: Section) -> StrataSpec:
-    """Return the strata of queries, which are cut from moments of their gains."""
-    for key in ("columns", "method", "edges"):
-        if section.get(key) not in (None, KD):
-            raise InputError(
-                f"strata.{key}: with pool.lists, strata are cut from expected gains by a k-d tree"
-            )
-    return msgspec.structs.replace(strata, method=KD)
+    scores = ("score", "probability", "logits")
+    named = any(own.get(key) for key in ("method", "edges", "hierarchy", "columns"))
+    named |= any(pool.get(key) for key in (*scores, "features", "lists"))
+    prediction, systems = pool.get("prediction"), pool.section("systems").content.values()
+    named |= isinstance(prediction, Mapping) and "threshold" in prediction
+    named |= any(each.get(key) for each in systems if isinstance(each, Mapping) for key in scores)
+    if named or space.tagged or not space.has_classes:
+        return False
+    return None if pool.get("systems") is None and not space.needs_columns else True
 
 
 def strata_mapping(strata: StrataSpec) -> dict[str, Any]:

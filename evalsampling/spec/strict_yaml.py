@@ -32,21 +32,28 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def load_strictly(text: str) -> Any:
+def load_strictly(content: bytes) -> Any:
     """Return the content of a YAML document: mappings, lists, texts, numbers and dates alone.
 
     Raises:
-        InputError: if a key is there twice, or there is an alias.
-        ValueError: if it is no YAML, or a value does not exist, as a 13th month.
+        InputError: if it is no YAML, a key is there twice, there is an alias, or a value does not
+            exist, as a 13th month.
     """
     try:
-        return yaml.load(text, _Loader)
+        return yaml.load(content.decode(), _Loader)
+    except InputError:
+        raise
+    except UnicodeDecodeError as error:
+        raise InputError("cannot be read: not UTF-8") from error
+    except RecursionError as error:
+        raise InputError("not valid YAML: nested too deeply") from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         assert mark is not None, "a scanner and a parser know where they are"
-        lines = text.splitlines()
+        lines = content.decode().splitlines()
         line = lines[mark.line].strip() if mark.line < len(lines) else "the end"
         way_out = "indent by spaces" if error.problem == _TAB else _QUOTE
-        raise ValueError(f"line {mark.line + 1}, {line!r}: {error.problem}; {way_out}") from error
-    except yaml.YAMLError as error:
-        raise ValueError(" ".join(str(error).split())) from error
+        problem = f"line {mark.line + 1}, {line!r}: {error.problem}; {way_out}"
+        raise InputError(f"not valid YAML: {problem}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise InputError(f"not valid YAML: {' '.join(str(error).split())}") from error

@@ -96,18 +96,6 @@ def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]
     return tuple(systems)
 
 
-def have_verdicts_alone(pool: Section, labels: LabelsSpec) -> bool:
-    """Tell whether a section ``pool``, which names no score, leaves no room for one.
-
-    No score is assumed of several systems, nor where one number does not say which class is likely.
-    """
-    if pool.get("systems") is None:
-        return labels.space.needs_columns
-    keys = ("score", "probability", "logits")
-    named = pool.section("systems").content.values()
-    return not any(own.get(key) for own in named if isinstance(own, Mapping) for key in keys)
-
-
 def read_rankers(section: Section) -> tuple[SystemSpec, ...]:
     """Return the systems that rank the items of queries."""
     rankers = []
@@ -123,31 +111,26 @@ def read_rankers(section: Section) -> tuple[SystemSpec, ...]:
 
 def read_probability(section: Section, labels: LabelsSpec) -> Probability:
     """Return the value of a key ``probability``, or of ``logits`` in its place, checked."""
-    value = section.get("probability")
-    if section.get("logits") is not None:
-        return _read_logits(section, labels)
+    of_logits = section.get("logits") is not None
+    key = f"{section.name}.{'logits' if of_logits else 'probability'}"
+    value = section.get("logits" if of_logits else "probability")
+    if of_logits and section.get("probability") is not None:
+        raise InputError(f"{key}: beside {section.name}.probability, which says the same: drop one")
+    if of_logits and labels.space.kind != "classes":
+        raise InputError(f"{key}: softmax is of classes, of which every row has just one")
     if isinstance(value, Mapping):
-        return column_of_each(f"{section.name}.probability", value, labels.space.field.choices)
+        columns = column_of_each(key, value, labels.space.field.choices)
+        return Logits(columns) if of_logits else columns
+    if of_logits:
+        raise InputError(f"{key}: must be a column for each class, got {value!r}")
     if value is not None and not isinstance(value, str):
-        raise InputError(f"{section.name}.probability: must be a column, got {value!r}")
+        raise InputError(f"{key}: must be a column, got {value!r}")
     if value is not None and labels.space.needs_columns:
         raise InputError(
-            f"{section.name}.probability: with {labels.space.size}, name a column for "
-            "each (probability: {class: column, ...})"
+            f"{key}: with {labels.space.size}, name a column for each "
+            "(probability: {class: column, ...})"
         )
     return value
-
-
-def _read_logits(section: Section, labels: LabelsSpec) -> Logits:
-    """Return the column of the logit of each class."""
-    key, value = f"{section.name}.logits", section.get("logits")
-    if section.get("probability") is not None:
-        raise InputError(f"{key}: beside {section.name}.probability, which says the same: drop one")
-    if labels.space.kind != "classes":
-        raise InputError(f"{key}: softmax is of classes, of which every row has just one")
-    if not isinstance(value, Mapping):
-        raise InputError(f"{key}: must be a column for each class, got {value!r}")
-    return Logits(column_of_each(key, value, labels.space.field.choices))
 
 
 def prediction_mapping(system: SystemSpec) -> Any:

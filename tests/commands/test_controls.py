@@ -265,7 +265,7 @@ def test_a_gold_row_nested_too_deeply(job: Jobs, tmp_path: Path) -> None:
     path = tmp_path / "gold.jsonl"
     path.write_text("[" * 100_000)
     one = job(labels={"gold": {"path": str(path)}})
-    assert "gold.jsonl: cannot be read: " in one.prepare().refused
+    assert "gold.jsonl: line 1: not JSON: " in one.prepare().refused
 
 
 def test_another_gold_file_is_told_by_its_key(job: Jobs, tmp_path: Path) -> None:

@@ -106,8 +106,9 @@ def test_sentences_that_the_package_may_print_are_short() -> None:
     assert {name: texts for name, texts in found.items() if texts} == {}
 
 
-def test_sentences_of_the_report_are_short() -> None:
+def test_sentences_of_templates_are_short() -> None:
     templates = sorted((ROOT / "evalsampling/report/templates").glob("*.html"))
+    templates += sorted((ROOT / "evalsampling/labels/templates").glob("*.txt"))
     assert len(templates) > 10
     assert too_long(map(shown, templates)) == set()
 

@@ -89,7 +89,7 @@ def test_pairs_of_records_are_ids_too() -> None:
     taken, rejects = check_votes(votes, register)
     assert [row for row, _ in taken] == [2]
     assert [reject.reason for reject in rejects] == [
-        "the pair 'a:7' and 'b:9' may be that of another row: answer by the column `task`",
+        "pair 'a:7' and 'b:9' may be that of another row: answer by the column `task`",
         "unknown pair 'a:007' and 'b:9': answer by the column `task`",
     ]
 

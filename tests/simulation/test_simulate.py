@@ -223,14 +223,6 @@ def test_undefined_truth_is_an_input_error() -> None:
         simulate(none.known, [Passive(Recall())], [Recall()], PLAN, workers=1)
 
 
-def test_a_stochastic_oracle_needs_rates_and_rates_need_one() -> None:
-    with pytest.raises(InputError, match="stochastic needs the probabilities"):
-        simulate(POOL.known, [Passive(FBeta(), "stochastic")], [FBeta()], PLAN, workers=1)
-    known = with_rates(POOL.known, 0.2)
-    with pytest.raises(InputError, match="probabilities of labels need stochastic"):
-        simulate(known, [Passive(FBeta())], [FBeta()], PLAN, workers=1)
-
-
 def with_rates(known: KnownPool, wrong: float) -> KnownPool:
     """The pool of an oracle that says the other of two labels with a chance."""
     rate = np.where(np.eye(2)[known.label] == 1, 1 - wrong, wrong)

@@ -169,7 +169,7 @@ def test_growing_rounds() -> None:
          "pool.cluster: takes labels.oracle: deterministic, one label a row"),
         ({"pool": {"path": "x", "lists": {"items": "i"}, "cluster": "c",
                    "systems": {"a": {"score": "s"}, "b": {"score": "t"}}}},
-         "pool.cluster: beside pool.lists, each query is by itself"),
+         "pool.cluster: with pool.lists, rows are queries"),
         ({"measure": []}, "measure: the list is empty"),
         ({"pool": {"path": "x", "weight": 3}}, "pool.weight: must be text, got 3"),
         ({"measure": {"least": {"f1": {"by": "rows"}}, "over": {"x": [1, 2]}}},

@@ -38,7 +38,7 @@ def test_defaults_are_filled_in_and_read_again() -> None:
         ({"pool": {"systems": {}}}, "pool.systems: must name at least one system"),
         ({"pool": {"systems": None}}, "pool.systems: missing, with pool.lists"),
         ({"pool": {"score": "new"}}, "pool.score: with pool.lists, rows are queries"),
-        ({"pool": {"weight": "w"}}, "pool.weight: queries of rankings all count the same"),
+        ({"pool": {"weight": "w"}}, "pool.weight: with pool.lists, rows are queries"),
         ({"pool": {"variance": "v"}}, "pool.variance: with pool.lists, rows are queries"),
         ({"pool": {"logits": {0: "l"}}}, "pool.logits: with pool.lists, rows are queries"),
         ({"pool": {"systems": {"new": {"score": "new", "prediction": "x"}}}},
