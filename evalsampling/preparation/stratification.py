@@ -11,6 +11,7 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN
 from evalsampling.measures.build import Range, driving_thresholds
+from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features, read_partition, read_scores
 from evalsampling.preparation.compared_numbers import ComparedSystems
@@ -322,16 +323,16 @@ class Stratification:
         for name, each in self.magnitudes.items():
             own[f"{name}s"] = each.edges.tolist()
         if isinstance(self.grouped, Partition):
-            own["paths"] = self.grouped.to_list()
+            own |= as_plain(self.grouped)
         if isinstance(self.grouped, GreatestRank):
-            own["ranked"] = self.grouped.to_mapping()
+            own["ranked"] = as_plain(self.grouped)
         if self.parting is not None:
             own["parting"] = self.parting.tolist()
         return own | {
             **self.scores.to_mapping(),
             "edges": self.edges.tolist(),
             "bin_edges": self.bin_edges.tolist(),
-            "tree": self.grouped.to_mapping() if isinstance(self.grouped, KdTree) else None,
+            "tree": as_plain(self.grouped) if isinstance(self.grouped, KdTree) else None,
             "signatures": {
                 "kept": self.signatures.kept.tolist(),
                 "pooled": self.signatures.pooled.tolist(),
@@ -370,10 +371,10 @@ class Stratification:
 def _grouped_from(content: Mapping[str, Any]) -> KdTree | Partition | GreatestRank | None:
     """Return `Stratification.grouped` of what its `to_mapping` returned."""
     if "paths" in content:
-        return Partition.from_list(content["paths"])
+        return read_record(Partition, content)
     if "ranked" in content:
-        return GreatestRank.from_mapping(content["ranked"])
-    return None if content["tree"] is None else KdTree.from_mapping(content["tree"])
+        return read_record(GreatestRank, content["ranked"])
+    return None if content["tree"] is None else read_record(KdTree, content["tree"])
 
 
 def _grouped_leaves(

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -55,22 +55,3 @@ class GreatestRank:
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields to pickle, without the tables."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Return what `from_mapping` takes, for JSON."""
-        return {
-            "columns": list(self.columns),
-            "edges": [edges.tolist() for edges in self.edges],
-            "leaf": [leaf.tolist() for leaf in self.leaf],
-            "leaves": self.leaves,
-        }
-
-    @classmethod
-    def from_mapping(cls, content: Mapping[str, Any]) -> Self:
-        """Return the leaves that `to_mapping` described."""
-        return cls(
-            tuple(content["columns"]),
-            tuple(np.array(edges, np.float64) for edges in content["edges"]),
-            tuple(np.array(leaf, np.int64) for leaf in content["leaf"]),
-            content["leaves"],
-        )

@@ -7,8 +7,6 @@ the tree is fitted once, saved, and never fitted again.
 import dataclasses
 import functools
 import heapq
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -149,16 +147,6 @@ class KdTree:
             level=depth,
             depth=int(depth.max()),
         )
-
-    def to_mapping(self) -> dict[str, list[Any]]:
-        """Return the attributes as plain lists, for JSON."""
-        return {"feature": self.feature.tolist(), "threshold": self.threshold.tolist()}
-
-    @classmethod
-    def from_mapping(cls, mapping: Mapping[str, Sequence[Any]]) -> "KdTree":
-        """Return the tree that `to_mapping` described."""
-        feature = np.array(mapping["feature"], dtype=np.int64)
-        return cls(feature, np.array(mapping["threshold"], dtype=np.float64))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+from evalsampling.parts.records import as_plain, read_record
 from evalsampling.stats.greatest_rank import GreatestRank
 from evalsampling.stats.score_counts import ScoreCounts
 from evalsampling.stats.strata import LOGIT_RANK, LeafTable, cut_edges
@@ -60,7 +61,7 @@ def test_leaves_outlive_files_and_processes() -> None:
     of = scores()
     leaves = cut(of)
     for copy in (
-        GreatestRank.from_mapping(json.loads(json.dumps(leaves.to_mapping()))),
+        read_record(GreatestRank, json.loads(json.dumps(as_plain(leaves)))),
         pickle.loads(pickle.dumps(leaves)),
     ):
         assert np.array_equal(copy.find(of), leaves.find(of))
