@@ -270,7 +270,7 @@ class Analysis:
     @functools.cached_property
     def _no_rows(self) -> Outputs:
         """Outputs of no rows, of all systems, that tell the slices apart that cells do."""
-        nothing = self.table.kinds.take(np.zeros(0, dtype=np.int64))
+        nothing = self.table.kinds.no_rows
         none_named = SliceCodes({}, np.zeros((0, 0), dtype=np.int64))
         return dataclasses.replace(nothing, slices=nothing.slices or none_named)
 

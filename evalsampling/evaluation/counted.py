@@ -92,7 +92,7 @@ def analysis_of(
 
 def nothing_drawn(analysis: Analysis) -> History:
     """Return the history of a pool before its first round, with the kinds of its outputs."""
-    none = analysis.table.kinds.take(np.zeros(0, dtype=np.int64))
+    none = analysis.table.kinds.no_rows
     if analysis.reading.pool.cluster is not None:
         none = dataclasses.replace(none, cluster=np.zeros(0, dtype=np.int64))
     return dataclasses.replace(empty_history(analysis.reading, analysis.table), outputs=none)

@@ -23,8 +23,7 @@ def empty_history(reading: ReadingPlan, table: CellTable) -> History:
     history = History.start(len(reading.pool.systems), table.classes, len(reading.pool.slices))
     if reading.pool.lists is None:
         return history
-    nothing = table.kinds.take(np.zeros(0, dtype=np.int64))
-    return dataclasses.replace(history, outputs=nothing)
+    return dataclasses.replace(history, outputs=table.kinds.no_rows)
 
 
 def known_outputs(

@@ -38,28 +38,19 @@ _LARGEST_REACH = 700.0
 
 @dataclasses.dataclass(frozen=True)
 class SampledNumber:
-    """The estimate of one number from weighted rows, with its standard error.
+    """The estimate of one number from weighted rows, with its standard error."""
 
-    Attributes:
-        target: the number.
-        value: estimated value, within the bounds.
-        error: standard error, at least 0; 0 if it is only rounding error.
-        terms: shape (n,): squared contributions of the rows, or clusters, to the error.
-        draws: number of draws whose row has a label.
-        confidence: confidence of the interval, in (0, 1).
-        latest_error: standard error under the latest proposal, None if there is none.
-        expected_error: standard error predicted from scores and labels, None if it is unknown.
-        units: number of independent terms where rows share clusters; None for the draws.
-    """
-
-    target: Target
-    value: float
-    error: float
-    terms: FloatArray
-    draws: int
-    confidence: float
+    target: Target  # the number
+    value: float  # estimated value, within the bounds
+    error: float  # standard error, at least 0; 0 if it is only rounding error
+    terms: FloatArray  # (n,): squared contributions of the rows, or clusters, to the error
+    draws: int  # number of draws whose row has a label
+    confidence: float  # confidence of the interval, in (0, 1)
+    # standard error under the latest proposal, None if there is none
     latest_error: float | None = None
+    # standard error predicted from scores and labels, None if it is unknown
     expected_error: float | None = None
+    # number of independent terms where rows share clusters; None for the draws
     units: int | None = None
 
     @property

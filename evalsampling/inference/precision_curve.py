@@ -16,36 +16,21 @@ from evalsampling.stats.ranked_list import RankedList
 
 @dataclasses.dataclass(frozen=True)
 class Guarantee:
-    """The guaranteed accuracy of a precision curve, and the labels it took.
+    """The guaranteed accuracy of a precision curve, and the labels it took."""
 
-    Attributes:
-        factor: greatest factor by which any precision is off, up or down; None if nothing is
-            guaranteed.
-        confidence: simultaneous confidence of all ranks.
-        wanted: factor requested, beta (1 + epsilon).
-        beta: greatest factor by which a queried precision is off; None if it is unknown.
-        height: greatest ratio of the upper bound of the envelope to the lower one.
-        queries: number of queried ranks.
-        ranks: the queried ranks.
-        draws: least number of answers of a query, as if spread evenly over its ranks.
-        p_min: least precision assumed.
-        head: number of top rows that are all labelled.
-        settled: whether no further question is to be asked.
-        warnings: what a reader must know.
-    """
-
+    # greatest factor by which any precision is off, up or down; None if nothing is guaranteed
     factor: float | None
-    confidence: float
-    wanted: float
-    beta: float | None
-    height: float | None
-    queries: int
-    ranks: tuple[int, ...]
-    draws: int | None
-    p_min: float | None
-    head: int
-    settled: bool
-    warnings: tuple[str, ...] = ()
+    confidence: float  # simultaneous confidence of all ranks
+    wanted: float  # factor requested, beta (1 + epsilon)
+    beta: float | None  # greatest factor by which a queried precision is off; None if it is unknown
+    height: float | None  # greatest ratio of the upper bound of the envelope to the lower one
+    queries: int  # number of queried ranks
+    ranks: tuple[int, ...]  # the queried ranks
+    draws: int | None  # least number of answers of a query, as if spread evenly over its ranks
+    p_min: float | None  # least precision assumed
+    head: int  # number of top rows that are all labelled
+    settled: bool  # whether no further question is to be asked
+    warnings: tuple[str, ...] = ()  # what a reader must know
 
     @property
     def words(self) -> str:

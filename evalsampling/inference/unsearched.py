@@ -21,21 +21,13 @@ from evalsampling.stats.history import NO_LABEL, History
 
 @dataclasses.dataclass(frozen=True)
 class Unsearched:
-    """The rows that score lower than every labelled positive, for one measure.
+    """The rows that score lower than every labelled positive, for one measure."""
 
-    Attributes:
-        met: labelled positives in the pool; with none all rows count.
-        rows: the number of those that score lower.
-        labelled: number of these that have a label; none of them is positive.
-        positives: most positives that labels leave room for among them.
-        value: the measure if there are so many.
-    """
-
-    met: int
-    rows: int
-    labelled: int
-    positives: int
-    value: float
+    met: int  # labelled positives in the pool; with none all rows count
+    rows: int  # the number of those that score lower
+    labelled: int  # number of these that have a label; none of them is positive
+    positives: int  # most positives that labels leave room for among them
+    value: float  # the measure if there are so many
 
 
 def chances_of_labels(

@@ -113,12 +113,7 @@ class PermanentNumbers:
 
 @dataclasses.dataclass(frozen=True)
 class FreshNumbers(RowNumbers):
-    """Numbers of rows that were never drawn: given the drawn rows, independent and uniform.
-
-    Attributes:
-        cell: shape (n,), ascending.
-        share: shape (n,), in [0, 1).
-    """
+    """Numbers of rows that were never drawn: given the drawn rows, independent and uniform."""
 
     goes_on: BoolArray  # (cells,): whether the cell has later rows, whose numbers are unknown
 

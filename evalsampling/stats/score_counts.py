@@ -18,21 +18,13 @@ _STRETCH = 3
 
 @dataclasses.dataclass(frozen=True)
 class ScoreBins:
-    """Bins that hold rows, ascending: bin i has the scores in [lower_ends[i], upper_ends[i]).
+    """Bins that hold rows, ascending: bin i has the scores in [lower_ends[i], upper_ends[i])."""
 
-    Attributes:
-        lower_ends: shape (bins,).
-        upper_ends: shape (bins,), none above the next lower end.
-        counts: shape (bins,), rows, at least 1.
-        minimum: least score.
-        maximum: greatest score.
-    """
-
-    lower_ends: FloatArray
-    upper_ends: FloatArray
-    counts: IntArray
-    minimum: float
-    maximum: float
+    lower_ends: FloatArray  # (bins,)
+    upper_ends: FloatArray  # (bins,): none above the next lower end
+    counts: IntArray  # (bins,): rows, at least 1
+    minimum: float  # least score
+    maximum: float  # greatest score
 
 
 @dataclasses.dataclass(frozen=True)
