@@ -6,12 +6,11 @@ after. Scores that are calibrated by the labels so far predict how many such row
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
 from evalsampling.measures.expected_labels import influence_moments
 from evalsampling.measures.on_cells import bounding_outputs, each_label, model_risk
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.log_odds import expit, logit
 
@@ -50,7 +49,7 @@ def calibrated_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Flo
 
 
 def _regress(
-    slope: FloatArray, predicted: npt.NDArray[np.bool_], hits: FloatArray, rows: FloatArray
+    slope: FloatArray, predicted: BoolArray, hits: FloatArray, rows: FloatArray
 ) -> FloatArray:
     """Return the calibrated probability of one class in each cell, by Newton's method: (cells,)."""
     design = np.stack([np.ones_like(slope), slope, predicted.astype(np.float64)], axis=1)

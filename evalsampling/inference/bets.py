@@ -31,7 +31,7 @@ import numpy as np
 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.history import NO_LABEL, SAMPLER, History, Round
+from evalsampling.stats.history import NO_LABEL, SAMPLER, History
 
 _MOST_STAKED = 0.95
 """Most of the wealth that may be lost at once."""
@@ -88,7 +88,9 @@ def blocks_of(
     before = 0
     for number, drawn in enumerate(history.rounds):
         rows, chance, question = len(drawn.question), drawn.cell_probability, drawn.question
-        stratum = None if drawn.stratum is None or chance is None else _alike(chance)
+        stratum = None
+        if drawn.stratum is not None and chance is not None:  # rows of a stratum share a chance
+            stratum = np.unique(chance, return_inverse=True)[1]
         if at_random and not number:
             stratum = np.zeros(len(table), dtype=np.int64)
             question = np.random.Generator(np.random.PCG64(rows)).permutation(question)
@@ -96,21 +98,10 @@ def blocks_of(
             left = table.count
             if not replaced:
                 left = left - history.first(number).drawn_by_cell(len(table))
-            rate = _rates(table, drawn, positive)
+            model = drawn.posterior
+            rate = table.prior[:, positive] if model is None else model[table.leaf, positive]
             yield Block(question, chance, left, rate, before, planned, number, replaced, stratum)
         before += rows
-
-
-def _alike(chance: FloatArray) -> IntArray:
-    """Return the number of each distinct chance, shape (cells,): rows of a stratum share one."""
-    return np.unique(chance, return_inverse=True)[1]
-
-
-def _rates(table: CellTable, drawn: Round, positive: int) -> FloatArray:
-    """Return the share of positives in each cell by the model behind a round: shape (cells,)."""
-    if drawn.posterior is None:
-        return table.prior[:, positive]
-    return drawn.posterior[table.leaf, positive]
 
 
 @dataclasses.dataclass(frozen=True)

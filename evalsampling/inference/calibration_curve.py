@@ -122,7 +122,8 @@ class CalibrationCurve:
     def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
         """Return the posterior near its mode, given labelled and positive rows of each cell."""
         labels = GroupLabels.from_cells(self, labelled, positive)
-        z, height, information = climb(lambda z: self.at(z).given(labels), _starts(self, labels))
+        start = _starts(self, labels)
+        z, height, information = climb(lambda z: PosteriorAt(self.at(z), labels), start)
         best = int(np.argmax(height))
         modes = z[height > height[best] - _FAR_BELOW]
         return CurveFit(self, labels, z[best], information[best], float(height[best]), modes)
@@ -256,10 +257,6 @@ class CurvesAt:
         np.multiply(of_terms @ self.curve.fallen.T, self.falls, out=of_linear[:, :STEPS])
         return of_linear @ self.coordinates.linear.T
 
-    def given(self, labels: GroupLabels) -> "PosteriorAt":
-        """Return the posterior of these parameters given labels."""
-        return PosteriorAt(self, labels)
-
 
 @dataclasses.dataclass(frozen=True)
 class PosteriorAt:
@@ -371,7 +368,7 @@ class CurveFit:
         scaled = self.curve.coordinates.around(self.mode, root)
 
         def density(u: FloatArray) -> PosteriorAt:
-            return self.curve.at(u, scaled).given(self.labels)
+            return PosteriorAt(self.curve.at(u, scaled), self.labels)
 
         near = self.modes[np.arange(STARTS) % len(self.modes)] - self.mode
         from_mode = near @ (vectors * np.sqrt(values) @ vectors.T)
@@ -462,7 +459,7 @@ def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
     the mode.
     """
     points = _points_of_prior(curve.dimensions)
-    order = np.argsort(-curve.at(points).given(labels).logarithm)
+    order = np.argsort(-PosteriorAt(curve.at(points), labels).logarithm)
     first, _ = distinct_rows(points[order, :2])
     return points[order[np.sort(first)[:STARTS]]]
 

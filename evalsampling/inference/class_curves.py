@@ -17,14 +17,6 @@ _SAME_PRIOR = 1e-9
 
 def obstacle(table: CellTable) -> str | None:
     """Return in words why the labels of a pool cannot be modelled; None if they can."""
-    if "obstacle" not in table.memory:
-        table.memory["obstacle"] = _find_obstacle(table)
-    reason: str | None = table.memory["obstacle"]
-    return reason
-
-
-def _find_obstacle(table: CellTable) -> str | None:
-    """Return `obstacle`, worked out from the cells."""
     if table.classes == 1:
         return "no model of queries: their items have the labels"
     if table.classes > MOST_CLASSES:

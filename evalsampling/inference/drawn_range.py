@@ -4,9 +4,8 @@ import dataclasses
 import functools
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 
 _ROUNDING = 1e-9
 """Numbers that differ by less than this share of their range differ by rounding only."""
@@ -21,7 +20,7 @@ class DrawnRange:
     weight: FloatArray | None = None  # weight of each draw, shape (draws,); equal if not given
 
     @functools.cached_property
-    def defined(self) -> npt.NDArray[np.bool_]:
+    def defined(self) -> BoolArray:
         """Whether the number is defined in each draw, shape (draws,)."""
         return np.isfinite(self.low)
 

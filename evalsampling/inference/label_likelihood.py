@@ -6,11 +6,10 @@ References:
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.deviation import anticipate
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
@@ -36,7 +35,7 @@ def label_likelihood(
     table: CellTable,
     history: History,
     sample: WeightedSample,
-    inside: npt.NDArray[np.bool_] | None = None,
+    inside: BoolArray | None = None,
 ) -> float | None:
     """Return the label likelihood that the labels show, in (0, 1]; None for too few labels.
 

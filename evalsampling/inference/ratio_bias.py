@@ -9,11 +9,10 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure, Ratio
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.history import Votes
 from evalsampling.stats.outputs import Outputs
 
@@ -59,7 +58,7 @@ def biases(
     outputs: Outputs,
     votes: Votes,
     sample: WeightedSample,
-    inside: npt.NDArray[np.bool_],
+    inside: BoolArray,
     normalised: bool,
 ) -> Sequence[Bias | None]:
     """Return the bias of each component of a measure; None where it is undefined or always 0.

@@ -31,8 +31,7 @@ class Envelope:
     The paper's bound after a point assumes that m items follow it. After a point nearer to the end
     of the list, only the bound of one positive for each item is used.
 
-    Methods take the ranks ``at`` which they look, shape (n,), and a ``factor`` by which the
-    precisions of points may be off.
+    Methods take the ranks ``at`` which they look, shape (n,).
     """
 
     rank: IntArray  # (k,), from 1, ascending: y
@@ -41,7 +40,7 @@ class Envelope:
     m: int  # the m of weak monotonicity, at least 1
     rows: int  # N, length of the list
 
-    def upper(self, at: IntArray, factor: float = 1.0) -> FloatArray:
+    def upper(self, at: IntArray) -> FloatArray:
         """Return the greatest possible precision, shape (n,)."""
         v = at[:, None].astype(np.float64)
         hits = self._hits
@@ -50,19 +49,22 @@ class Envelope:
             v > self.rank + self.m, self.precision * v, hits + np.minimum(v - self.rank, gain)
         )
         most = np.where(v <= self.rank, hits, after)
-        return np.minimum(1.0, factor * np.min(most / v, axis=1))
+        return np.minimum(1.0, np.min(most / v, axis=1))
 
-    def lower(self, at: IntArray, factor: float = 1.0) -> FloatArray:
+    def lower(self, at: IntArray) -> FloatArray:
         """Return the least possible precision, shape (n,)."""
         v = at[:, None].astype(np.float64)
         hits, gain = self._hits, self._gain
         near = np.where(self.exact, hits - np.minimum(self.rank - v, gain), hits - gain)
         before = np.where(v < self.rank - self.m, self.precision * v, near)
         least = np.where(v >= self.rank, hits, before)
-        return np.maximum(0.0, np.max(least / v, axis=1) / factor)
+        return np.maximum(0.0, np.max(least / v, axis=1))
 
     def bounds(self, at: IntArray, factor: float) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the greatest possible precision, swapped where they cross."""
+        """Return the least and the greatest precision, swapped where they cross.
+
+        Those of points may be off by a factor.
+        """
         upper, lower = self.upper(at), self.lower(at)
         greatest = np.minimum(1.0, factor * np.maximum(upper, lower))
         return np.minimum(upper, lower) / factor, greatest

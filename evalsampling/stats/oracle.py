@@ -140,7 +140,8 @@ def predict_stochastic(
     root_counts, node_counts = concentration.effective_counts(tree, prior)
     counts = weighted_counts.T
     branches = tree.branch_probabilities(node_counts + tree.sums(counts))
-    joint = _joint(tree, 1 + root_counts + counts.sum(axis=1), branches)
+    theta = 1 + root_counts + counts.sum(axis=1)
+    joint = theta[:, None] * tree.leaf_probabilities(branches)
     return (joint / joint.sum(axis=0)).T
 
 
@@ -155,8 +156,3 @@ def beta_by_stratum(
     (s m_k + positives_k) / (s + positives_k + negatives_k), of labels or their weights.
     """
     return (strength * prior_mean + positives) / (strength + positives + negatives)
-
-
-def _joint(tree: LeafTree, theta: FloatArray, branches: FloatArray) -> FloatArray:
-    """Return theta_y psi_yk, shape (classes, leaves)."""
-    return theta[:, None] * tree.leaf_probabilities(branches)

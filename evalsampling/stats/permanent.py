@@ -46,11 +46,6 @@ class RowNumbers:
     cell: IntArray  # (n,): cell of each row
     share: FloatArray  # (n,), in [0, 1): a row is in the round iff this is below its chance
 
-    @classmethod
-    def none(cls) -> "RowNumbers":
-        """Return the numbers of no rows."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
-
 
 @dataclasses.dataclass(frozen=True)
 class PermanentNumbers:

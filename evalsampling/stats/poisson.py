@@ -115,7 +115,8 @@ class Threshold:
         their size, and totals weighted with the lowered probabilities are unbiased (Duffield, Lund
         and Thorup, section 4). Rows to ask about ``again`` count towards the cap.
         """
-        again = RowNumbers.none() if again is None else again
+        if again is None:
+            again = RowNumbers(np.zeros(0, dtype=np.int64), np.zeros(0))
         repeated = int(self.takes(again).sum())
         if fresh is None:
             sizes = rng.binomial(left, self.chance)
