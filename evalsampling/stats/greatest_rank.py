@@ -1,16 +1,15 @@
 """Leaves of several scores: a row is as high as the score that ranks it highest has it."""
 
 import dataclasses
-import functools
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.score_counts import ScoreCounts
-from evalsampling.stats.strata import LOGIT_RANK, LeafTable, logit_rank_levels
+from evalsampling.stats.strata import LOGIT_RANK, logit_rank_levels
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,15 +42,7 @@ class GreatestRank:
     def find(self, scores: Sequence[npt.NDArray[np.floating]]) -> IntArray:
         """Return the leaf of each row, shape (n,), given all its scores, shape (n,) each."""
         found = [
-            leaf[table.find(score)]
-            for table, leaf, score in zip(self._tables, self.leaf, scores, strict=True)
+            leaf[np.searchsorted(edges, score, side="right")]
+            for edges, leaf, score in zip(self.edges, self.leaf, scores, strict=True)
         ]
         return np.asarray(np.max(found, axis=0))
-
-    @functools.cached_property
-    def _tables(self) -> list[LeafTable]:
-        return [LeafTable(edges) for edges in self.edges]
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the fields to pickle, without the tables."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
