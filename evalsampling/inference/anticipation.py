@@ -34,10 +34,9 @@ _STEPS = 50
 def calibrated_prior(table: CellTable, seen: FloatArray, system: int = 0) -> FloatArray:
     """Return the probability of each class in each cell: the prior, recalibrated on the labels.
 
-    One logistic regression for each class, logit p = a + b logit(prior) + c 1[predicted], with the
-    normal priors a ~ (0, 5), b ~ (1, 1), c ~ (0, 2) (mean, standard deviation); the result is at
-    the mode of the posterior. Which row of a cell has a label does not depend on the label, so the
-    likelihood needs no weights.
+    One logistic regression for each class, logit p = a + b logit(prior) + c 1[predicted], at the
+    mode of the posterior, with the normal priors a ~ (0, 5), b ~ (1, 1), c ~ (0, 2) (mean, standard
+    deviation). It needs no weights: which row of a cell has a label does not depend on the label.
     """
     predicted, rows = table.kinds.prediction[table.kinds.first, system], seen.sum(axis=1)
     slope = logit(np.clip(table.prior, _CLIP, 1 - _CLIP))

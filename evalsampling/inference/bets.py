@@ -79,9 +79,8 @@ def blocks_of(
     replaced: bool,
     at_random: bool = False,
 ) -> Iterator[Block]:
-    """Yield the rounds of a history, in order, but for those whose chances are not known.
+    """Yield the rounds of a history, in the order drawn, but for those of unknown chances.
 
-    `history`: rounds in the order in which rows were drawn.
     `planned`: rows that were to be drawn in all, known before the first; None if it was not.
     `at_random`: whether the first round are labels at hand, of a simple random sample.
     """
@@ -125,8 +124,7 @@ def log_wealth(
 ) -> FloatArray:
     """Return the logarithm of the greatest wealth against each hypothesis so far, shape (m,).
 
-    A row without a label counts as what speaks least against them. `level` is the logarithm of the
-    wealth at which a hypothesis is rejected.
+    A row without a label counts as what speaks least against them. At ``level`` one is rejected.
     """
     best = np.zeros(len(hypotheses.value))
     for wealth in wealths(blocks, hypotheses, history, positive, level):

@@ -247,10 +247,7 @@ class CurvesAt:
         return np.divide(rates, 1 + background, out=rates)
 
     def through(self, of_terms: FloatArray, of_log_ratio: FloatArray) -> FloatArray:
-        """Return the gradient by the coordinates, shape (draws, dimensions), by the chain rule.
-
-        From that by the log-odds of corners and effects, and the derivative by log rho, (draws,).
-        """
+        """Return the gradient by coordinates, from that by corners and effects and by log rho."""
         of_linear = np.empty((len(self.x), len(self.coordinates.constant)))
         of_linear[:, STEPS + 1 :] = of_terms
         of_linear[:, STEPS] = of_log_ratio
@@ -407,10 +404,7 @@ class CurveDraws:
         return CurveDraws(self.curve.at(self.z[chosen]), self.r_hat)
 
     def weights(self, share: float) -> FloatArray:
-        """Return importance weights of the draws under another prior share, shape (draws,).
-
-        They are ratios of the new prior density of log rho to the old, the greatest being 1.
-        """
+        """Return importance weights of draws under another prior share: (draws,), at most 1."""
         log_weight = (
             np.log(share / self.curve.hidden.share) / self.curve.hidden.spread * self.z[:, -1]
         )
@@ -454,9 +448,8 @@ def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
     """Return the starting points of climbs to the mode, shape (`STARTS`, dimensions).
 
     They are the points of highest posterior density on a grid over the prior of the top, the mean
-    slope and the background, each with another top or slope. If prior probabilities reach over many
-    units of log-odds, most rates at the prior mean are 0 or 1, and no step from there would find
-    the mode.
+    slope and the background, each with another top or slope: from the prior mean, where most rates
+    may be 0 or 1, no step would find the mode.
     """
     points = _points_of_prior(curve.dimensions)
     order = np.argsort(-PosteriorAt(curve.at(points), labels).logarithm)

@@ -42,8 +42,7 @@ def fit_either_way(
 ) -> CurveFit:
     """Return the curve of a class, rising or falling, under which the labels are likelier.
 
-    It is the rising one unless positives lie further down it than other labelled rows do. Rows with
-    a label, and those of these that are of the class, have the shape (cells,).
+    It is the rising one unless positives lie further down it than other labelled rows do.
     """
     rising = _curve(table, y, False, hidden).fit(labelled, positive)
     if not _lie_lower(rising.curve.corner, labelled, positive):
@@ -97,9 +96,8 @@ def _lie_lower(corner: IntArray, labelled: IntArray, positive: IntArray) -> bool
 def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -> FloatArray:
     """Return how far each system's predictions differ from a threshold on the prior.
 
-    It is the share of a cell's rows that are predicted y, minus 1 if the cell's probability is
-    above the threshold that agrees best: shape (cells, systems), in [-1, 1], without the systems
-    whose predictions are a threshold's.
+    It is the share of a cell's rows that are predicted y, minus 1 above the threshold that agrees
+    best: (cells, systems), in [-1, 1], without systems whose predictions are a threshold's.
     """
     predicted = table.kinds.by_cell((table.kinds.prediction == y).astype(np.float64))
     order = np.argsort(probability, kind="stable")

@@ -129,10 +129,7 @@ def _bounded(measure: Measure, curve: PrecisionCurve, table: CellTable) -> Bound
 def _at_last_predicted(
     curve: PrecisionCurve, table: CellTable, positive: int
 ) -> tuple[PrecisionCurve, int] | None:
-    """Return a curve with a cut after the rows predicted positive, and the group before the cut.
-
-    None if predictions do not follow from a threshold of the score.
-    """
+    """Return a curve cut after the rows predicted positive, if a threshold predicts, and where."""
     share = table.kinds.predicted(positive)
     if np.any((share > 0) & (share < 1)):
         return None

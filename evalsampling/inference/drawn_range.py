@@ -102,8 +102,7 @@ def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, Flo
     """Return the ends of a band that holds a share of the curves entirely, shape (m,) each.
 
     Every point has the same share of draws below and above the band, the largest that leaves enough
-    curves inside. With many points that share is 0: then each end lies beyond the outermost draw by
-    its distance to the next one, since few new curves would stay within the draws.
+    curves inside. If it is 0, each end lies beyond the outermost draw by its distance to the next.
     """
     defined = np.isfinite(values)
     count = np.maximum(defined.sum(axis=0), 1)

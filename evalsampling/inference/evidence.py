@@ -93,8 +93,7 @@ class SharesSeen:
         """Return the number of labelled rows of the scarcest share of each component, shape (m,).
 
         A share is not scarce if it is known, or has `FEWEST_EVIDENCE` labelled rows and at least
-        half of the ``expected`` number of rows: that number varies little then. If none is scarce,
-        all labelled rows count.
+        half of the ``expected`` number of rows. If none is scarce, all labelled rows count.
         """
         fewest = np.full(self.components, len(self.row))
         for share, unlabelled in zip(self.labelled, self.unlabelled, strict=True):

@@ -82,9 +82,8 @@ class SampledNumber:
     def cautious_error(self) -> float:
         """A standard error that allows for the uncertainty of the estimated one.
 
-        It is multiplied by the ratio of Student's quantile to the normal one, as Korn and Graubard
-        do for few degrees of freedom. While rows with large weights have no label it is too small:
-        so it is at least `expected_error`.
+        It is stretched as Student's quantile is (Korn and Graubard), and at least `expected_error`:
+        it is too small while rows with large weights have no label.
         """
         return max(self.error * self.t / self.z, self.expected_error or 0.0)
 
@@ -132,8 +131,7 @@ def by_logit(number: SampledNumber) -> Interval | None:
 def by_wilson(number: SampledNumber) -> Interval | None:
     """Return Wilson's score interval with the effective size of the design, of shares.
 
-    With that size n it is all p with |value - p| <= z sqrt(p (1 - p) / n): narrower than that of
-    Korn and Graubard, with a coverage near the level rather than above it.
+    With that size n it is all p with |value - p| <= z sqrt(p (1 - p) / n).
     """
     if not number.is_share:
         return None
@@ -161,11 +159,7 @@ def _effective_size(number: SampledNumber) -> tuple[float, float]:
 
 
 def by_log_student(number: SampledNumber) -> Interval | None:
-    """Return the Student interval on the log scale, value exp(+- t error / value).
-
-    Of positive numbers without an upper bound: means of squares are skewed to the right, and their
-    logarithms less so.
-    """
+    """Return the Student interval of logarithms, value exp(+- t error / value), above 0."""
     if not number.error or number.bounds != (0.0, np.inf) or number.value <= 0:
         return None
     factor = math.exp(min(number.t * number.error / number.value, _LARGEST_REACH))
@@ -174,10 +168,7 @@ def by_log_student(number: SampledNumber) -> Interval | None:
 
 
 def by_student(number: SampledNumber) -> Interval | None:
-    """Return the Student interval value +- t error, cut, of numbers with an error.
-
-    Cochran, *Sampling Techniques*, third edition, 1977, section 5.4.
-    """
+    """Return the Student interval value +- t error, cut (Cochran, 1977, section 5.4)."""
     if not number.error:
         return None
     return symmetric(number.value, number.t * number.error, number.bounds, "student")

@@ -199,9 +199,8 @@ def variance_of_any(measure: Measure) -> FloatArray:
 class OwnProbabilities:
     """The difference between a measure and the same measure with cells' mean probabilities.
 
-    Draws of the labels of unlabelled rows use the mean probability of the cell, and the loss at the
-    mean is not the mean loss where probabilities in a cell differ: with several classes, or where
-    scores do not define the cells.
+    Draws of labels use the mean probability of the cell, and the loss at the mean is not the mean
+    loss where probabilities in a cell differ.
     """
 
     shift: FloatArray  # (m,): the difference, estimated from the labelled rows
@@ -214,8 +213,7 @@ class OwnProbabilities:
         """Return the difference on a domain; None for measures that do not use probabilities.
 
         It is the weighted mean, over labelled rows, of what a row adds with its own probability
-        minus what it adds with the mean. These rows stand for those without a label, so each row's
-        weight is reduced by the row itself.
+        less what with the mean. They stand for rows without a label, so each counts less by itself.
         """
         measure = part.measure
         if "probability" not in measure.looks_at:

@@ -208,10 +208,7 @@ class PrecisionCurve:
         }
 
     def at(self, rank: float) -> dict[str, float]:
-        """Return all measures at a rank, with bounds, under ``name``, ``name.low``, ``name.high``.
-
-        Rows of one score share a rank: the result is for the first rank not below ``rank``.
-        """
+        """Return all measures at the first rank not below one, with their bounds, by name."""
         group = self.ranked.at_rank(rank)
         content = {
             "rank": int(self.ranked.rank[group]),

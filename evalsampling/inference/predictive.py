@@ -112,10 +112,7 @@ class LabelModel:
         schedule: Schedule = SCHEDULE,
         stochastic: bool = False,
     ) -> "LabelModel":
-        """Return the model fitted to the labels of a history.
-
-        The seed stays the same from round to round, so that intervals change by what labels say.
-        """
+        """Return the model fitted to the labels of a history, by the same seed in all rounds."""
         reason = obstacle(table)
         if reason:
             raise ValueError(reason)
@@ -327,10 +324,9 @@ class Predictive:
     def _slack(self, measure: Measure) -> FloatArray:
         """Return how far labels that depend on a row's kind may move a measure, shape (m,).
 
-        The model gives all rows of a cell the same rate, and kinds of rows with different
-        predictions may have others. By the inequality of Cauchy and Schwarz that moves the mean
+        The model gives all rows of a cell the same rate. Other rates by kind move the mean
         influence by at most the standard deviation of a label times that of the influence over the
-        kinds.
+        kinds (Cauchy and Schwarz).
         """
         table, expected = self.table, self.expected
         risk = self.risks(measure)
@@ -361,10 +357,7 @@ class Predictive:
     def losses_if(
         self, measure: Measure, label: int, true: int, views: Sequence[Outputs] | None = None
     ) -> FloatArray:
-        """Return what rows with a label add to the mean losses if of a given class: (draws, d).
-
-        `views`: outputs of unlabelled rows; the mean ones of their cells if not given.
-        """
+        """Return what rows with a label add to the mean losses if of a true class: (draws, d)."""
         views = bounding_outputs(measure, self.table) if views is None else views
         labelled = self.domain.labelled(self.history)
         is_known = (self.history.label[labelled] == label) & (not self.stochastic)
@@ -458,10 +451,7 @@ def misfit(
 def _parts(
     table: CellTable, y: int, cells: IntArray, labelled: IntArray
 ) -> Iterator[tuple[str, BoolArray]]:
-    """Yield words for the subsets of cells in which labels of a class are compared, and these.
-
-    The words are such as "ranked 201 to 5,000 by score".
-    """
+    """Yield words, as "ranked 201 to 5,000 by score", for cells whose labels are compared."""
     distinct, place_of = np.unique(likeliness(table, y), return_inverse=True)
     rows = np.bincount(place_of, table.count)
     above = (rows.sum() - np.cumsum(rows)).astype(np.int64)

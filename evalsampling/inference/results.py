@@ -305,10 +305,7 @@ def brief(
     sentences: Callable[[Estimate], Sequence[str]] = attrgetter("warnings"),
     most: int = 3,
 ) -> list[str]:
-    """Return the sentences about some estimates, each once, with those of many points summed up.
-
-    At most ``most`` of a kind and a measure are returned in full.
-    """
+    """Return the sentences about estimates, at most ``most`` of a kind and a measure in full."""
     kinds: dict[str, dict[str, None]] = {}
     for estimate in estimates:
         for sentence in sentences(estimate):
@@ -325,10 +322,7 @@ def brief(
 
 
 def widest_half(estimates: Sequence[Estimate]) -> float | None:
-    """Return half the width of the widest default interval on the whole pool.
-
-    None if there is none, or one claims nothing, is not reliable or has no end.
-    """
+    """Return half the widest default interval on the pool, None without a reliable, finite one."""
     watched = _watched(estimates)
     halves = [estimate.half_width for estimate in watched]
     is_told = all(estimate.reliable for estimate in watched) and all(map(math.isfinite, halves))

@@ -228,10 +228,7 @@ class WeightedSample:
         return self.variance_of(values, values**2)
 
     def variance_of(self, values: FloatArray, squares: FloatArray) -> FloatArray:
-        """Return the variance of the weighted sum of values, given their squares: shape (m,).
-
-        Of random values these are the means of values and of squares.
-        """
+        """Return the variance of the weighted sum, (m,), given mean values and mean squares."""
         squares = self._by_group(self.weight_square_sum[:, None] * squares)
         firsts = self._by_group(self.weight_sum[:, None] * values)
         variance = self.scale @ (squares - self.mean_correction[:, None] * firsts**2)
@@ -268,8 +265,7 @@ class WeightedSample:
     def contributions(self, values: FloatArray) -> FloatArray:
         """Return what each row, or cluster, adds to the error of the weighted sum: (k, m).
 
-        Deviations from the mean of the group, whose squares add up to the variance, apart from the
-        effect of draws that have a weight and no label.
+        Their squares add up to the variance, apart from draws that have a weight and no label.
         """
         rows = self._of_rows(values)
         if self.cluster is None:
@@ -279,10 +275,7 @@ class WeightedSample:
         return np.sqrt(self._more * missed) * sums
 
     def _missed(self, variance: FloatArray, within: FloatArray) -> FloatArray:
-        """Return the factor of variances, at least 1, for clusters larger than those drawn.
-
-        From the variance of rows by themselves, and what products of two rows of a cluster add.
-        """
+        """Return the factor of variances, at least 1, for clusters larger than those drawn."""
         larger = max((self.together or 1) / self._together - 1, 0.0)
         more, total = larger * np.maximum(within, 0.0), variance + within
         return 1 + np.divide(more, total, out=np.zeros_like(total), where=total > 0)
@@ -327,11 +320,7 @@ class WeightedSample:
 
 
 def effective_size(weight: FloatArray) -> float:
-    """Return Kish's effective sample size (sum w)^2 / sum w^2, in [0, n].
-
-    It does not depend on the measure: weights that follow its residuals lower both this size and
-    the variance. Without a positive weight it is 0.
-    """
+    """Return Kish's effective sample size (sum w)^2 / sum w^2, in [0, n]; 0 without a weight."""
     largest = weight.max(initial=0.0)
     if largest == 0:
         return 0.0

@@ -49,10 +49,7 @@ def chances_of_labels(
 
 
 def most_positives(chance: FloatArray, rows: IntArray, alpha: float) -> FloatArray:
-    """Return the most positives among rows none of which was found to be one: shape (cells,).
-
-    There are more with a probability of alpha. Rows have no label.
-    """
+    """Return the most positives that unlabelled rows have but for a chance of alpha: (cells,)."""
     order = np.argsort(chance, kind="stable")
     cost = chance[order] * rows[order]
     free = math.log(1 / alpha) - (np.cumsum(cost) - cost)

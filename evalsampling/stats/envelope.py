@@ -61,10 +61,7 @@ class Envelope:
         return np.maximum(0.0, np.max(least / v, axis=1))
 
     def bounds(self, at: IntArray, factor: float) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the greatest precision, swapped where they cross.
-
-        Those of points may be off by a factor.
-        """
+        """Return the least and greatest precision by points off by a factor; swapped if crossed."""
         upper, lower = self.upper(at), self.lower(at)
         greatest = np.minimum(1.0, factor * np.maximum(upper, lower))
         return np.minimum(upper, lower) / factor, greatest
@@ -97,10 +94,7 @@ class Envelope:
         return self._interpolated(at), low / at, np.minimum(high / at, 1.0)
 
     def rise(self) -> tuple[int, float, float]:
-        """Return the rank after which precision rises most, the precision there and the later one.
-
-        Between points at least m apart, a weakly monotone precision does not rise.
-        """
+        """Return after which rank precision rises most, the precision there and the later one."""
         far = self.rank >= self.rank[:, None] + self.m
         later = np.max(np.where(far, self.precision, 0.0), axis=1)
         # Rises are compared as ratios; one from 0 is infinite.

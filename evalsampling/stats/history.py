@@ -365,10 +365,7 @@ class History:
         outputs: Outputs,
         slice: IntArray | None = None,
     ) -> "History":
-        """Return the history with one more round, whose new questions have no labels yet.
-
-        The questions are about the rows at (cell, rank). Slices that are not given are -1, unknown.
-        """
+        """Return the history with one more round, without labels; unknown slices are -1."""
         slices = np.full((len(cell), self.slice.shape[1]), -1) if slice is None else slice
         shares, answers = self.shares, self.answers
         if shares is not None:

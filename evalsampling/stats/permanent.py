@@ -92,11 +92,7 @@ class PermanentNumbers:
         return begin
 
     def fresh(self, drawn: IntArray, before: FloatArray) -> "FreshNumbers":
-        """Return the numbers of rows that were never drawn, rescaled to [0, 1).
-
-        Of each cell the first rows were ``drawn``, with numbers below the inclusion probability
-        before.
-        """
+        """Return the numbers of rows never drawn, as shares of what is beyond ``before``."""
         first = np.searchsorted(self.cell, np.arange(len(self.count)))
         rank = np.arange(len(self.cell)) - first[self.cell]
         kept = rank >= drawn[self.cell]

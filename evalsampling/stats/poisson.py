@@ -78,10 +78,7 @@ def inclusion_so_far(table: CellTable, history: History) -> FloatArray:
 
 
 def conditional(until: FloatArray, before: FloatArray) -> FloatArray:
-    """Return the chance that takes a row's inclusion probability from ``before`` to ``until``.
-
-    That of u < until given u >= before, so that all rounds together are one Poisson sample.
-    """
+    """Return the chance that takes an inclusion probability from ``before`` to ``until``."""
     return np.minimum(share_beyond(until, before), 1.0)
 
 

@@ -28,9 +28,8 @@ _MOST_MEMBERS = 64
 class SignatureCounts:
     """Counts of rows by signature, exact for few signatures, else of a sample: a mergeable state.
 
-    If a pool has no more signatures than ``limit``, all of its rows are counted; if it has more,
-    only those of a simple random sample, the ``limit`` rows of least hash. Which of the two
-    depends on the signatures alone, so any sharding of a pool gives the same state.
+    Of a pool of more than ``limit`` signatures only the rows of a simple random sample are counted,
+    the ``limit`` rows of least hash. So any sharding of a pool gives the same state.
     """
 
     limit: int  # most signatures counted exactly and most rows sampled, at least 1

@@ -77,8 +77,7 @@ def log_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> Flo
     """Return edges of leaves that end, from the highest score down, at ranks K, K g, ..., N.
 
     K is the number of leaves (N if that is smaller), so g = (N / K)^(1 / (K - 1)). A leaf ends with
-    the bin in which its rank is reached; no edge lies within a bin. Edges are as of
-    `csf_edges`.
+    the bin in which its rank is reached.
     """
     ends, rows = lower_ends[counts > 0], counts[counts > 0]
     rank = np.cumsum(rows[::-1])
@@ -117,10 +116,7 @@ def logit_rank_levels(
 
 
 def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
-    """Return edges that cut the range of the scores into equal widths.
-
-    Leaves within the range may be empty.
-    """
+    """Return edges that cut the range into equal widths; leaves may be empty."""
     share = np.arange(1, leaves) / leaves
     return _distinct(minimum * (1 - share) + maximum * share, minimum, maximum)
 
@@ -201,10 +197,7 @@ LOG_RANK = _of_counts(_fine_bins, log_rank_edges)
 
 
 def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray:
-    """Return the edges of the leaves that a method cuts, as many as the scores allow.
-
-    Counts have at least as many bins as the method wants; more make no difference.
-    """
+    """Return the edges that a method cuts, given counts in as many bins as it wants or more."""
     edges = np.asarray(method.cut(counts.bins(method.bins(leaves)), leaves), dtype=np.float64)
     if edges.ndim != 1 or len(edges) >= leaves or not np.isfinite(edges).all():
         raise ValueError(f"edges must be at most {leaves - 1} finite numbers, got {edges}")
