@@ -187,21 +187,13 @@ class GroupLabels:
 
 
 class CurvesAt:
-    """Curves at some values of the parameters, with the intermediate results that all uses share.
+    """Curves at some parameters, (draws, dimensions), with what all uses share.
 
-    Attributes:
-        curve: the model of the curve.
-        x: shape (draws, dimensions): coordinates of the parameters.
-        coordinates: the coordinate system of x.
-        falls: shape (draws, J): by how much the log-odds fall over each step.
-        ratio: shape (draws,): rho, positives of the background divided by `reference`.
-        odds_against: shape (draws, groups): minus eta, without the background.
-        sigma: shape (draws, groups): the rate by the curve alone, without the background.
-        rest: shape (draws, groups): 1 - sigma.
-        overlap: shape (draws, groups): sigma (1 - sigma).
-        reference: shape (draws,): mean of the overlap over the rows of the pool, or of sigma if the
-            prior is relative to positives.
-        background: shape (draws,): the odds m of the background.
+    Of each draw there are the `falls` of the log-odds over each step, (draws, J), and the `ratio`
+    rho; of each group, (draws, groups), `odds_against`, minus eta, the rate `sigma` by the curve
+    without the background, its complement `rest` and the product of both, the `overlap`; over all
+    rows of the pool the `reference`, the mean of the overlap, or of sigma if the prior is relative
+    to positives, and the odds m of the `background`.
     """
 
     def __init__(self, curve: CalibrationCurve, x: FloatArray, coordinates: Coordinates) -> None:

@@ -45,7 +45,9 @@ def fit_either_way(
     It is the rising one unless positives lie further down it than other labelled rows do.
     """
     rising = _curve(table, y, False, hidden).fit(labelled, positive)
-    if not _lie_lower(rising.curve.corner, labelled, positive):
+    corner, negative = rising.curve.corner, labelled - positive
+    of_hits, of_misses = positive @ corner, negative @ corner
+    if of_hits * max(negative.sum(), 1) <= of_misses * max(positive.sum(), 1):
         return rising
     falling = _curve(table, y, True, hidden).fit(labelled, positive)
     return falling if falling.log_evidence > rising.log_evidence else rising
@@ -83,14 +85,6 @@ def below_all_met(table: CellTable, history: History) -> BoolArray:
     """Return whether rows of each cell score below all labelled positives; all do without any."""
     order = likeliness(table, 1)
     return order < order[history.cell[history.label == 1]].min(initial=np.inf)
-
-
-def _lie_lower(corner: IntArray, labelled: IntArray, positive: IntArray) -> bool:
-    """Tell whether positives lie further down the curve than the other labelled rows do."""
-    negative = labelled - positive
-    return bool(
-        positive @ corner * max(negative.sum(), 1) > negative @ corner * max(positive.sum(), 1)
-    )
 
 
 def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -> FloatArray:

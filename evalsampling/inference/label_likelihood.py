@@ -42,10 +42,10 @@ def label_likelihood(
     exp(sum v log p(y|x) / sum v) over the labelled rows ``inside``, with their weights v and the
     mean prior p of the cell, which designs are made from.
     """
-    chosen = np.ones(len(sample.question), dtype=bool)
+    question, weight = sample.question, sample.weight
     if inside is not None:
-        chosen = inside[sample.question]
-    question, weight = sample.question[chosen], sample.weight[chosen]
+        chosen = inside[question]
+        question, weight = question[chosen], weight[chosen]
     votes = history.votes(question)
     if len(question) < FEWEST_LABELS or not weight.sum() > 0:
         return None

@@ -48,8 +48,8 @@ class DrawnNumber:
     The ends of its interval are weighted means of those of the design-based interval and of the
     shortest interval that holds a share of the draws, widened to hold the value. However the errors
     of two numbers correlate, the weighted mean of their intervals holds their weighted mean if each
-    interval holds its number. The shortest interval is taken because positives that are not yet
-    labelled skew the draws against a bound, which equal tails would miss.
+    holds its number. Positives without a label skew the draws against a bound, which equal tails
+    would miss.
     """
 
     design: Estimate  # the design-based estimate; of a ratio above 0, that of its logarithm
@@ -320,10 +320,8 @@ def between(error: float | None, expected: float, least: float = 0.0) -> float |
     The one estimated from labels is too small until the rows that matter most are labelled; the
     predicted one is too large if fewer positives are hidden than the prior expects.
 
-    `least`: share of the predicted one below which the estimated one says nothing, and the
-    predicted one is returned: `NARROW` of estimates from weights alone. The difference estimator
-    has the model stand for rows without a label, so its error may be small where all positives are
-    found.
+    `least`: share of the predicted one, which is returned if the estimated one is below: `NARROW`
+    of estimates from weights alone, 0 where the model stands for rows without a label.
     """
     if not error:
         return error

@@ -211,9 +211,9 @@ class LabelModel:
 
         The log-rates of a slice differ from the pool's by a normal shift for each class and, in
         half of the prior, by a stretch about their means. Pairs of a curve and such a difference
-        are drawn in proportion to the likelihood of the slice's labels under the slice's rates by
-        that under the pool's, which the curve was fitted to. No weight of n pairs is above
-        1 / sqrt(n) (E. L. Ionides, JCGS 17, 2008), as a few might dominate in a large slice.
+        are drawn in proportion to the likelihood of the slice's labels by that under the pool's
+        rates. No weight of n pairs is above 1 / sqrt(n) (E. L. Ionides, JCGS 17, 2008), as a few
+        might dominate in a large slice.
         """
         if domain.count is None:
             return self.everywhere
@@ -302,10 +302,9 @@ class Predictive:
     def bounds(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
         """Return the least and greatest value of the measure in each draw, shape (draws, m) each.
 
-        They differ if cells do not determine which of their rows reach a threshold: rows of a class
-        are placed where the measure is least, or greatest. Two systems may rank rows differently,
-        so in a comparison the least of one goes with the greatest of the other. They differ too if
-        cells pool several combinations of predictions: see `_slack`.
+        They differ if cells do not determine which of their rows reach a threshold, or pool several
+        combinations of predictions: see `_slack`. Two systems may rank rows differently, so in a
+        comparison the least of one goes with the greatest of the other.
         """
         is_exact = len(bounding_outputs(measure, self.table)) == 1
         if isinstance(measure, Comparison) and not is_exact:
@@ -419,10 +418,9 @@ def misfit(
 ) -> str | None:
     """Return in words which labels contradict the model's draws of the rates; None if none do.
 
-    Labelled rows are split by rank into bands, by the prediction of each system, and by weight. The
-    discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k the labelled rows of a class in a
-    part, E and V the mean and the variance of their number given a draw. It is compared with that
-    of labels simulated from the draw. Labels are ``seen`` by cell and class.
+    Labelled rows are split by rank, by predictions and by weight. The discrepancy is the greatest
+    of |k - E| / sqrt(V + 1/4), k the labelled rows of a class in a part, E and V the mean and the
+    variance of their number given a draw, and compared with that of labels simulated from the draw.
     """
     labelled = seen.sum(axis=1)
     cells = np.flatnonzero(labelled)

@@ -92,14 +92,12 @@ class WeightedSample:
     def stratified(cls, question: IntArray, stratum: IntArray, rows: IntArray) -> "WeightedSample":
         """Return the weights of simple random samples, without replacement, of strata.
 
-        R^ = sum_k (M_k / M) mean_k over the strata with a labelled row, renormalised: callers
-        should join strata until each has one. A stratum of several rows with a single labelled one
-        has no variance of its own; all such strata are treated as one, which makes the variance too
-        large rather than too small (W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977,
-        sections 5.3 and 5A.12).
+        R^ = sum_k (M_k / M) mean_k over the strata with a labelled row, renormalised. A stratum of
+        several rows with a single labelled one has no variance of its own; all such strata are
+        treated as one, which makes the variance too large rather than too small (W. G. Cochran,
+        *Sampling Techniques*, 3rd edition, 1977, sections 5.3 and 5A.12).
 
-        `stratum`: shape (n,): of each question, which are about different rows.
-        `rows`: shape (strata,): M_k, the number of rows of each stratum.
+        Questions, about different rows, are in a ``stratum`` of M_k ``rows``.
         """
         taken = np.bincount(stratum, minlength=len(rows))
         share = np.where(taken > 0, rows, 0) / max(rows[taken > 0].sum(), 1)

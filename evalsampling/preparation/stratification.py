@@ -29,7 +29,6 @@ from evalsampling.preparation.summary import (
 from evalsampling.spec import MAX_CELLS, ReadingPlan
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import GUESSED, CellGrid, CellSums, CellTable, Leaves, by_verdict
-from evalsampling.stats.greatest_rank import GreatestRank
 from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.magnitudes import MOST_CLASSES, POWERS, MagnitudeClasses
 from evalsampling.stats.outputs import Outputs
@@ -37,7 +36,7 @@ from evalsampling.stats.partition import Partition
 from evalsampling.stats.score_kinds import ScoreSums
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
-from evalsampling.stats.strata import cut_edges, cut_parting
+from evalsampling.stats.strata import GreatestRank, cut_edges, cut_parting
 
 FEW_LEAVES = 4
 """A warning comes where fewer than one in this many of the leaves asked for come out."""

@@ -25,11 +25,8 @@ class Envelope:
     At a point that is known exactly the bounds are those of the paper. At an estimate p~ that is
     off by a factor of at most f they are such that f times the upper bound, and the lower bound
     divided by f, hold: the m p~ positives that m items may have are not rounded down; and just
-    below an estimate the lower bound is p~ (y - m) / v throughout, since the paper's
-    p~ y - (y - v) positives, divided by f, can be more than there are.
-
-    The paper's bound after a point assumes that m items follow it. After a point nearer to the end
-    of the list, only the bound of one positive for each item is used.
+    below an estimate the lower bound is p~ (y - m) / v throughout. After a point that less than m
+    items follow, only the bound of one positive for each item is used.
 
     Methods take the ranks ``at`` which they look, shape (n,).
     """

@@ -1,4 +1,4 @@
-"""Strata of the score: edges from a histogram, and groups of cells of about equal rows.
+"""Strata of scores: edges from a histogram, leaves by several scores, cells of about equal rows.
 
 Edges are computed once, saved, and never recomputed: every later round reads them. Functions that
 cut edges take the lower ends of bins, ascending, and the rows in each, or the least and the
@@ -9,10 +9,11 @@ leaf being open-ended.
 
 import dataclasses
 import math
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.score_counts import ScoreBins, ScoreCounts
@@ -53,9 +54,8 @@ def equal_count_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> 
     A bin that holds more rows than a leaf should takes a whole leaf, and the other leaves share the
     other rows: counts are capped at the level t with sum(min(count, t)) = leaves x t. Edge j is the
     lower end of a bin with rows where the capped counts below come nearest to j t, the lower of two
-    as near. So there are as many leaves as wanted, or as bins with rows if these are fewer; an edge
-    is off by at most half the rows of the bin it should have cut. Rows times leaves stay below
-    2^63.
+    as near; it is off by at most half the rows of the bin it should have cut. Rows times leaves
+    stay below 2^63.
     """
     ends, rows = lower_ends[counts > 0], counts[counts > 0]
     if len(rows) <= leaves:
@@ -214,6 +214,42 @@ def cut_parting(method: CutMethod, counts: ScoreCounts, leaves: int, edges: Floa
     if not np.array_equal(np.sort(order), edges):
         raise ValueError("the order of its edges is not one of the edges that it cuts")
     return parting_of_cuts(np.searchsorted(edges, order))
+
+
+@dataclasses.dataclass(frozen=True)
+class GreatestRank:
+    """Leaves by the greatest rank that any of several scores gives a row.
+
+    Each score has leaves of equal width in the log-odds of its rank, numbered alike. The leaf of a
+    row is the highest that any score puts it into, so their order does not matter.
+    """
+
+    columns: tuple[str, ...]  # names of the scores
+    edges: tuple[FloatArray, ...]  # of each score, strictly increasing
+    # of each score the leaf of every interval between its edges, shape (edges + 1,), in [0, leaves)
+    leaf: tuple[IntArray, ...]
+    leaves: int
+
+    @classmethod
+    def cut(cls, columns: Sequence[str], scores: Sequence[ScoreCounts], leaves: int) -> Self:
+        """Return the leaves of a pool."""
+        edges, levels = [], []
+        for counts in scores:
+            bins = counts.bins(LOGIT_RANK.bins(leaves))
+            of_score, above = logit_rank_levels(bins.lower_ends, bins.counts, leaves)
+            edges.append(of_score)
+            levels.append(np.append(0, above))
+        found = np.unique(np.concatenate(levels))
+        leaf = tuple(np.searchsorted(found, of_score) for of_score in levels)
+        return cls(tuple(columns), tuple(edges), leaf, len(found))
+
+    def find(self, scores: Sequence[npt.NDArray[np.floating]]) -> IntArray:
+        """Return the leaf of each row, shape (n,), given all its scores, shape (n,) each."""
+        found = [
+            leaf[np.searchsorted(edges, score, side="right")]
+            for edges, leaf, score in zip(self.edges, self.leaf, scores, strict=True)
+        ]
+        return np.asarray(np.max(found, axis=0))
 
 
 def equal_strata(key: FloatArray, rows: IntArray, strata: int) -> IntArray:
