@@ -126,10 +126,8 @@ def log_wealth(
 
     A row without a label counts as what speaks least against them. At ``level`` one is rejected.
     """
-    best = np.zeros(len(hypotheses.value))
-    for wealth in wealths(blocks, hypotheses, history, positive, level):
-        best = np.maximum(best, wealth)
-    return best
+    after_each_bet = wealths(blocks, hypotheses, history, positive, level)
+    return np.maximum.reduce([np.zeros(len(hypotheses.value)), *after_each_bet])
 
 
 def wealths(

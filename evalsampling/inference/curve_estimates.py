@@ -47,7 +47,7 @@ def curve_estimates(
         parts = [
             _at(curve.precision, groups, np.nan),
             _share_at(curve.recall, groups),
-            _at(curve.f1, groups, _of_no_rows(curve.recall)),
+            _at(curve.f_alpha(0.5), groups, _of_no_rows(curve.recall)),
         ]
     elif isinstance(measure, ROCCurve):
         parts = [_share_at(curve.recall, groups), _share_at(curve.false_positive_rate, groups)]

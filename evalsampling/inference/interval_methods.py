@@ -108,9 +108,8 @@ def by_logit(number: SampledNumber) -> Interval | None:
     """Return the normal interval on the logit scale, mapped back: it never leaves the bounds.
 
     Of numbers that have two bounds and are no difference of systems. With p = (value - low) / (high
-    - low) of standard error s, the ends are expit(logit p -+ z s / (p (1 - p))), mapped back to the
-    bounds. For bounds (-1, 1) this is Fisher's z. The interval tends to the whole range as the
-    standard error grows, and is that where the logit is undefined: for a value at a bound.
+    - low) of standard error s, the ends are expit(logit p -+ z s / (p (1 - p))), mapped back; for
+    bounds (-1, 1) this is Fisher's z. For a value at a bound it is the whole range.
     """
     (least, greatest), value = number.bounds, number.value
     width = greatest - least

@@ -338,9 +338,8 @@ def _band(
 ) -> list[tuple[float, float]]:
     """Return the m ends of a band that holds a share of the curves entirely.
 
-    It does so under the expected share of hidden positives, half of it and twice of it: near the
-    bottom of the ranking every point depends on that share. For the same reason it holds the
-    design-based value of each point.
+    It does so under the expected share of hidden positives, half of it and twice of it, on which
+    points near the bottom of the ranking depend, and holds the design-based value of each point.
     """
     confidence = estimates[0].confidence
     others = [model.with_share(share).everywhere for share in model.other_shares]

@@ -96,21 +96,11 @@ class PrecisionCurve:
         return _share(c, Bounded(*mixed))
 
     @property
-    def f1(self) -> Bounded:
-        """F1, 2 c / (r + P)."""
-        return self.f_alpha(0.5)
-
-    @property
     def false_positive_rate(self) -> Bounded:
         """False positive rate (r - c) / (N - P)."""
         part = self.gain.falling(lambda end: self.rank - end)
         negatives = self._positives.falling(lambda end: self.rank[-1] - end)
         return _one_at_last(_share(part, negatives))
-
-    @property
-    def specificity(self) -> Bounded:
-        """Specificity: 1 minus the false positive rate."""
-        return self.false_positive_rate.falling(lambda end: 1 - end)
 
     @property
     def accuracy(self) -> Bounded:
@@ -200,9 +190,9 @@ class PrecisionCurve:
         return {
             "precision": self.precision,
             "recall": self.recall,
-            "f1": self.f1,
+            "f1": self.f_alpha(0.5),
             "false_positive_rate": self.false_positive_rate,
-            "specificity": self.specificity,
+            "specificity": self.false_positive_rate.falling(lambda end: 1 - end),
             "accuracy": self.accuracy,
             "gain": self.gain,
         }

@@ -66,9 +66,8 @@ class WeightedSample:
         """Return the weights of N independent draws: R^ = (1/N) sum w l ([MR] eq. 1).
 
         The variance has the divisor N - 1. Draws, shape (N,), are of a ``question``, with the
-        weight w = p / q, 0 without a label.
-
-        `known`: shape (questions,): added to the weight of each question drawn, without error.
+        weight w = p / q, 0 without a label. What is ``known``, (questions,), adds to their weights
+        without error.
         """
         draws = len(question)
         weight_sum, weight_square_sum = (

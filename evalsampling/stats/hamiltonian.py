@@ -56,10 +56,9 @@ def hamiltonian(
     schedule: Schedule,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return draws of x with a given density, shape (kept x chains, dimensions).
+    """Return draws of x with a given density, shape (kept x chains, dimensions), first draws first.
 
-    Best where the density is near to a standard normal one. The first draw of every chain comes
-    first. A trajectory that ends where the density is not finite is rejected.
+    Best where the density is nearly standard normal; one that is not finite rejects a trajectory.
     """
     state = start.copy()
     initial = density(state)

@@ -75,11 +75,6 @@ class ScoreCounts:
         return ScoreCounts(values[outer], counts[outer], bulk)
 
     @property
-    def limit(self) -> int:
-        """Most bins."""
-        return self.bulk.limit
-
-    @property
     def rows(self) -> int:
         """Number of scores counted."""
         return int(self.extreme_rows.sum()) + self.bulk.rows
@@ -90,7 +85,7 @@ class ScoreCounts:
         Where extremes stretch that range to more than eight times that of the others, the width
         follows from the others. If some of few distinct scores would share a bin, each has its own.
         """
-        limit = self.limit if limit is None else limit
+        limit = self.bulk.limit if limit is None else limit
         if not self.rows:
             raise ValueError("no scores to bin")
         minimum, maximum = float(self.extreme[0]), float(self.extreme[-1])

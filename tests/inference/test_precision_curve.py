@@ -156,7 +156,7 @@ def test_a_list_without_positives_has_no_recall() -> None:
     none = np.zeros(25)
     one = curve(none, none, none)
     assert np.isnan(one.recall.value).all()
-    assert one.specificity.value[3] == pytest.approx(1 - LIST.rank[3] / 600)
+    assert one.measures["specificity"].value[3] == pytest.approx(1 - LIST.rank[3] / 600)
 
 
 @pytest.mark.parametrize("positives", [0.0, 1.0])
