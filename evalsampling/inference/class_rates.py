@@ -86,7 +86,7 @@ def _posterior(table: CellTable, history: History) -> FloatArray:
 def have_own_rates(table: CellTable) -> bool:
     """Tell whether strata have rates of their own: those of what a single system predicts.
 
-    Of several systems there may be more strata than labels, whose priors would outweigh these.
+    Of several there may be more strata than labels, whose priors would outweigh these.
     """
     return table.leaves.exchangeable and table.kinds.prediction.shape[1] == 1
 

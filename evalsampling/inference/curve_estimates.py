@@ -129,7 +129,7 @@ def _bounded(measure: Measure, curve: PrecisionCurve, table: CellTable) -> Bound
 def _at_last_predicted(
     curve: PrecisionCurve, table: CellTable, positive: int
 ) -> tuple[PrecisionCurve, int] | None:
-    """Return a curve cut after the rows predicted positive, if a threshold predicts, and where."""
+    """Return a curve cut after the rows predicted positive, and where; None without a threshold."""
     share = table.kinds.predicted(positive)
     if np.any((share > 0) & (share < 1)):
         return None

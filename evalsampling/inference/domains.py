@@ -55,7 +55,7 @@ class ReportedDomains:
     methods: tuple[str, ...] = ()
 
     def domains_of(self, measure: Measure) -> tuple[Domain, ...]:
-        """Return the domains of a measure: no slices of long curves, or of slices themselves."""
+        """Return the domains of a measure: of long curves and measures of slices the pool alone."""
         if len(measure.components) <= MOST_IN_SLICES and not measure.has_slices:
             return self.domains
         return tuple(domain for domain in self.domains if domain.count is None)

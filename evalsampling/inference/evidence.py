@@ -16,7 +16,7 @@ from evalsampling.stats.counted import counted
 FEWEST_EVIDENCE = 10
 """Labelled rows that a share must have before an interval narrower than its range is given.
 
-Rows in clusters count as `SharesSeen` says. With fewer, the variance estimated from labels is not
+Rows in clusters count as equal clusters do. With fewer, the variance estimated from labels is not
 reliable, and a model's interval depends mostly on its prior."""
 
 NARROW = 0.15

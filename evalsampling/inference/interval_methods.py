@@ -158,7 +158,7 @@ def _effective_size(number: SampledNumber) -> tuple[float, float]:
 
 
 def by_log_student(number: SampledNumber) -> Interval | None:
-    """Return the Student interval of logarithms, value exp(+- t error / value), above 0."""
+    """Return Student's interval on the log scale, value exp(+- t error / value), if above 0."""
     if not number.error or number.bounds != (0.0, np.inf) or number.value <= 0:
         return None
     factor = math.exp(min(number.t * number.error / number.value, _LARGEST_REACH))

@@ -213,7 +213,8 @@ class OwnProbabilities:
         """Return the difference on a domain; None for measures that do not use probabilities.
 
         It is the weighted mean, over labelled rows, of what a row adds with its own probability
-        less what with the mean. They stand for rows without a label, so each counts less by itself.
+        minus what it adds with the mean. These rows stand for those without a label, so each row's
+        weight is reduced by the row itself.
         """
         measure = part.measure
         if "probability" not in measure.looks_at:

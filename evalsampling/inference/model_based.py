@@ -355,8 +355,9 @@ def _band(
 def share_held(confidence: float, evidence: int) -> float:
     """Return the share of draws that an interval must hold, above its nominal confidence.
 
-    The error probability is multiplied by `DRAWS_ERR`, and by `LEAST_ERROR` with `FEWEST_EVIDENCE`
-    rows to 1 with `FULL_EVIDENCE`: samples that have so many by chance miss more often.
+    The error probability is multiplied by `DRAWS_ERR`, and by a factor from `LEAST_ERROR` with
+    `FEWEST_EVIDENCE` rows to 1 with `FULL_EVIDENCE`: samples that have enough rows for an interval
+    by chance miss more often.
     """
     wanting = (FULL_EVIDENCE - evidence) / (FULL_EVIDENCE - FEWEST_EVIDENCE)
     return 1 - (1 - confidence) * DRAWS_ERR * LEAST_ERROR ** min(max(wanting, 0.0), 1.0)

@@ -137,7 +137,8 @@ def _class_share(drawn: IntArray, leaf: IntArray, has_label: BoolArray, leaves: 
 def _shared_by_unseen(table: CellTable, unseen: IntArray, lost: IntArray) -> FloatArray:
     """Return how many rows an unseen row of each cell represents, shape (cells,).
 
-    From the top leaf down, cells of the same predictions are joined until unseen rows are as many.
+    From the top leaf down, cells of the same predictions are joined until they hold as many unseen
+    rows as drawn ones without a label.
     """
     predictions = table.kinds.prediction[table.kinds.first]
     signature = distinct_rows(predictions)[1]

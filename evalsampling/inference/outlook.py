@@ -23,7 +23,6 @@ _STEPS = (1.0, 2.0, 3.0, 5.0, 7.0)
 AFFORDABLE = 20
 """Times the labels so far from which on no number is named."""
 
-
 SPREAD = 2.0
 """The most labels that are likely by the fewest: where intervals lean, they need about so many."""
 

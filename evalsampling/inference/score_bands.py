@@ -107,7 +107,8 @@ def _observed(
 ) -> Rate | None:
     """Return the rate by the labels alone, None without labels.
 
-    The mean over cells by their rows; Clopper and Pearson for Kish's effective number of labels.
+    The mean of the rates of cells weighted by their rows, with the interval of Clopper and Pearson
+    for Kish's effective number of labels.
     """
     seen = labelled > 0
     if not seen.any():

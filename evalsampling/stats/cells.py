@@ -345,7 +345,7 @@ def by_verdict(table: CellTable, guessed: float | None = GUESSED) -> CellTable:
     key = np.concatenate([signature, mixed[:, None]], axis=1)
     verdicts, leaf = np.unique(key, axis=0, return_inverse=True)
     prior = table.prior
-    if guessed is not None:  # of each class expected is the mean over the systems' verdicts
+    if guessed is not None:  # expected is the mean over the systems' verdicts
         expected = (table.kinds.prediction[:, :, None] == np.arange(table.classes)).mean(axis=1)
         expected = table.kinds.by_cell(expected)
         share = table.count @ expected / table.rows

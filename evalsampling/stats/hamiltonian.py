@@ -58,7 +58,8 @@ def hamiltonian(
 ) -> FloatArray:
     """Return draws of x with a given density, shape (kept x chains, dimensions), first draws first.
 
-    Best where the density is nearly standard normal; one that is not finite rejects a trajectory.
+    Best where the density is nearly standard normal. A trajectory that ends where the density is
+    not finite is rejected.
     """
     state = start.copy()
     initial = density(state)

@@ -41,11 +41,7 @@ class Votes:
     def of_labels(
         cls, label: IntArray, shares: FloatArray | None = None, answers: IntArray | None = None
     ) -> "Votes":
-        """Return the answers to questions.
-
-        `shares`: shape (n, classes): of each class among the answers; zeros where all are the
-        label.
-        """
+        """Return the answers to questions; ``shares`` of classes are 0 where all are the label."""
         n = len(label)
         if shares is None:
             return cls(np.arange(n), label, np.ones(n), n, answers)

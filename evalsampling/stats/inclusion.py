@@ -30,7 +30,7 @@ _ROUNDING = 1e-9
 
 
 def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
-    """Return inclusion probabilities min(1, kappa size) that sum to a number of rows, or to all."""
+    """Return inclusion probabilities min(1, kappa size) that sum to a number of rows, or all."""
     order = np.argsort(-size, kind="stable")
     ordered, count = size[order], rows[order].astype(np.float64)
     positive = ordered > 0

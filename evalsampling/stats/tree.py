@@ -214,7 +214,7 @@ class TreeMode:
         return joint / joint.sum()
 
     def extrapolated(self, joint: FloatArray, stride: float) -> tuple[FloatArray, float]:
-        """Return phi after two steps, extrapolated if that climbs (SQUAREM, S3), and a stride."""
+        """Return phi after two steps, extrapolated if it climbs (SQUAREM, S3), and next stride."""
         joint = np.maximum(joint, _SMALLEST)
         first = self._step(joint)
         second = self._step(first)
