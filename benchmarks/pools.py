@@ -134,7 +134,7 @@ def places(evaluation: Evaluation) -> tuple[IntArray, IntArray, IntArray]:
 
 def begin(known: KnownPool, sampler: Sampler, measures: Sequence[Measure], seed: int) -> Analysis:
     """Return the analysis of a pool of one system before the first round."""
-    outputs = known.table.kinds.take(np.zeros(0, dtype=np.int64))
+    outputs = known.table.kinds.no_rows
     history = dataclasses.replace(History.start(1, known.table.classes), outputs=outputs)
     return Analysis(known.table, sampler, measures, seed, 0.95, history, hidden=HiddenPrior())
 

@@ -30,7 +30,7 @@ def small_pool(seed: int, costs: bool = False) -> Pool:
 
 def nothing_drawn(pool: Pool) -> History:
     """The history of a pool before its first round, with the kinds of its outputs."""
-    return dataclasses.replace(pool.start(), outputs=pool.outputs.take(np.zeros(0, int)))
+    return dataclasses.replace(pool.start(), outputs=pool.outputs.no_rows)
 
 
 def random_history(pool: Pool, seed: int, repeats: bool) -> History:

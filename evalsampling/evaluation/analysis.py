@@ -52,7 +52,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.costs import Price
 from evalsampling.stats.counted import counted
-from evalsampling.stats.history import History
+from evalsampling.stats.history import ELSEWHERE, History
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
@@ -270,7 +270,7 @@ class Analysis:
     @functools.cached_property
     def _no_rows(self) -> Outputs:
         """Outputs of no rows, of all systems, that tell the slices apart that cells do."""
-        nothing = self.table.kinds.take(np.zeros(0, dtype=np.int64))
+        nothing = self.table.kinds.no_rows
         none_named = SliceCodes({}, np.zeros((0, 0), dtype=np.int64))
         return dataclasses.replace(nothing, slices=nothing.slices or none_named)
 
@@ -284,7 +284,7 @@ class Analysis:
         """
         if self.hidden is None or obstacle(self.table) or not len(self.history.labelled):
             return None
-        if self.history.has_own_chances:
+        if any(past.origin == ELSEWHERE for past in self.history.rounds):
             return None
         stochastic, history = self.sampler.stochastic, self._settled
         if stochastic:

@@ -20,10 +20,9 @@ from evalsampling.stats.outputs import Outputs
 
 def empty_history(reading: ReadingPlan, table: CellTable) -> History:
     """Return the history of an evaluation before its first round, with the kinds of its outputs."""
-    none = np.zeros(0, dtype=np.int64)
-    outputs = table.kinds.take(none)
+    outputs = table.kinds.no_rows
     if reading.pool.cluster is not None:
-        outputs = dataclasses.replace(outputs, cluster=none)
+        outputs = dataclasses.replace(outputs, cluster=np.zeros(0, dtype=np.int64))
     history = History.start(len(reading.pool.systems), table.classes, len(reading.pool.slices))
     return dataclasses.replace(history, outputs=outputs)
 

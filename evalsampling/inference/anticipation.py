@@ -6,12 +6,11 @@ after. Scores that are calibrated by the labels so far predict how many such row
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.measures.base import Measure
 from evalsampling.measures.expected_labels import influence_moments
 from evalsampling.measures.on_cells import bounding_outputs, each_label, model_risk
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.log_odds import expit, logit
 
@@ -35,10 +34,9 @@ _STEPS = 50
 def calibrated_prior(table: CellTable, seen: FloatArray, system: int = 0) -> FloatArray:
     """Return the probability of each class in each cell: the prior, recalibrated on the labels.
 
-    One logistic regression for each class, logit p = a + b logit(prior) + c 1[predicted], with the
-    normal priors a ~ (0, 5), b ~ (1, 1), c ~ (0, 2) (mean, standard deviation); the result is at
-    the mode of the posterior. Which row of a cell has a label does not depend on the label, so the
-    likelihood needs no weights.
+    One logistic regression for each class, logit p = a + b logit(prior) + c 1[predicted], at the
+    mode of the posterior, with the normal priors a ~ (0, 5), b ~ (1, 1), c ~ (0, 2) (mean, standard
+    deviation). It needs no weights: which row of a cell has a label does not depend on the label.
     """
     predicted, rows = table.kinds.prediction[table.kinds.first, system], seen.sum(axis=1)
     slope = logit(np.clip(table.prior, _CLIP, 1 - _CLIP))
@@ -50,7 +48,7 @@ def calibrated_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Flo
 
 
 def _regress(
-    slope: FloatArray, predicted: npt.NDArray[np.bool_], hits: FloatArray, rows: FloatArray
+    slope: FloatArray, predicted: BoolArray, hits: FloatArray, rows: FloatArray
 ) -> FloatArray:
     """Return the calibrated probability of one class in each cell, by Newton's method: (cells,)."""
     design = np.stack([np.ones_like(slope), slope, predicted.astype(np.float64)], axis=1)

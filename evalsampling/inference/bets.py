@@ -31,7 +31,7 @@ import numpy as np
 
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.history import NO_LABEL, SAMPLER, History, Round
+from evalsampling.stats.history import NO_LABEL, SAMPLER, History
 
 _MOST_STAKED = 0.95
 """Most of the wealth that may be lost at once."""
@@ -79,16 +79,17 @@ def blocks_of(
     replaced: bool,
     at_random: bool = False,
 ) -> Iterator[Block]:
-    """Yield the rounds of a history, in order, but for those whose chances are not known.
+    """Yield the rounds of a history, in the order drawn, but for those of unknown chances.
 
-    `history`: rounds in the order in which rows were drawn.
     `planned`: rows that were to be drawn in all, known before the first; None if it was not.
     `at_random`: whether the first round are labels at hand, of a simple random sample.
     """
     before = 0
     for number, drawn in enumerate(history.rounds):
         rows, chance, question = len(drawn.question), drawn.cell_probability, drawn.question
-        stratum = None if drawn.stratum is None or chance is None else _alike(chance)
+        stratum = None
+        if drawn.stratum is not None and chance is not None:  # rows of a stratum share a chance
+            stratum = np.unique(chance, return_inverse=True)[1]
         if at_random and not number:
             stratum = np.zeros(len(table), dtype=np.int64)
             question = np.random.Generator(np.random.PCG64(rows)).permutation(question)
@@ -96,21 +97,10 @@ def blocks_of(
             left = table.count
             if not replaced:
                 left = left - history.first(number).drawn_by_cell(len(table))
-            rate = _rates(table, drawn, positive)
+            model = drawn.posterior
+            rate = table.prior[:, positive] if model is None else model[table.leaf, positive]
             yield Block(question, chance, left, rate, before, planned, number, replaced, stratum)
         before += rows
-
-
-def _alike(chance: FloatArray) -> IntArray:
-    """Return the number of each distinct chance, shape (cells,): rows of a stratum share one."""
-    return np.unique(chance, return_inverse=True)[1]
-
-
-def _rates(table: CellTable, drawn: Round, positive: int) -> FloatArray:
-    """Return the share of positives in each cell by the model behind a round: shape (cells,)."""
-    if drawn.posterior is None:
-        return table.prior[:, positive]
-    return drawn.posterior[table.leaf, positive]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -134,13 +124,10 @@ def log_wealth(
 ) -> FloatArray:
     """Return the logarithm of the greatest wealth against each hypothesis so far, shape (m,).
 
-    A row without a label counts as what speaks least against them. `level` is the logarithm of the
-    wealth at which a hypothesis is rejected.
+    A row without a label counts as what speaks least against them. At ``level`` one is rejected.
     """
-    best = np.zeros(len(hypotheses.value))
-    for wealth in wealths(blocks, hypotheses, history, positive, level):
-        best = np.maximum(best, wealth)
-    return best
+    after_each_bet = wealths(blocks, hypotheses, history, positive, level)
+    return np.maximum.reduce([np.zeros(len(hypotheses.value)), *after_each_bet])
 
 
 def wealths(

@@ -122,7 +122,8 @@ class CalibrationCurve:
     def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
         """Return the posterior near its mode, given labelled and positive rows of each cell."""
         labels = GroupLabels.from_cells(self, labelled, positive)
-        z, height, information = climb(lambda z: self.at(z).given(labels), _starts(self, labels))
+        start = _starts(self, labels)
+        z, height, information = climb(lambda z: PosteriorAt(self.at(z), labels), start)
         best = int(np.argmax(height))
         modes = z[height > height[best] - _FAR_BELOW]
         return CurveFit(self, labels, z[best], information[best], float(height[best]), modes)
@@ -186,21 +187,13 @@ class GroupLabels:
 
 
 class CurvesAt:
-    """Curves at some values of the parameters, with the intermediate results that all uses share.
+    """Curves at some parameters, (draws, dimensions), with what all uses share.
 
-    Attributes:
-        curve: the model of the curve.
-        x: shape (draws, dimensions): coordinates of the parameters.
-        coordinates: the coordinate system of x.
-        falls: shape (draws, J): by how much the log-odds fall over each step.
-        ratio: shape (draws,): rho, positives of the background divided by `reference`.
-        odds_against: shape (draws, groups): minus eta, without the background.
-        sigma: shape (draws, groups): the rate by the curve alone, without the background.
-        rest: shape (draws, groups): 1 - sigma.
-        overlap: shape (draws, groups): sigma (1 - sigma).
-        reference: shape (draws,): mean of the overlap over the rows of the pool, or of sigma if the
-            prior is relative to positives.
-        background: shape (draws,): the odds m of the background.
+    Of each draw there are the `falls` of the log-odds over each step, (draws, J), and the `ratio`
+    rho; of each group, (draws, groups), `odds_against`, minus eta, the rate `sigma` by the curve
+    without the background, its complement `rest` and the product of both, the `overlap`; over all
+    rows of the pool the `reference`, the mean of the overlap, or of sigma if the prior is relative
+    to positives, and the odds m of the `background`.
     """
 
     def __init__(self, curve: CalibrationCurve, x: FloatArray, coordinates: Coordinates) -> None:
@@ -246,19 +239,12 @@ class CurvesAt:
         return np.divide(rates, 1 + background, out=rates)
 
     def through(self, of_terms: FloatArray, of_log_ratio: FloatArray) -> FloatArray:
-        """Return the gradient by the coordinates, shape (draws, dimensions), by the chain rule.
-
-        From that by the log-odds of corners and effects, and the derivative by log rho, (draws,).
-        """
+        """Return the gradient by coordinates, from that by corners and effects and by log rho."""
         of_linear = np.empty((len(self.x), len(self.coordinates.constant)))
         of_linear[:, STEPS + 1 :] = of_terms
         of_linear[:, STEPS] = of_log_ratio
         np.multiply(of_terms @ self.curve.fallen.T, self.falls, out=of_linear[:, :STEPS])
         return of_linear @ self.coordinates.linear.T
-
-    def given(self, labels: GroupLabels) -> "PosteriorAt":
-        """Return the posterior of these parameters given labels."""
-        return PosteriorAt(self, labels)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -371,7 +357,7 @@ class CurveFit:
         scaled = self.curve.coordinates.around(self.mode, root)
 
         def density(u: FloatArray) -> PosteriorAt:
-            return self.curve.at(u, scaled).given(self.labels)
+            return PosteriorAt(self.curve.at(u, scaled), self.labels)
 
         near = self.modes[np.arange(STARTS) % len(self.modes)] - self.mode
         from_mode = near @ (vectors * np.sqrt(values) @ vectors.T)
@@ -410,10 +396,7 @@ class CurveDraws:
         return CurveDraws(self.curve.at(self.z[chosen]), self.r_hat)
 
     def weights(self, share: float) -> FloatArray:
-        """Return importance weights of the draws under another prior share, shape (draws,).
-
-        They are ratios of the new prior density of log rho to the old, the greatest being 1.
-        """
+        """Return importance weights of draws under another prior share: (draws,), at most 1."""
         log_weight = (
             np.log(share / self.curve.hidden.share) / self.curve.hidden.spread * self.z[:, -1]
         )
@@ -457,12 +440,11 @@ def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
     """Return the starting points of climbs to the mode, shape (`STARTS`, dimensions).
 
     They are the points of highest posterior density on a grid over the prior of the top, the mean
-    slope and the background, each with another top or slope. If prior probabilities reach over many
-    units of log-odds, most rates at the prior mean are 0 or 1, and no step from there would find
-    the mode.
+    slope and the background, each with another top or slope: from the prior mean, where most rates
+    may be 0 or 1, no step would find the mode.
     """
     points = _points_of_prior(curve.dimensions)
-    order = np.argsort(-curve.at(points).given(labels).logarithm)
+    order = np.argsort(-PosteriorAt(curve.at(points), labels).logarithm)
     first, _ = distinct_rows(points[order, :2])
     return points[order[np.sort(first)[:STARTS]]]
 

@@ -17,14 +17,6 @@ _SAME_PRIOR = 1e-9
 
 def obstacle(table: CellTable) -> str | None:
     """Return in words why the labels of a pool cannot be modelled; None if they can."""
-    if "obstacle" not in table.memory:
-        table.memory["obstacle"] = _find_obstacle(table)
-    reason: str | None = table.memory["obstacle"]
-    return reason
-
-
-def _find_obstacle(table: CellTable) -> str | None:
-    """Return `obstacle`, worked out from the cells."""
     if table.classes == 1:
         return "no model of queries: their items have the labels"
     if table.classes > MOST_CLASSES:
@@ -50,11 +42,12 @@ def fit_either_way(
 ) -> CurveFit:
     """Return the curve of a class, rising or falling, under which the labels are likelier.
 
-    It is the rising one unless positives lie further down it than other labelled rows do. Rows with
-    a label, and those of these that are of the class, have the shape (cells,).
+    It is the rising one unless positives lie further down it than other labelled rows do.
     """
     rising = _curve(table, y, False, hidden).fit(labelled, positive)
-    if not _lie_lower(rising.curve.corner, labelled, positive):
+    corner, negative = rising.curve.corner, labelled - positive
+    of_hits, of_misses = positive @ corner, negative @ corner
+    if of_hits * max(negative.sum(), 1) <= of_misses * max(positive.sum(), 1):
         return rising
     falling = _curve(table, y, True, hidden).fit(labelled, positive)
     return falling if falling.log_evidence > rising.log_evidence else rising
@@ -94,20 +87,11 @@ def below_all_met(table: CellTable, history: History) -> BoolArray:
     return order < order[history.cell[history.label == 1]].min(initial=np.inf)
 
 
-def _lie_lower(corner: IntArray, labelled: IntArray, positive: IntArray) -> bool:
-    """Tell whether positives lie further down the curve than the other labelled rows do."""
-    negative = labelled - positive
-    return bool(
-        positive @ corner * max(negative.sum(), 1) > negative @ corner * max(positive.sum(), 1)
-    )
-
-
 def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -> FloatArray:
     """Return how far each system's predictions differ from a threshold on the prior.
 
-    It is the share of a cell's rows that are predicted y, minus 1 if the cell's probability is
-    above the threshold that agrees best: shape (cells, systems), in [-1, 1], without the systems
-    whose predictions are a threshold's.
+    It is the share of a cell's rows that are predicted y, minus 1 above the threshold that agrees
+    best: (cells, systems), in [-1, 1], without systems whose predictions are a threshold's.
     """
     predicted = table.kinds.by_cell((table.kinds.prediction == y).astype(np.float64))
     order = np.argsort(probability, kind="stable")

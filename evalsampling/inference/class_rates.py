@@ -37,14 +37,9 @@ class ClassRates(LabelModel):
 
     method: ClassVar[str] = STRATUM_RATES
     is_exact: ClassVar[bool] = True
-    # that of hidden positives, of which there are none: rows of a stratum are alike
-    prior: HiddenPrior = HIDDEN
+    # prior of hidden positives, of which there are none: rows of a stratum are alike
+    hidden: HiddenPrior = HIDDEN
     draws: int = _DRAWS * SCHEDULE.chains * SCHEDULE.kept
-
-    @property
-    def hidden(self) -> HiddenPrior:
-        """The prior of hidden positives."""
-        return self.prior
 
     @property
     def other_shares(self) -> tuple[float, ...]:
@@ -70,14 +65,6 @@ class ClassRates(LabelModel):
         """No contradiction: any labels go with some rates."""
         return None
 
-    def weights(self, share: float) -> FloatArray:
-        """Return equal weights of the draws, shape (draws,)."""
-        return np.ones(self.draws)
-
-    def with_share(self, share: float) -> "LabelModel":
-        """Return this model."""
-        return self
-
     @functools.cached_property
     def alike(self) -> tuple[IntArray, IntArray]:
         """The first cell of each stratum, and the stratum of each cell."""
@@ -99,7 +86,7 @@ def _posterior(table: CellTable, history: History) -> FloatArray:
 def have_own_rates(table: CellTable) -> bool:
     """Tell whether strata have rates of their own: those of what a single system predicts.
 
-    Of several systems there may be more strata than labels, whose priors would outweigh these.
+    Of several there may be more strata than labels, whose priors would outweigh these.
     """
     return table.leaves.exchangeable and table.kinds.prediction.shape[1] == 1
 
@@ -117,9 +104,7 @@ def fit_labels(
         return LabelModel.fit(table, history, seed, hidden, schedule, stochastic)
     keep_freed_memory()
     draws = _DRAWS * schedule.chains * schedule.kept
-    return ClassRates(
-        table, history, (), (), seed, stochastic=stochastic, prior=hidden, draws=draws
-    )
+    return ClassRates(table, history, (), (), seed, stochastic, hidden, draws)
 
 
 def expected_rates(table: CellTable, history: History, hidden: HiddenPrior) -> FloatArray:

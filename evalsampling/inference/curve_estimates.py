@@ -47,7 +47,7 @@ def curve_estimates(
         parts = [
             _at(curve.precision, groups, np.nan),
             _share_at(curve.recall, groups),
-            _at(curve.f1, groups, _of_no_rows(curve.recall)),
+            _at(curve.f_alpha(0.5), groups, _of_no_rows(curve.recall)),
         ]
     elif isinstance(measure, ROCCurve):
         parts = [_share_at(curve.recall, groups), _share_at(curve.false_positive_rate, groups)]
@@ -129,10 +129,7 @@ def _bounded(measure: Measure, curve: PrecisionCurve, table: CellTable) -> Bound
 def _at_last_predicted(
     curve: PrecisionCurve, table: CellTable, positive: int
 ) -> tuple[PrecisionCurve, int] | None:
-    """Return a curve with a cut after the rows predicted positive, and the group before the cut.
-
-    None if predictions do not follow from a threshold of the score.
-    """
+    """Return a curve cut after the rows predicted positive, and where; None without a threshold."""
     share = table.kinds.predicted(positive)
     if np.any((share > 0) & (share < 1)):
         return None

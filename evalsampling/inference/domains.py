@@ -4,13 +4,15 @@ import dataclasses
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.results import Target
 from evalsampling.measures.base import Measure
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
+
+MOST_IN_SLICES = 96
+"""Most components of a measure that is reported for slices; curves may have more."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Domain:
     # (cells,): rows of the domain in each cell; None for the whole pool
     count: IntArray | None = None
 
-    def holds(self, history: History, question: IntArray) -> npt.NDArray[np.bool_]:
+    def holds(self, history: History, question: IntArray) -> BoolArray:
         """Return whether each question is about a row of the domain, shape (n,)."""
         if self.count is None:
             return np.ones(len(question), dtype=bool)
@@ -53,8 +55,8 @@ class ReportedDomains:
     methods: tuple[str, ...] = ()
 
     def domains_of(self, measure: Measure) -> tuple[Domain, ...]:
-        """Return the domains that a measure is reported for: see `_is_reported_for_slices`."""
-        if _is_reported_for_slices(measure):
+        """Return the domains of a measure: of long curves and measures of slices the pool alone."""
+        if len(measure.components) <= MOST_IN_SLICES and not measure.has_slices:
             return self.domains
         return tuple(domain for domain in self.domains if domain.count is None)
 
@@ -84,20 +86,8 @@ class ReportedDomains:
         ]
 
 
-def _is_reported_for_slices(measure: Measure) -> bool:
-    """Return whether a measure is reported for slices of the pool.
-
-    Long curves are not, nor are measures that have slices of their own.
-    """
-    return len(measure.components) <= MOST_IN_SLICES and not measure.has_slices
-
-
 WHOLE_POOL = ReportedDomains()
 """Reports on the whole pool alone, for one system, without bands."""
-
-
-MOST_IN_SLICES = 96
-"""Most components of a measure that is reported for slices; curves may have more."""
 
 
 def known_value(measure: Measure, table: CellTable, history: History, domain: Domain) -> FloatArray:

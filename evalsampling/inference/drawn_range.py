@@ -4,9 +4,8 @@ import dataclasses
 import functools
 
 import numpy as np
-import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 
 _ROUNDING = 1e-9
 """Numbers that differ by less than this share of their range differ by rounding only."""
@@ -21,7 +20,7 @@ class DrawnRange:
     weight: FloatArray | None = None  # weight of each draw, shape (draws,); equal if not given
 
     @functools.cached_property
-    def defined(self) -> npt.NDArray[np.bool_]:
+    def defined(self) -> BoolArray:
         """Whether the number is defined in each draw, shape (draws,)."""
         return np.isfinite(self.low)
 
@@ -103,8 +102,7 @@ def simultaneous(values: FloatArray, confidence: float) -> tuple[FloatArray, Flo
     """Return the ends of a band that holds a share of the curves entirely, shape (m,) each.
 
     Every point has the same share of draws below and above the band, the largest that leaves enough
-    curves inside. With many points that share is 0: then each end lies beyond the outermost draw by
-    its distance to the next one, since few new curves would stay within the draws.
+    curves inside. If it is 0, each end lies beyond the outermost draw by its distance to the next.
     """
     defined = np.isfinite(values)
     count = np.maximum(defined.sum(axis=0), 1)

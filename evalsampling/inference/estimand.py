@@ -9,20 +9,14 @@ import numpy as np
 
 from evalsampling.inference.anticipation import MOST_COMPONENTS, anticipated_error
 from evalsampling.inference.domains import Domain
-from evalsampling.inference.evidence import (
-    Evidence,
-    Gap,
-    fewest_rows,
-    find_gaps,
-    find_missing_weight,
-)
+from evalsampling.inference.evidence import Evidence, SharesSeen, find_missing_weight
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.predictive import Predictive
 from evalsampling.inference.ratio_bias import Bias, biases, less_bias
 from evalsampling.inference.results import TIE
 from evalsampling.inference.unsearched import Unsearched
-from evalsampling.measures.base import PREDICTION, Measure, Share
+from evalsampling.measures.base import PREDICTION, Measure
 from evalsampling.measures.on_cells import (
     cells_adding_to,
     model_risk,
@@ -75,7 +69,7 @@ class Estimand:
     def evidence(self) -> list[Evidence]:
         """The evidence for each component: gaps in the labels, expected error and bias."""
         measure, inputs = self.measure, self.inputs
-        gaps = self.gaps()
+        gaps = self.shares.gaps()
         if inputs.covers_pool and self.is_pool and not self.aimed_at:
             cells = cells_adding_to(measure, inputs.table)
             share = float(inputs.table.count[cells].sum() / inputs.table.rows)
@@ -162,20 +156,11 @@ class Estimand:
             and len(self.measure.components) <= MOST_COMPONENTS
         )
 
-    def gaps(self, fewest_of_each: int = 1) -> list[Gap | None]:
-        """Return why labels allow no claim on each component, None if they do: see `find_gaps`."""
-        number = len(self.measure.components)
-        return find_gaps(
-            self._shares, self._row, number, self._open_shares, fewest_of_each, self._has_clusters
-        )
-
     def fewest_rows(self, predictive: Predictive) -> IntArray:
         """Return the number of labelled rows of each component's scarcest share, shape (m,)."""
-        number, chosen = len(self.measure.components), self.unlabelled > 0
+        chosen = self.unlabelled > 0
         expected = numbers_of_rows(self.measure, predictive.table, chosen, predictive.expected)
-        return fewest_rows(
-            self._shares, self._row, number, self._open_shares, expected, self._has_clusters
-        )
+        return self.shares.fewest_rows(expected)
 
     @functools.cached_property
     def unsearched(self) -> Unsearched | None:
@@ -208,31 +193,16 @@ class Estimand:
         return rows - np.bincount(cell, minlength=len(rows))
 
     @functools.cached_property
-    def _answers(self) -> IntArray:
-        """Indices of the answers about rows of the domain that chance drew: what is evidence."""
-        inputs = self.inputs
+    def shares(self) -> SharesSeen:
+        """The shares that the measure depends on, among answers about rows that chance drew."""
+        measure, inputs = self.measure, self.inputs
         drawn = self.inside & ~inputs.history.picked[inputs.sample.question]
-        return np.flatnonzero(drawn[inputs.votes.row])
-
-    @functools.cached_property
-    def _shares(self) -> Sequence[Share]:
-        """The shares that the measure depends on, among the answers about rows of the domain."""
-        outputs = self.inputs.outputs.take(self._answers)
-        return self.measure.shares(outputs, self.inputs.label[self._answers])
-
-    @functools.cached_property
-    def _row(self) -> IntArray:
-        """A number of the row, or cluster, of each answer in the domain, 0 and up without gaps."""
-        row = self.inputs.unit[self.inputs.votes.row[self._answers]]
-        return np.unique(row, return_inverse=True)[1].ravel()
-
-    @property
-    def _has_clusters(self) -> bool:
-        """Whether labelled rows share clusters."""
-        return self.inputs.sample.cluster is not None
-
-    @functools.cached_property
-    def _open_shares(self) -> Sequence[Share]:
-        """The shares that the measure depends on, among the possible unlabelled rows."""
-        cells = rows_of_cells(self.measure, self.inputs.table, self.unlabelled > 0)
-        return self.measure.shares(*cells)
+        answers = np.flatnonzero(drawn[inputs.votes.row])
+        row = inputs.unit[inputs.votes.row[answers]]
+        return SharesSeen(
+            len(measure.components),
+            measure.shares(inputs.outputs.take(answers), inputs.label[answers]),
+            measure.shares(*rows_of_cells(measure, inputs.table, self.unlabelled > 0)),
+            np.unique(row, return_inverse=True)[1].ravel(),
+            inputs.sample.cluster is not None,
+        )

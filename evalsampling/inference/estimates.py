@@ -28,7 +28,7 @@ import numpy as np
 from evalsampling.inference.anytime import Gamble, gamble_on
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains, known_value
 from evalsampling.inference.estimand import Estimand
-from evalsampling.inference.evidence import FEWEST_EVIDENCE, NARROW, Evidence, Gap, find_gaps
+from evalsampling.inference.evidence import FEWEST_EVIDENCE, NARROW, Evidence, Gap, SharesSeen
 from evalsampling.inference.extremes import extreme_of, levels
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.interval_methods import (
@@ -336,7 +336,7 @@ def _with_bands(
 ) -> list[Estimate]:
     """Return the estimates, each with its simultaneous interval."""
     value, influence = estimand.linearised
-    gaps = estimand.gaps(fewest_of_each=FEWEST_EVIDENCE)
+    gaps = estimand.shares.gaps(fewest_of_each=FEWEST_EVIDENCE)
     solid = [each.claims and gap is None for each, gap in zip(estimates, gaps, strict=True)]
     contributions = estimand.inputs.sample.contributions(influence)
     contributions = np.where(np.isfinite(contributions), contributions, 0.0)
@@ -499,7 +499,7 @@ def estimate_from_inclusion(
     value = measure.value(risk)
     value = less_bias(value, bias_of_parts) if correct_bias else value
     shares = measure.shares(outputs, label)
-    gaps = find_gaps(shares, questions, len(measure.components), shares)
+    gaps = SharesSeen(len(measure.components), shares, shares, questions).gaps()
     evidence = [
         Evidence(measure.undefined_without, gap, bias=bias)
         for gap, bias in zip(gaps, bias_of_parts, strict=True)

@@ -16,7 +16,7 @@ from evalsampling.stats.counted import counted
 FEWEST_EVIDENCE = 10
 """Labelled rows that a share must have before an interval narrower than its range is given.
 
-Rows in clusters count as `_count` says. With fewer, the variance estimated from labels is not
+Rows in clusters count as equal clusters do. With fewer, the variance estimated from labels is not
 reliable, and a model's interval depends mostly on its prior."""
 
 NARROW = 0.15
@@ -57,64 +57,69 @@ class Evidence:
     is_hopeless: bool = False  # whether the number is undefined whatever the labels of the pool
 
 
-def find_gaps(
-    shares: Sequence[Share],
-    row: IntArray,
-    components: int,
-    open_shares: Sequence[Share],
-    fewest_of_each: int = 1,
-    has_clusters: bool = False,
-) -> list[Gap | None]:
-    """Return, for each component of a measure, why its labels allow no claim; None if they do.
+@dataclasses.dataclass(frozen=True)
+class SharesSeen:
+    """The shares that a measure depends on (`Measure.shares`), among labelled and other rows."""
 
-    Of each share that the measure depends on (`Measure.shares`), `FEWEST_EVIDENCE` distinct rows
-    must have a label, and both hits and misses be among them: if either is missing, the estimated
-    variance does not reflect it. A share all of whose rows have a label is known.
+    components: int  # number of components of the measure
+    labelled: Sequence[Share]  # among n labelled rows
+    unlabelled: Sequence[Share]  # the same among unlabelled rows, or what they may be
+    row: IntArray  # (n,): a number of the row, or its cluster, 0 and up
+    has_clusters: bool = False
 
-    `row`: shape (n,): a number of the row, or its cluster, 0 and up.
-    `open_shares`: the same shares of unlabelled rows, or of what they may be.
-    `fewest_of_each`: least number of labelled hits, and of labelled misses.
-    """
-    gaps: list[Gap | None] = [None] * components
-    for share, unlabelled in zip(shares, open_shares, strict=True):
-        places = range(*(share.components or (0, components)))
-        is_open = _spread(np.count_nonzero(unlabelled.rows, axis=0), len(places)) > 0
-        count = hits = misses = _spread(_count(share.rows, row, has_clusters), len(places))
-        if share.hits is not None:
-            hits = _spread(_count(share.rows & share.hits, row, has_clusters), len(places))
-            misses = _spread(_count(share.rows & ~share.hits, row, has_clusters), len(places))
-        scarce = np.minimum(hits, misses) < fewest_of_each
-        blind = is_open & ((count < FEWEST_EVIDENCE) | scarce)
-        for i in np.flatnonzero(blind).tolist():
-            gap = _gap(share, int(count[i]), int(hits[i]), int(misses[i]), has_clusters)
-            gaps[places[i]] = gaps[places[i]] or gap
-    return gaps
+    def gaps(self, fewest_of_each: int = 1) -> list[Gap | None]:
+        """Return, for each component, why its labels allow no claim; None if they do.
 
+        Of each share `FEWEST_EVIDENCE` distinct rows must have a label, among them `fewest_of_each`
+        hits and misses: if either is missing, the estimated variance does not reflect it. A share
+        all of whose rows have a label is known.
+        """
+        gaps: list[Gap | None] = [None] * self.components
+        for share, unlabelled in zip(self.labelled, self.unlabelled, strict=True):
+            places = range(*(share.components or (0, self.components)))
+            is_open = _spread(np.count_nonzero(unlabelled.rows, axis=0), len(places)) > 0
+            count = hits = misses = _spread(self._count(share.rows), len(places))
+            if share.hits is not None:
+                hits = _spread(self._count(share.rows & share.hits), len(places))
+                misses = _spread(self._count(share.rows & ~share.hits), len(places))
+            scarce = np.minimum(hits, misses) < fewest_of_each
+            blind = is_open & ((count < FEWEST_EVIDENCE) | scarce)
+            for i in np.flatnonzero(blind).tolist():
+                gap = _gap(share, int(count[i]), int(hits[i]), int(misses[i]), self.has_clusters)
+                gaps[places[i]] = gaps[places[i]] or gap
+        return gaps
 
-def fewest_rows(
-    shares: Sequence[Share],
-    row: IntArray,
-    components: int,
-    open_shares: Sequence[Share],
-    expected: FloatArray,
-    has_clusters: bool = False,
-) -> IntArray:
-    """Return the number of labelled rows of the scarcest share of each component, shape (m,).
+    def fewest_rows(self, expected: FloatArray) -> IntArray:
+        """Return the number of labelled rows of the scarcest share of each component, shape (m,).
 
-    A share is not scarce if it is known, or has `FEWEST_EVIDENCE` labelled rows and at least half
-    of the ``expected`` number of rows: that number varies little then. If none is scarce, all
-    labelled rows count.
-    """
-    fewest = np.full(components, len(row))
-    for share, unlabelled in zip(shares, open_shares, strict=True):
-        places = slice(*(share.components or (0, components)))
-        number = len(fewest[places])
-        is_open = _spread(np.count_nonzero(unlabelled.rows, axis=0), number) > 0
-        count = _spread(_count(share.rows, row, has_clusters), number)
-        left = np.broadcast_to(expected @ unlabelled.rows, (number,))
-        is_scarce = is_open & (count < np.maximum(left, FEWEST_EVIDENCE))
-        fewest[places] = np.minimum(fewest[places], np.where(is_scarce, count, len(row)))
-    return fewest
+        A share is not scarce if it is known, or has `FEWEST_EVIDENCE` labelled rows and at least
+        half of the ``expected`` number of rows. If none is scarce, all labelled rows count.
+        """
+        fewest = np.full(self.components, len(self.row))
+        for share, unlabelled in zip(self.labelled, self.unlabelled, strict=True):
+            places = slice(*(share.components or (0, self.components)))
+            number = len(fewest[places])
+            is_open = _spread(np.count_nonzero(unlabelled.rows, axis=0), number) > 0
+            count = _spread(self._count(share.rows), number)
+            left = np.broadcast_to(expected @ unlabelled.rows, (number,))
+            is_scarce = is_open & (count < np.maximum(left, FEWEST_EVIDENCE))
+            found = np.where(is_scarce, count, len(self.row))
+            fewest[places] = np.minimum(fewest[places], found)
+        return fewest
+
+    def _count(self, chosen: BoolArray) -> IntArray:
+        """Return the number of distinct rows, or of equal clusters (Kish): () or (c,)."""
+        row = self.row
+        if self.has_clusters:
+            rows = np.zeros((int(row.max(initial=0)) + 1, *chosen.shape[1:]))
+            np.add.at(rows, row, chosen)
+            worth = rows.sum(axis=0) ** 2 / np.maximum((rows**2).sum(axis=0), 1)
+            return np.asarray(np.floor(worth + _ROUNDING), dtype=np.int64)
+        if len(row) and row.max() + 1 < len(row):  # a row was asked about again
+            order = np.argsort(row, kind="stable")
+            first = np.flatnonzero(np.diff(row[order], prepend=-1))
+            chosen = np.logical_or.reduceat(chosen[order], first, axis=0)
+        return np.asarray(chosen.sum(axis=0), dtype=np.int64)
 
 
 def find_missing_weight(sample: WeightedSample, inside: BoolArray, share: float) -> Gap | None:
@@ -150,27 +155,10 @@ def _gap(share: Share, count: int, hits: int, misses: int, has_clusters: bool) -
         return Gap(f"few {share.rows_name}", words)
     missing = share.hit_name if hits < misses else share.miss_name
     number = min(hits, misses) or "no"
-    where = (
-        f"the {share.rows_name} of {count} clusters"
-        if has_clusters
-        else (f"{count} {share.rows_name}")
-    )
+    of_clusters = f"the {share.rows_name} of {count} clusters"
+    where = of_clusters if has_clusters else f"{count} {share.rows_name}"
     words = f"{number} {missing} among {where} seen"
     return Gap(f"{number} {missing}", f"{words}, so {share.name} could be anything")
-
-
-def _count(chosen: BoolArray, row: IntArray, has_clusters: bool) -> IntArray:
-    """Return the number of distinct rows, or of equal clusters (Kish): () or (c,)."""
-    if has_clusters:
-        rows = np.zeros((int(row.max(initial=0)) + 1, *chosen.shape[1:]))
-        np.add.at(rows, row, chosen)
-        worth = rows.sum(axis=0) ** 2 / np.maximum((rows**2).sum(axis=0), 1)
-        return np.asarray(np.floor(worth + _ROUNDING), dtype=np.int64)
-    if len(row) and row.max() + 1 < len(row):  # a row was asked about again
-        order = np.argsort(row, kind="stable")
-        first = np.flatnonzero(np.diff(row[order], prepend=-1))
-        chosen = np.logical_or.reduceat(chosen[order], first, axis=0)
-    return np.asarray(chosen.sum(axis=0), dtype=np.int64)
 
 
 def _spread(numbers: npt.ArrayLike, places: int) -> IntArray:

@@ -38,28 +38,19 @@ _LARGEST_REACH = 700.0
 
 @dataclasses.dataclass(frozen=True)
 class SampledNumber:
-    """The estimate of one number from weighted rows, with its standard error.
+    """The estimate of one number from weighted rows, with its standard error."""
 
-    Attributes:
-        target: the number.
-        value: estimated value, within the bounds.
-        error: standard error, at least 0; 0 if it is only rounding error.
-        terms: shape (n,): squared contributions of the rows, or clusters, to the error.
-        draws: number of draws whose row has a label.
-        confidence: confidence of the interval, in (0, 1).
-        latest_error: standard error under the latest proposal, None if there is none.
-        expected_error: standard error predicted from scores and labels, None if it is unknown.
-        units: number of independent terms where rows share clusters; None for the draws.
-    """
-
-    target: Target
-    value: float
-    error: float
-    terms: FloatArray
-    draws: int
-    confidence: float
+    target: Target  # the number
+    value: float  # estimated value, within the bounds
+    error: float  # standard error, at least 0; 0 if it is only rounding error
+    terms: FloatArray  # (n,): squared contributions of the rows, or clusters, to the error
+    draws: int  # number of draws whose row has a label
+    confidence: float  # confidence of the interval, in (0, 1)
+    # standard error under the latest proposal, None if there is none
     latest_error: float | None = None
+    # standard error predicted from scores and labels, None if it is unknown
     expected_error: float | None = None
+    # number of independent terms where rows share clusters; None for the draws
     units: int | None = None
 
     @property
@@ -91,9 +82,8 @@ class SampledNumber:
     def cautious_error(self) -> float:
         """A standard error that allows for the uncertainty of the estimated one.
 
-        It is multiplied by the ratio of Student's quantile to the normal one, as Korn and Graubard
-        do for few degrees of freedom. While rows with large weights have no label it is too small:
-        so it is at least `expected_error`.
+        It is stretched as Student's quantile is (Korn and Graubard), and at least `expected_error`:
+        it is too small while rows with large weights have no label.
         """
         return max(self.error * self.t / self.z, self.expected_error or 0.0)
 
@@ -118,9 +108,8 @@ def by_logit(number: SampledNumber) -> Interval | None:
     """Return the normal interval on the logit scale, mapped back: it never leaves the bounds.
 
     Of numbers that have two bounds and are no difference of systems. With p = (value - low) / (high
-    - low) of standard error s, the ends are expit(logit p -+ z s / (p (1 - p))), mapped back to the
-    bounds. For bounds (-1, 1) this is Fisher's z. The interval tends to the whole range as the
-    standard error grows, and is that where the logit is undefined: for a value at a bound.
+    - low) of standard error s, the ends are expit(logit p -+ z s / (p (1 - p))), mapped back; for
+    bounds (-1, 1) this is Fisher's z. For a value at a bound it is the whole range.
     """
     (least, greatest), value = number.bounds, number.value
     width = greatest - least
@@ -141,8 +130,7 @@ def by_logit(number: SampledNumber) -> Interval | None:
 def by_wilson(number: SampledNumber) -> Interval | None:
     """Return Wilson's score interval with the effective size of the design, of shares.
 
-    With that size n it is all p with |value - p| <= z sqrt(p (1 - p) / n): narrower than that of
-    Korn and Graubard, with a coverage near the level rather than above it.
+    With that size n it is all p with |value - p| <= z sqrt(p (1 - p) / n).
     """
     if not number.is_share:
         return None
@@ -170,11 +158,7 @@ def _effective_size(number: SampledNumber) -> tuple[float, float]:
 
 
 def by_log_student(number: SampledNumber) -> Interval | None:
-    """Return the Student interval on the log scale, value exp(+- t error / value).
-
-    Of positive numbers without an upper bound: means of squares are skewed to the right, and their
-    logarithms less so.
-    """
+    """Return Student's interval on the log scale, value exp(+- t error / value), if above 0."""
     if not number.error or number.bounds != (0.0, np.inf) or number.value <= 0:
         return None
     factor = math.exp(min(number.t * number.error / number.value, _LARGEST_REACH))
@@ -183,10 +167,7 @@ def by_log_student(number: SampledNumber) -> Interval | None:
 
 
 def by_student(number: SampledNumber) -> Interval | None:
-    """Return the Student interval value +- t error, cut, of numbers with an error.
-
-    Cochran, *Sampling Techniques*, third edition, 1977, section 5.4.
-    """
+    """Return the Student interval value +- t error, cut (Cochran, 1977, section 5.4)."""
     if not number.error:
         return None
     return symmetric(number.value, number.t * number.error, number.bounds, "student")

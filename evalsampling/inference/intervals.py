@@ -53,19 +53,12 @@ class Interval:
 def degrees_of_freedom(squares: FloatArray, terms: int) -> float:
     """Return the degrees of freedom of a variance estimate v = sum_j e_j^2 of a sum of n terms.
 
-    They are those of the chi-square with the relative variance of v. For independent terms of the
-    same distribution that variance is r = sum e^4 / (sum e^2)^2 - 1/n = (kurtosis - 1) / n, and
-
-        df = 2 / r - 1,  at least 1 and at most n - 1,
-
-    one degree being lost to the estimated mean. Normal terms give about n - 1; a term that
-    dwarfs the others gives about 1 (Satterthwaite, and Cochran, eq. 5.16, with the moments of the
-    terms in place of those of normal strata).
-
-    Args:
-        squares: squared weighted residuals e_j^2, at least 0; those that are 0 may be left out.
-        terms: n, number of independent terms, zero or not, at least 1: the draws, or, of a sample
-            without replacement, its rows with a label.
+    They are those of the chi-square with the relative variance of v. For independent ``terms`` of
+    the same distribution that variance is r = sum e^4 / (sum e^2)^2 - 1/n = (kurtosis - 1) / n, and
+    df = 2 / r - 1, at least 1 and at most n - 1, one degree being lost to the estimated mean.
+    Normal terms give about n - 1; a term that dwarfs the others gives about 1 (Satterthwaite, and
+    Cochran, eq. 5.16, with the moments of the terms in place of those of normal strata). The
+    ``squares`` are e_j^2.
     """
     total = float(squares.sum())
     if total == 0:

@@ -73,15 +73,12 @@ def correct(
 
     The corrected value is the estimate plus the difference that the correction makes to the measure
     of the weighted mean losses; the sampling error is scaled alike. So if no gold label is wrong,
-    both stay as they are, even if the estimate uses more than weighted means, such as a model.
+    both stay as they are, even if the estimate uses more than weighted means.
 
     The band is the central part of draws. In each the rows of P are Dirichlet, with the numbers of
     gold rows plus 1/2 for each class. The sampling error is normal, or from the model's draws of
-    the labels that all rows would get: a few hidden positives make it skewed. The band contains at
-    least the normal interval at the observed rates, or with a model its inner part.
-
-    The correction l~ - l of rows with the most common label is known for every row of the pool if
-    cells tell the losses; the sample is used for the other labels alone.
+    the labels of all rows: a few hidden positives make it skewed. The band contains at least the
+    normal interval at the observed rates, or with a model its inner part.
 
     `gold`: shape (classes, classes): number of gold rows by class and label. None is returned for
     measures of several components, or with too many losses.
@@ -195,10 +192,7 @@ class _Sums:
         )
 
     def _corrected(self, inverse: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the mean losses given P^-1, (d,), and the coefficients of the sums in them.
-
-        The correction of rows with the most common label is known of the pool, so not estimated.
-        """
+        """Return the mean losses given P^-1, (d,), and the coefficients of the sums in them."""
         base: float | FloatArray = 0.0
         coefficients = inverse
         if self.pool is not None:

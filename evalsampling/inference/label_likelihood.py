@@ -6,11 +6,10 @@ References:
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.deviation import anticipate
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 
@@ -36,17 +35,17 @@ def label_likelihood(
     table: CellTable,
     history: History,
     sample: WeightedSample,
-    inside: npt.NDArray[np.bool_] | None = None,
+    inside: BoolArray | None = None,
 ) -> float | None:
     """Return the label likelihood that the labels show, in (0, 1]; None for too few labels.
 
     exp(sum v log p(y|x) / sum v) over the labelled rows ``inside``, with their weights v and the
     mean prior p of the cell, which designs are made from.
     """
-    chosen = np.ones(len(sample.question), dtype=bool)
+    question, weight = sample.question, sample.weight
     if inside is not None:
-        chosen = inside[sample.question]
-    question, weight = sample.question[chosen], sample.weight[chosen]
+        chosen = inside[question]
+        question, weight = question[chosen], weight[chosen]
     votes = history.votes(question)
     if len(question) < FEWEST_LABELS or not weight.sum() > 0:
         return None

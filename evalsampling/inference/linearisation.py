@@ -199,9 +199,8 @@ def variance_of_any(measure: Measure) -> FloatArray:
 class OwnProbabilities:
     """The difference between a measure and the same measure with cells' mean probabilities.
 
-    Draws of the labels of unlabelled rows use the mean probability of the cell, and the loss at the
-    mean is not the mean loss where probabilities in a cell differ: with several classes, or where
-    scores do not define the cells.
+    Draws of labels use the mean probability of the cell, and the loss at the mean is not the mean
+    loss where probabilities in a cell differ.
     """
 
     shift: FloatArray  # (m,): the difference, estimated from the labelled rows

@@ -48,8 +48,8 @@ class DrawnNumber:
     The ends of its interval are weighted means of those of the design-based interval and of the
     shortest interval that holds a share of the draws, widened to hold the value. However the errors
     of two numbers correlate, the weighted mean of their intervals holds their weighted mean if each
-    interval holds its number. The shortest interval is taken because positives that are not yet
-    labelled skew the draws against a bound, which equal tails would miss.
+    holds its number. Positives without a label skew the draws against a bound, which equal tails
+    would miss.
     """
 
     design: Estimate  # the design-based estimate; of a ratio above 0, that of its logarithm
@@ -80,10 +80,7 @@ class DrawnNumber:
 
     @functools.cached_property
     def _mean(self) -> tuple[float | None, float | None]:
-        """The weighted means of the design's value and the median of draws, and of their errors.
-
-        The mean of the errors is at least that of the value, however the two correlate.
-        """
+        """The weighted means of the design's value and the median of draws, and of their errors."""
         value, error, drawn = self.design.value, self.design.standard_error, self.known
         if value is None or error is None or drawn is None or not self.pull:
             return value, error
@@ -210,10 +207,7 @@ class DrawnNumber:
         return Interval(low, high, MODEL_BASED, method)
 
     def _up_to_bound(self, interval: Interval) -> Interval:
-        """Return an interval extended to a bound that the labelled rows alone attain.
-
-        No labelled row then excludes that the measure of the whole pool is at the bound, too.
-        """
+        """Return an interval extended to a bound that the labelled rows alone attain."""
         least, greatest = self.design.target.bounds
         low = least if self.observed == least else interval.low
         high = greatest if self.observed == greatest else interval.high
@@ -301,8 +295,7 @@ def by_model(
 def bias_of_draws(estimate: Estimate, drawn: DrawnRange) -> float:
     """Return how far draws are off, as far as the design-based estimate tells, at least 0.
 
-    It is the root of what their distance leaves of both variances, squared: of numbers whose rows
-    are known, draws further from the design than chance makes likely are of a wrong curve.
+    It is the root of what their squared distance leaves of both variances.
     """
     if not estimate.standard_error or estimate.value is None or not drawn.defined.any():
         return 0.0
@@ -313,10 +306,8 @@ def bias_of_draws(estimate: Estimate, drawn: DrawnRange) -> float:
 def weight_of_draws(error: float | None, drawn: DrawnRange, bias: float = 0.0) -> float:
     """Return the weight, in [0, 1], of the draws of a number beside its design-based estimate.
 
-    The standard error of the design divided by the standard deviation of the difference of the two:
-    the square root of the inverse-variance weight, since the estimated variance of the design is
-    too small where the draws matter most. It is 1 where the design has no error, or one of 0: if no
-    labelled row contradicts the value, its variance is unknown.
+    The root of the inverse-variance weight, since the estimated variance of the design is too small
+    where draws matter most. It is 1 where the design has no error, or one of 0.
     """
     if not error or not drawn.defined.any():
         return 1.0
@@ -329,10 +320,8 @@ def between(error: float | None, expected: float, least: float = 0.0) -> float |
     The one estimated from labels is too small until the rows that matter most are labelled; the
     predicted one is too large if fewer positives are hidden than the prior expects.
 
-    `least`: share of the predicted one below which the estimated one says nothing, and the
-    predicted one is returned: `NARROW` of estimates from weights alone. The difference estimator
-    has the model stand for rows without a label, so its error may be small where all positives are
-    found.
+    `least`: share of the predicted one, which is returned if the estimated one is below: `NARROW`
+    of estimates from weights alone, 0 where the model stands for rows without a label.
     """
     if not error:
         return error
@@ -349,9 +338,8 @@ def _band(
 ) -> list[tuple[float, float]]:
     """Return the m ends of a band that holds a share of the curves entirely.
 
-    It does so under the expected share of hidden positives, half of it and twice of it: near the
-    bottom of the ranking every point depends on that share. For the same reason it holds the
-    design-based value of each point.
+    It does so under the expected share of hidden positives, half of it and twice of it, on which
+    points near the bottom of the ranking depend, and holds the design-based value of each point.
     """
     confidence = estimates[0].confidence
     others = [model.with_share(share).everywhere for share in model.other_shares]
@@ -368,8 +356,8 @@ def share_held(confidence: float, evidence: int) -> float:
     """Return the share of draws that an interval must hold, above its nominal confidence.
 
     The error probability is multiplied by `DRAWS_ERR`, and by a factor from `LEAST_ERROR` with
-    `FEWEST_EVIDENCE` rows to 1 with `FULL_EVIDENCE`: where most samples have too few labelled rows
-    for an interval, those that claim one have many by chance, and miss more often.
+    `FEWEST_EVIDENCE` rows to 1 with `FULL_EVIDENCE`: samples that have enough rows for an interval
+    by chance miss more often.
     """
     wanting = (FULL_EVIDENCE - evidence) / (FULL_EVIDENCE - FEWEST_EVIDENCE)
     return 1 - (1 - confidence) * DRAWS_ERR * LEAST_ERROR ** min(max(wanting, 0.0), 1.0)

@@ -38,13 +38,12 @@ def adjust_for_nonresponse(history: History, table: CellTable, ask_again: bool =
     the factor 1 / rho (W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, section 13.2; R. J.
     A. Little, *Survey nonresponse adjustments for estimates of means*, International Statistical
     Review 54, 1986). Rounds are weighted in proportion to their draws and to the share of their new
-    rows that has a label: a round just opened counts little, one without any label not at all.
+    rows that has a label.
 
     A draw of a row first drawn in an earlier round gets that round's factor, if `WELL_ANSWERED` of
-    it have labels. If not, its labelled rows get the factor 1, and its others are represented by
-    rows not drawn before: with U of these and S of those in a cell, each new row counts (U + S) /
-    U. Draws of the S rows themselves have the weight 0. If S exceeds U, the cell is joined with
-    adjacent ones of the same predictions.
+    it have labels. If not, its labelled rows get the factor 1, and its S others in a cell, of
+    weight 0, are represented by the U rows not drawn before: each new row counts (U + S) / U. If S
+    exceeds U, the cell is joined with adjacent ones of the same predictions.
 
     Rounds drawn between the first label of a row and its correction may have had no chance to draw
     it: after a wrong label by which it adds nothing, it is never drawn again. These rounds take its
@@ -139,7 +138,7 @@ def _shared_by_unseen(table: CellTable, unseen: IntArray, lost: IntArray) -> Flo
     """Return how many rows an unseen row of each cell represents, shape (cells,).
 
     From the top leaf down, cells of the same predictions are joined until they hold as many unseen
-    rows as lost ones: drawn rows without a label.
+    rows as drawn ones without a label.
     """
     predictions = table.kinds.prediction[table.kinds.first]
     signature = distinct_rows(predictions)[1]

@@ -23,23 +23,17 @@ _STEPS = (1.0, 2.0, 3.0, 5.0, 7.0)
 AFFORDABLE = 20
 """Times the labels so far from which on no number is named."""
 
-
 SPREAD = 2.0
 """The most labels that are likely by the fewest: where intervals lean, they need about so many."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Outlook:
-    """A half-width that an interval may come to, and what it takes.
+    """A half-width that an interval may come to, and what it takes."""
 
-    Attributes:
-        half_width: above 0.
-        labels: number of labels in all, at least; that of the rows of the pool, which make the
-            number exact, if it takes no fewer. None if it is beyond `AFFORDABLE` times the labels
-            so far.
-    """
-
-    half_width: float
+    half_width: float  # above 0
+    # number of labels in all, at least; that of the rows of the pool, which make the number exact,
+    # if it takes no fewer. None if it is beyond `AFFORDABLE` times the labels so far
     labels: int | None
 
     @property

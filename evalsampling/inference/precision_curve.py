@@ -16,36 +16,21 @@ from evalsampling.stats.ranked_list import RankedList
 
 @dataclasses.dataclass(frozen=True)
 class Guarantee:
-    """The guaranteed accuracy of a precision curve, and the labels it took.
+    """The guaranteed accuracy of a precision curve, and the labels it took."""
 
-    Attributes:
-        factor: greatest factor by which any precision is off, up or down; None if nothing is
-            guaranteed.
-        confidence: simultaneous confidence of all ranks.
-        wanted: factor requested, beta (1 + epsilon).
-        beta: greatest factor by which a queried precision is off; None if it is unknown.
-        height: greatest ratio of the upper bound of the envelope to the lower one.
-        queries: number of queried ranks.
-        ranks: the queried ranks.
-        draws: least number of answers of a query, as if spread evenly over its ranks.
-        p_min: least precision assumed.
-        head: number of top rows that are all labelled.
-        settled: whether no further question is to be asked.
-        warnings: what a reader must know.
-    """
-
+    # greatest factor by which any precision is off, up or down; None if nothing is guaranteed
     factor: float | None
-    confidence: float
-    wanted: float
-    beta: float | None
-    height: float | None
-    queries: int
-    ranks: tuple[int, ...]
-    draws: int | None
-    p_min: float | None
-    head: int
-    settled: bool
-    warnings: tuple[str, ...] = ()
+    confidence: float  # simultaneous confidence of all ranks
+    wanted: float  # factor requested, beta (1 + epsilon)
+    beta: float | None  # greatest factor by which a queried precision is off; None if it is unknown
+    height: float | None  # greatest ratio of the upper bound of the envelope to the lower one
+    queries: int  # number of queried ranks
+    ranks: tuple[int, ...]  # the queried ranks
+    draws: int | None  # least number of answers of a query, as if spread evenly over its ranks
+    p_min: float | None  # least precision assumed
+    head: int  # number of top rows that are all labelled
+    settled: bool  # whether no further question is to be asked
+    warnings: tuple[str, ...] = ()  # what a reader must know
 
     @property
     def words(self) -> str:
@@ -111,21 +96,11 @@ class PrecisionCurve:
         return _share(c, Bounded(*mixed))
 
     @property
-    def f1(self) -> Bounded:
-        """F1, 2 c / (r + P)."""
-        return self.f_alpha(0.5)
-
-    @property
     def false_positive_rate(self) -> Bounded:
         """False positive rate (r - c) / (N - P)."""
         part = self.gain.falling(lambda end: self.rank - end)
         negatives = self._positives.falling(lambda end: self.rank[-1] - end)
         return _one_at_last(_share(part, negatives))
-
-    @property
-    def specificity(self) -> Bounded:
-        """Specificity: 1 minus the false positive rate."""
-        return self.false_positive_rate.falling(lambda end: 1 - end)
 
     @property
     def accuracy(self) -> Bounded:
@@ -215,18 +190,15 @@ class PrecisionCurve:
         return {
             "precision": self.precision,
             "recall": self.recall,
-            "f1": self.f1,
+            "f1": self.f_alpha(0.5),
             "false_positive_rate": self.false_positive_rate,
-            "specificity": self.specificity,
+            "specificity": self.false_positive_rate.falling(lambda end: 1 - end),
             "accuracy": self.accuracy,
             "gain": self.gain,
         }
 
     def at(self, rank: float) -> dict[str, float]:
-        """Return all measures at a rank, with bounds, under ``name``, ``name.low``, ``name.high``.
-
-        Rows of one score share a rank: the result is for the first rank not below ``rank``.
-        """
+        """Return all measures at the first rank not below one, with their bounds, by name."""
         group = self.ranked.at_rank(rank)
         content = {
             "rank": int(self.ranked.rank[group]),

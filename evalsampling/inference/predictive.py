@@ -112,10 +112,7 @@ class LabelModel:
         schedule: Schedule = SCHEDULE,
         stochastic: bool = False,
     ) -> "LabelModel":
-        """Return the model fitted to the labels of a history.
-
-        The seed stays the same from round to round, so that intervals change by what labels say.
-        """
+        """Return the model fitted to the labels of a history, by the same seed in all rounds."""
         reason = obstacle(table)
         if reason:
             raise ValueError(reason)
@@ -214,9 +211,9 @@ class LabelModel:
 
         The log-rates of a slice differ from the pool's by a normal shift for each class and, in
         half of the prior, by a stretch about their means. Pairs of a curve and such a difference
-        are drawn in proportion to the likelihood of the slice's labels under the slice's rates by
-        that under the pool's, which the curve was fitted to. No weight of n pairs is above
-        1 / sqrt(n) (E. L. Ionides, JCGS 17, 2008), as a few might dominate in a large slice.
+        are drawn in proportion to the likelihood of the slice's labels by that under the pool's
+        rates. No weight of n pairs is above 1 / sqrt(n) (E. L. Ionides, JCGS 17, 2008), as a few
+        might dominate in a large slice.
         """
         if domain.count is None:
             return self.everywhere
@@ -305,10 +302,9 @@ class Predictive:
     def bounds(self, measure: Measure) -> tuple[FloatArray, FloatArray]:
         """Return the least and greatest value of the measure in each draw, shape (draws, m) each.
 
-        They differ if cells do not determine which of their rows reach a threshold: rows of a class
-        are placed where the measure is least, or greatest. Two systems may rank rows differently,
-        so in a comparison the least of one goes with the greatest of the other. They differ too if
-        cells pool several combinations of predictions: see `_slack`.
+        They differ if cells do not determine which of their rows reach a threshold, or pool several
+        combinations of predictions: see `_slack`. Two systems may rank rows differently, so in a
+        comparison the least of one goes with the greatest of the other.
         """
         is_exact = len(bounding_outputs(measure, self.table)) == 1
         if isinstance(measure, Comparison) and not is_exact:
@@ -327,10 +323,9 @@ class Predictive:
     def _slack(self, measure: Measure) -> FloatArray:
         """Return how far labels that depend on a row's kind may move a measure, shape (m,).
 
-        The model gives all rows of a cell the same rate, and kinds of rows with different
-        predictions may have others. By the inequality of Cauchy and Schwarz that moves the mean
+        The model gives all rows of a cell the same rate. Other rates by kind move the mean
         influence by at most the standard deviation of a label times that of the influence over the
-        kinds.
+        kinds (Cauchy and Schwarz).
         """
         table, expected = self.table, self.expected
         risk = self.risks(measure)
@@ -361,10 +356,7 @@ class Predictive:
     def losses_if(
         self, measure: Measure, label: int, true: int, views: Sequence[Outputs] | None = None
     ) -> FloatArray:
-        """Return what rows with a label add to the mean losses if of a given class: (draws, d).
-
-        `views`: outputs of unlabelled rows; the mean ones of their cells if not given.
-        """
+        """Return what rows with a label add to the mean losses if of a true class: (draws, d)."""
         views = bounding_outputs(measure, self.table) if views is None else views
         labelled = self.domain.labelled(self.history)
         is_known = (self.history.label[labelled] == label) & (not self.stochastic)
@@ -426,10 +418,9 @@ def misfit(
 ) -> str | None:
     """Return in words which labels contradict the model's draws of the rates; None if none do.
 
-    Labelled rows are split by rank into bands, by the prediction of each system, and by weight. The
-    discrepancy is the greatest of |k - E| / sqrt(V + 1/4), k the labelled rows of a class in a
-    part, E and V the mean and the variance of their number given a draw. It is compared with that
-    of labels simulated from the draw. Labels are ``seen`` by cell and class.
+    Labelled rows are split by rank, by predictions and by weight. The discrepancy is the greatest
+    of |k - E| / sqrt(V + 1/4), k the labelled rows of a class in a part, E and V the mean and the
+    variance of their number given a draw, and compared with that of labels simulated from the draw.
     """
     labelled = seen.sum(axis=1)
     cells = np.flatnonzero(labelled)
@@ -458,10 +449,7 @@ def misfit(
 def _parts(
     table: CellTable, y: int, cells: IntArray, labelled: IntArray
 ) -> Iterator[tuple[str, BoolArray]]:
-    """Yield words for the subsets of cells in which labels of a class are compared, and these.
-
-    The words are such as "ranked 201 to 5,000 by score".
-    """
+    """Yield words, as "ranked 201 to 5,000 by score", for cells whose labels are compared."""
     distinct, place_of = np.unique(likeliness(table, y), return_inverse=True)
     rows = np.bincount(place_of, table.count)
     above = (rows.sum() - np.cumsum(rows)).astype(np.int64)

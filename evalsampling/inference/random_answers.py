@@ -75,9 +75,8 @@ def with_random_answers(
 def one_answer_a_row(history: History, classes: int) -> History:
     """Return the history of one answer about each row that has any, without its rounds.
 
-    Where a row's answers differ, one is taken by their shares, with the fraction of a multiple of
-    the golden ratio, row by row in the order of the cells. So the shares of neighbouring rows
-    together are those of all their answers.
+    Where a row's answers differ, one is taken by their shares and multiples of the golden ratio, in
+    the order of the cells. So neighbouring rows together have the shares of their answers.
     """
     labelled = history.labelled
     places = np.stack([history.cell[labelled], history.rank[labelled]], axis=1)

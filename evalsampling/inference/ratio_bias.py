@@ -9,11 +9,10 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure, Ratio
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.history import Votes
 from evalsampling.stats.outputs import Outputs
 
@@ -30,17 +29,13 @@ class Bias:
 
     For a ratio x^ / y^ it is -S_xy / y^2 + x S_yy / y^3. [Y] stops at the first term. The second
     term is as large: for precision the two cancel.
-
-    Attributes:
-        total: the bias, which a correction subtracts.
-        covariance_term: -S_xy / y^2, as in [Y] eq. 9 and, for a Poisson sample, eq. 24; None for
-            numbers that are not a ratio of two means.
-        variance_term: x S_yy / y^3; None for the same numbers.
     """
 
-    total: float
+    total: float  # the bias, which a correction subtracts
+    # -S_xy / y^2, as in [Y] eq. 9 and, for a Poisson sample, eq. 24; None for numbers that are not
+    # a ratio of two means
     covariance_term: float | None = None
-    variance_term: float | None = None
+    variance_term: float | None = None  # x S_yy / y^3; None for the same numbers
 
 
 def ratio_bias(loss: FloatArray, sample: WeightedSample) -> Bias | None:
@@ -63,7 +58,7 @@ def biases(
     outputs: Outputs,
     votes: Votes,
     sample: WeightedSample,
-    inside: npt.NDArray[np.bool_],
+    inside: BoolArray,
     normalised: bool,
 ) -> Sequence[Bias | None]:
     """Return the bias of each component of a measure; None where it is undefined or always 0.

@@ -305,10 +305,7 @@ def brief(
     sentences: Callable[[Estimate], Sequence[str]] = attrgetter("warnings"),
     most: int = 3,
 ) -> list[str]:
-    """Return the sentences about some estimates, each once, with those of many points summed up.
-
-    At most ``most`` of a kind and a measure are returned in full.
-    """
+    """Return the sentences about estimates, at most ``most`` of a kind and a measure in full."""
     kinds: dict[str, dict[str, None]] = {}
     for estimate in estimates:
         for sentence in sentences(estimate):
@@ -325,10 +322,7 @@ def brief(
 
 
 def widest_half(estimates: Sequence[Estimate]) -> float | None:
-    """Return half the width of the widest default interval on the whole pool.
-
-    None if there is none, or one claims nothing, is not reliable or has no end.
-    """
+    """Return half the widest default interval on the pool, None without a reliable, finite one."""
     watched = _watched(estimates)
     halves = [estimate.half_width for estimate in watched]
     is_told = all(estimate.reliable for estimate in watched) and all(map(math.isfinite, halves))
@@ -378,39 +372,24 @@ def is_significant(
     return all(p_value is not None and p_value <= level for p_value in p_values)
 
 
+_IN_JSON = (
+    "measure", "system", "against", "slice", "threshold", "value", "standard_error", "low", "high",
+    "confidence", "method", "intervals", "sensitivity", "without_unmet", "outlook", "statement",
+    "reason", "effective_size", "design_effect", "largest_share", "largest_weight", "bias",
+    "unsearched", "significance",
+)  # fmt: skip
+"""Keys of an estimate in `estimate --json`."""
+
+
 def as_json(estimate: Estimate) -> dict[str, Any]:
     """Return the JSON object of an estimate in `estimate --json`."""
-    target, default, significance = estimate.target, estimate.intervals[0], estimate.significance
-    aside, unsearched = estimate.without_unmet, estimate.unsearched
-    content = {
-        "measure": target.measure,
-        "system": target.system,
-        "against": target.against,
-        "slice": target.slice,
-        "threshold": target.threshold,
-        "value": estimate.value,
-        "standard_error": estimate.standard_error,
-        "low": default.low,
-        "high": default.high,
-        "confidence": estimate.confidence,
-        "method": default.method,
-        "intervals": [dataclasses.asdict(interval) for interval in estimate.intervals],
-        "sensitivity": [dataclasses.asdict(each) for each in estimate.sensitivity],
-        "without_unmet": None if aside is None else {"low": aside.low, "high": aside.high},
-        "outlook": None
-        if estimate.outlook is None
-        else {**dataclasses.asdict(estimate.outlook), "most": estimate.outlook.most},
-        "statement": estimate.statement,
-        "reason": estimate.reason,
-        "effective_size": estimate.effective_size,
-        "design_effect": estimate.design_effect,
-        "largest_share": estimate.largest_share,
-        "largest_weight": estimate.largest_weight,
-        "bias": None if estimate.bias is None else dataclasses.asdict(estimate.bias),
-        "unsearched": None if unsearched is None else dataclasses.asdict(unsearched),
-        "significance": None if significance is None else dataclasses.asdict(significance),
-    }
-    return finite(content)
+    content = dataclasses.asdict(estimate)
+    content |= content["target"] | content["intervals"][0]
+    if estimate.without_unmet is not None:
+        content["without_unmet"] = {end: content["without_unmet"][end] for end in ("low", "high")}
+    if estimate.outlook is not None:
+        content["outlook"]["most"] = estimate.outlook.most
+    return finite({key: content[key] for key in _IN_JSON})
 
 
 @dataclasses.dataclass(frozen=True)

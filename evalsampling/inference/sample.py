@@ -66,9 +66,8 @@ class WeightedSample:
         """Return the weights of N independent draws: R^ = (1/N) sum w l ([MR] eq. 1).
 
         The variance has the divisor N - 1. Draws, shape (N,), are of a ``question``, with the
-        weight w = p / q, 0 without a label.
-
-        `known`: shape (questions,): added to the weight of each question drawn, without error.
+        weight w = p / q, 0 without a label. What is ``known``, (questions,), adds to their weights
+        without error.
         """
         draws = len(question)
         weight_sum, weight_square_sum = (
@@ -92,14 +91,12 @@ class WeightedSample:
     def stratified(cls, question: IntArray, stratum: IntArray, rows: IntArray) -> "WeightedSample":
         """Return the weights of simple random samples, without replacement, of strata.
 
-        R^ = sum_k (M_k / M) mean_k over the strata with a labelled row, renormalised: callers
-        should join strata until each has one. A stratum of several rows with a single labelled one
-        has no variance of its own; all such strata are treated as one, which makes the variance too
-        large rather than too small (W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977,
-        sections 5.3 and 5A.12).
+        R^ = sum_k (M_k / M) mean_k over the strata with a labelled row, renormalised. A stratum of
+        several rows with a single labelled one has no variance of its own; all such strata are
+        treated as one, which makes the variance too large rather than too small (W. G. Cochran,
+        *Sampling Techniques*, 3rd edition, 1977, sections 5.3 and 5A.12).
 
-        `stratum`: shape (n,): of each question, which are about different rows.
-        `rows`: shape (strata,): M_k, the number of rows of each stratum.
+        Questions, about different rows, are in a ``stratum`` of M_k ``rows``.
         """
         taken = np.bincount(stratum, minlength=len(rows))
         share = np.where(taken > 0, rows, 0) / max(rows[taken > 0].sum(), 1)
@@ -228,10 +225,7 @@ class WeightedSample:
         return self.variance_of(values, values**2)
 
     def variance_of(self, values: FloatArray, squares: FloatArray) -> FloatArray:
-        """Return the variance of the weighted sum of values, given their squares: shape (m,).
-
-        Of random values these are the means of values and of squares.
-        """
+        """Return the variance of the weighted sum, (m,), given mean values and mean squares."""
         squares = self._by_group(self.weight_square_sum[:, None] * squares)
         firsts = self._by_group(self.weight_sum[:, None] * values)
         variance = self.scale @ (squares - self.mean_correction[:, None] * firsts**2)
@@ -268,8 +262,7 @@ class WeightedSample:
     def contributions(self, values: FloatArray) -> FloatArray:
         """Return what each row, or cluster, adds to the error of the weighted sum: (k, m).
 
-        Deviations from the mean of the group, whose squares add up to the variance, apart from the
-        effect of draws that have a weight and no label.
+        Their squares add up to the variance, apart from draws that have a weight and no label.
         """
         rows = self._of_rows(values)
         if self.cluster is None:
@@ -279,10 +272,7 @@ class WeightedSample:
         return np.sqrt(self._more * missed) * sums
 
     def _missed(self, variance: FloatArray, within: FloatArray) -> FloatArray:
-        """Return the factor of variances, at least 1, for clusters larger than those drawn.
-
-        From the variance of rows by themselves, and what products of two rows of a cluster add.
-        """
+        """Return the factor of variances, at least 1, for clusters larger than those drawn."""
         larger = max((self.together or 1) / self._together - 1, 0.0)
         more, total = larger * np.maximum(within, 0.0), variance + within
         return 1 + np.divide(more, total, out=np.zeros_like(total), where=total > 0)
@@ -327,11 +317,7 @@ class WeightedSample:
 
 
 def effective_size(weight: FloatArray) -> float:
-    """Return Kish's effective sample size (sum w)^2 / sum w^2, in [0, n].
-
-    It does not depend on the measure: weights that follow its residuals lower both this size and
-    the variance. Without a positive weight it is 0.
-    """
+    """Return Kish's effective sample size (sum w)^2 / sum w^2, in [0, n]; 0 without a weight."""
     largest = weight.max(initial=0.0)
     if largest == 0:
         return 0.0

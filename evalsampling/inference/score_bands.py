@@ -33,33 +33,20 @@ class Rate:
 
 @dataclasses.dataclass(frozen=True)
 class ScoreBand:
-    """A run of adjacent leaves, with the rate of a class in it.
+    """A run of adjacent leaves, with the rate of a class in it."""
 
-    Attributes:
-        first_leaf: index of the lowest leaf.
-        last_leaf: index of the highest leaf.
-        low: least score of the first system in the band, None if it is not known.
-        high: greatest score of the first system in the band, None if it is not known.
-        rows: number of rows of the pool.
-        labelled: number of questions with an answer.
-        met: number of answers that are of the class.
-        prior: mean prior probability of the class; None where the scores are an order, which have
-            none.
-        observed: rate of the class by the labels alone, None without labels.
-        model: rate of the class by the model of the labels, None without a model.
-        title: what is predicted in the band, where that makes the strata; else None.
-    """
-
-    first_leaf: int
-    last_leaf: int
-    low: float | None
-    high: float | None
-    rows: int
-    labelled: int
-    met: int
+    first_leaf: int  # index of the lowest leaf
+    last_leaf: int  # index of the highest leaf
+    low: float | None  # least score of the first system in the band, None if it is not known
+    high: float | None  # greatest score of the first system in the band, None if it is not known
+    rows: int  # number of rows of the pool
+    labelled: int  # number of questions with an answer
+    met: int  # number of answers that are of the class
+    # mean prior probability of the class; None where the scores are an order, which have none
     prior: float | None
-    observed: Rate | None
-    model: Rate | None
+    observed: Rate | None  # rate of the class by the labels alone, None without labels
+    model: Rate | None  # rate of the class by the model of the labels, None without a model
+    # what is predicted in the band, where that makes the strata; else None
     title: str | None = None
 
 

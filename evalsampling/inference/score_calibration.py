@@ -92,9 +92,8 @@ def recalibrated_table(
 def isotonic_prior(table: CellTable, seen: FloatArray, system: int = 0) -> FloatArray:
     """Return the probability of each class in each cell, by isotonic regression on the prior.
 
-    The least-squares fit, increasing with the cell's prior of the class, to the labels and to
-    `PSEUDO_LABELS` more at the rates of the logistic regression. Which row of a cell has a label
-    does not depend on the label, so the fit needs no weights of the design.
+    The least-squares fit to the labels and to `PSEUDO_LABELS` more at the rates of the logistic
+    regression. It needs no weights: which row of a cell has a label does not depend on the label.
     """
     smooth = calibrated_prior(table, seen, system)
     pseudo = PSEUDO_LABELS * table.count / table.rows

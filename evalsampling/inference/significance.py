@@ -15,24 +15,19 @@ import scipy
 
 @dataclasses.dataclass(frozen=True)
 class Significance:
-    """The results of tests of whether one system is better than another.
+    """The results of tests of whether one system is better than another."""
 
-    Attributes:
-        p_value: two-sided p-value of the hypothesis that both systems are equal. It goes with the
-            first interval: it is at most 1 - confidence if and only if that leaves out what equal
-            systems have. Valid for a single look at a sample size fixed before. None if the labels
-            allow no claim.
-        anytime_p_value: p-value that is valid after every draw (`inference.anytime`); None if no
-            such test was made.
-        chance_above: probability that the first system's value is the greater of the two, plus
-            half the probability of a tie, where the model of the labels stands in front: 1 - p / 2
-            or p / 2; None of a test by the design alone.
-        degrees: degrees of freedom of the standard error, None without a standard error.
-    """
-
+    # two-sided p-value of the hypothesis that both systems are equal. It goes with the first
+    # interval: it is at most 1 - confidence if and only if that leaves out what equal systems have.
+    # Valid for a single look at a sample size fixed before. None if the labels allow no claim
     p_value: float | None
+    # p-value that is valid after every draw (`inference.anytime`); None if no such test was made
     anytime_p_value: float | None = None
+    # probability that the first system's value is the greater of the two, plus half the probability
+    # of a tie, where the model of the labels stands in front: 1 - p / 2 or p / 2; None of a test by
+    # the design alone
     chance_above: float | None = None
+    # degrees of freedom of the standard error, None without a standard error
     degrees: float | None = None
 
     @classmethod

@@ -21,21 +21,13 @@ from evalsampling.stats.history import NO_LABEL, History
 
 @dataclasses.dataclass(frozen=True)
 class Unsearched:
-    """The rows that score lower than every labelled positive, for one measure.
+    """The rows that score lower than every labelled positive, for one measure."""
 
-    Attributes:
-        met: labelled positives in the pool; with none all rows count.
-        rows: the number of those that score lower.
-        labelled: number of these that have a label; none of them is positive.
-        positives: most positives that labels leave room for among them.
-        value: the measure if there are so many.
-    """
-
-    met: int
-    rows: int
-    labelled: int
-    positives: int
-    value: float
+    met: int  # labelled positives in the pool; with none all rows count
+    rows: int  # the number of those that score lower
+    labelled: int  # number of these that have a label; none of them is positive
+    positives: int  # most positives that labels leave room for among them
+    value: float  # the measure if there are so many
 
 
 def chances_of_labels(
@@ -57,10 +49,7 @@ def chances_of_labels(
 
 
 def most_positives(chance: FloatArray, rows: IntArray, alpha: float) -> FloatArray:
-    """Return the most positives among rows none of which was found to be one: shape (cells,).
-
-    There are more with a probability of alpha. Rows have no label.
-    """
+    """Return the most positives that unlabelled rows have but for a chance of alpha: (cells,)."""
     order = np.argsort(chance, kind="stable")
     cost = chance[order] * rows[order]
     free = math.log(1 / alpha) - (np.cumsum(cost) - cost)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY, RANKS, SCORE
 from evalsampling.measures.build import OrderedScoreError, Range, build_measures
+from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.numbers import near
 from evalsampling.spec import PoolSpec, ReadingPlan
@@ -255,7 +256,7 @@ class PoolScores:
         """Return what `from_mapping` takes, for JSON."""
         own: dict[str, Any] = {}  # Pools that do without lack the keys.
         if self.ranks is not None:
-            own["ranks"] = self.ranks.to_mapping()
+            own["ranks"] = as_plain(self.ranks)
         if any(sums.rows for sums in self.sums):
             own["counted"] = [sums.to_mapping() for sums in self.sums]
             own["driving"] = list(self.sums[-1].ends or ())
@@ -278,7 +279,7 @@ class PoolScores:
             sums=tuple(map(ScoreSums.from_mapping, ends, counts)),
             rules=tuple(content["rules"]),
             prior=content["prior"],
-            ranks=RankPrior.from_mapping(content["ranks"]) if "ranks" in content else None,
+            ranks=read_record(RankPrior, content["ranks"]) if "ranks" in content else None,
             remarks=tuple(content.get("remarks", ())),
             infinite=content.get("infinite", False),
         )

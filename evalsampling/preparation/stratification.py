@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN
 from evalsampling.measures.build import Range, driving_thresholds
+from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features, read_partition, read_scores
 from evalsampling.preparation.compared_numbers import ComparedSystems
@@ -27,7 +29,6 @@ from evalsampling.preparation.summary import (
 from evalsampling.spec import MAX_CELLS, ReadingPlan
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import GUESSED, CellGrid, CellSums, CellTable, Leaves, by_verdict
-from evalsampling.stats.greatest_rank import GreatestRank
 from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.magnitudes import MOST_CLASSES, POWERS, MagnitudeClasses
 from evalsampling.stats.outputs import Outputs
@@ -35,7 +36,7 @@ from evalsampling.stats.partition import Partition
 from evalsampling.stats.score_kinds import ScoreSums
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
-from evalsampling.stats.strata import LeafTable, cut_edges, cut_parting
+from evalsampling.stats.strata import GreatestRank, cut_edges, cut_parting
 
 FEW_LEAVES = 4
 """A warning comes where fewer than one in this many of the leaves asked for come out."""
@@ -264,10 +265,6 @@ class Stratification:
             )
         return table
 
-    @functools.cached_property
-    def _bins(self) -> LeafTable:
-        return LeafTable(self.bin_edges)
-
     def bins(self, batch: PoolBatch, outputs: Outputs) -> IntArray:
         """Return the bin of each row, shape (n,)."""
         plan = self.plan
@@ -278,13 +275,16 @@ class Stratification:
         if self.grouped is not None:
             columns = self.grouped.columns
             return self.grouped.find([read_scores(batch, plan, column) for column in columns])
+        score: npt.NDArray[np.floating]
         if self.compared is not None:
-            return self._bins.find(self.compared.score(outputs))
-        if plan.strata.by_predictions:
+            score = self.compared.score(outputs)
+        elif plan.strata.by_predictions:
             return np.zeros(len(outputs), dtype=np.int64)
-        if self.binned_by_score:
-            return self._bins.find(outputs.score[:, 0])
-        return self._bins.find(read_scores(batch, plan, str(plan.pool.score)))
+        elif self.binned_by_score:
+            score = outputs.score[:, 0]
+        else:
+            score = read_scores(batch, plan, str(plan.pool.score))
+        return np.searchsorted(self.bin_edges, score, side="right")
 
     def known_rows(self, summary: PoolSummary) -> IntArray:
         """Return how many rows each cell has at least, as far as a first pass tells.
@@ -317,16 +317,16 @@ class Stratification:
         for name, each in self.magnitudes.items():
             own[f"{name}s"] = each.edges.tolist()
         if isinstance(self.grouped, Partition):
-            own["paths"] = self.grouped.to_list()
+            own |= as_plain(self.grouped)
         if isinstance(self.grouped, GreatestRank):
-            own["ranked"] = self.grouped.to_mapping()
+            own["ranked"] = as_plain(self.grouped)
         if self.parting is not None:
             own["parting"] = self.parting.tolist()
         return own | {
             **self.scores.to_mapping(),
             "edges": self.edges.tolist(),
             "bin_edges": self.bin_edges.tolist(),
-            "tree": self.grouped.to_mapping() if isinstance(self.grouped, KdTree) else None,
+            "tree": as_plain(self.grouped) if isinstance(self.grouped, KdTree) else None,
             "signatures": {
                 "kept": self.signatures.kept.tolist(),
                 "pooled": self.signatures.pooled.tolist(),
@@ -365,10 +365,10 @@ class Stratification:
 def _grouped_from(content: Mapping[str, Any]) -> KdTree | Partition | GreatestRank | None:
     """Return `Stratification.grouped` of what its `to_mapping` returned."""
     if "paths" in content:
-        return Partition.from_list(content["paths"])
+        return read_record(Partition, content)
     if "ranked" in content:
-        return GreatestRank.from_mapping(content["ranked"])
-    return None if content["tree"] is None else KdTree.from_mapping(content["tree"])
+        return read_record(GreatestRank, content["ranked"])
+    return None if content["tree"] is None else read_record(KdTree, content["tree"])
 
 
 def _grouped_leaves(

@@ -15,9 +15,9 @@ from evalsampling.samplers.base import Rng, Sampler
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
-from evalsampling.stats.equal_strata import with_labels
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen, water_fill
+from evalsampling.stats.strata import with_labels
 
 LABELS_PER_STRATUM = 10
 """Labels that a stratum of the estimate should have: leaves are joined until it expects them."""

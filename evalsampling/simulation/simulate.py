@@ -143,7 +143,7 @@ def run_repeat(
     """Return the points of one simulated evaluation: for each budget, one for each measure."""
     seeds = np.random.SeedSequence([plan.seed, repeat]).generate_state(2, np.uint64)
     systems = pool.outputs.prediction.shape[1]
-    empty = pool.table.kinds.take(np.zeros(0, dtype=np.int64))
+    empty = pool.table.kinds.no_rows
     history = dataclasses.replace(History.start(systems, pool.table.classes), outputs=empty)
     analysis = Analysis(
         table=pool.table,

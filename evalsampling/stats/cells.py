@@ -344,14 +344,11 @@ def by_verdict(table: CellTable, guessed: float | None = GUESSED) -> CellTable:
     mixed = np.cumsum(mixed) * mixed  # Rare signatures that share a cell.
     key = np.concatenate([signature, mixed[:, None]], axis=1)
     verdicts, leaf = np.unique(key, axis=0, return_inverse=True)
-    prior = table.prior if guessed is None else _expected(table, guessed)
+    prior = table.prior
+    if guessed is not None:  # expected is the mean over the systems' verdicts
+        expected = (table.kinds.prediction[:, :, None] == np.arange(table.classes)).mean(axis=1)
+        expected = table.kinds.by_cell(expected)
+        share = table.count @ expected / table.rows
+        prior = np.asarray((1 - guessed) * expected + guessed * share)
     leaves = Leaves(len(verdicts), exchangeable=True)
     return dataclasses.replace(table, leaf=leaf.reshape(-1), leaves=leaves, prior=prior)
-
-
-def _expected(table: CellTable, guessed: float) -> FloatArray:
-    """Return the probability of each class in each cell: the mean over the systems' verdicts."""
-    says = (table.kinds.prediction[:, :, None] == np.arange(table.classes)).mean(axis=1)
-    by_cell = table.kinds.by_cell(says)
-    share = table.count @ by_cell / table.rows
-    return np.asarray((1 - guessed) * by_cell + guessed * share)

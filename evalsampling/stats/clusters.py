@@ -8,7 +8,6 @@ References:
 """
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -53,11 +52,6 @@ class SharedClusters:
 
     rows: int
     chance: float  # that two rows of the pool, drawn at random, are of one cluster
-
-    @classmethod
-    def from_mapping(cls, mapping: dict[str, Any] | None) -> "SharedClusters | None":
-        """Return what `dataclasses.asdict` made a mapping of; None of None."""
-        return None if mapping is None else cls(**mapping)
 
     @property
     def rows_together(self) -> float:

@@ -44,10 +44,7 @@ class Price:
         return cls(mean, math.sqrt(float(share @ (cost - mean) ** 2)))
 
     def labels_within(self, money: float) -> int:
-        """Return the most labels n with n mean + sqrt(n) deviation <= money.
-
-        At least 1 if the mean cost of one label is at most the money.
-        """
+        """Return the most labels n with n mean + sqrt(n) deviation <= money; 1 if mean <= money."""
         if not self.mean <= money:
             return 0
         root = math.sqrt(self.deviation**2 + 4 * self.mean * money) - self.deviation

@@ -24,10 +24,7 @@ def within_runs(length: IntArray) -> IntArray:
 
 
 def distinct_rows(rows: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """Return indices of the distinct rows, in sorted order, and for each row which one it equals.
-
-    Like `numpy.unique` along the first axis, twenty times as fast.
-    """
+    """Return indices of the distinct rows, sorted, and which one each row is: a fast `unique`."""
     order = np.lexsort(rows.T[::-1])
     ordered = rows[order]
     begins = np.ones(len(rows), dtype=bool)

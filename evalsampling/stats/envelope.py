@@ -25,14 +25,10 @@ class Envelope:
     At a point that is known exactly the bounds are those of the paper. At an estimate p~ that is
     off by a factor of at most f they are such that f times the upper bound, and the lower bound
     divided by f, hold: the m p~ positives that m items may have are not rounded down; and just
-    below an estimate the lower bound is p~ (y - m) / v throughout, since the paper's
-    p~ y - (y - v) positives, divided by f, can be more than there are.
+    below an estimate the lower bound is p~ (y - m) / v throughout. After a point that less than m
+    items follow, only the bound of one positive for each item is used.
 
-    The paper's bound after a point assumes that m items follow it. After a point nearer to the end
-    of the list, only the bound of one positive for each item is used.
-
-    Methods take the ranks ``at`` which they look, shape (n,), and a ``factor`` by which the
-    precisions of points may be off.
+    Methods take the ranks ``at`` which they look, shape (n,).
     """
 
     rank: IntArray  # (k,), from 1, ascending: y
@@ -41,7 +37,7 @@ class Envelope:
     m: int  # the m of weak monotonicity, at least 1
     rows: int  # N, length of the list
 
-    def upper(self, at: IntArray, factor: float = 1.0) -> FloatArray:
+    def upper(self, at: IntArray) -> FloatArray:
         """Return the greatest possible precision, shape (n,)."""
         v = at[:, None].astype(np.float64)
         hits = self._hits
@@ -50,19 +46,19 @@ class Envelope:
             v > self.rank + self.m, self.precision * v, hits + np.minimum(v - self.rank, gain)
         )
         most = np.where(v <= self.rank, hits, after)
-        return np.minimum(1.0, factor * np.min(most / v, axis=1))
+        return np.minimum(1.0, np.min(most / v, axis=1))
 
-    def lower(self, at: IntArray, factor: float = 1.0) -> FloatArray:
+    def lower(self, at: IntArray) -> FloatArray:
         """Return the least possible precision, shape (n,)."""
         v = at[:, None].astype(np.float64)
         hits, gain = self._hits, self._gain
         near = np.where(self.exact, hits - np.minimum(self.rank - v, gain), hits - gain)
         before = np.where(v < self.rank - self.m, self.precision * v, near)
         least = np.where(v >= self.rank, hits, before)
-        return np.maximum(0.0, np.max(least / v, axis=1) / factor)
+        return np.maximum(0.0, np.max(least / v, axis=1))
 
     def bounds(self, at: IntArray, factor: float) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the greatest possible precision, swapped where they cross."""
+        """Return the least and greatest precision by points off by a factor; swapped if crossed."""
         upper, lower = self.upper(at), self.lower(at)
         greatest = np.minimum(1.0, factor * np.maximum(upper, lower))
         return np.minimum(upper, lower) / factor, greatest
@@ -95,10 +91,7 @@ class Envelope:
         return self._interpolated(at), low / at, np.minimum(high / at, 1.0)
 
     def rise(self) -> tuple[int, float, float]:
-        """Return the rank after which precision rises most, the precision there and the later one.
-
-        Between points at least m apart, a weakly monotone precision does not rise.
-        """
+        """Return after which rank precision rises most, the precision there and the later one."""
         far = self.rank >= self.rank[:, None] + self.m
         later = np.max(np.where(far, self.precision, 0.0), axis=1)
         # Rises are compared as ratios; one from 0 is infinite.

@@ -56,10 +56,10 @@ def hamiltonian(
     schedule: Schedule,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return draws of x with a given density, shape (kept x chains, dimensions).
+    """Return draws of x with a given density, shape (kept x chains, dimensions), first draws first.
 
-    Best where the density is near to a standard normal one. The first draw of every chain comes
-    first. A trajectory that ends where the density is not finite is rejected.
+    Best where the density is nearly standard normal. A trajectory that ends where the density is
+    not finite is rejected.
     """
     state = start.copy()
     initial = density(state)
@@ -130,10 +130,7 @@ class ScoredDensity(Density, Protocol):
 def climb(
     density: Callable[[FloatArray], ScoredDensity], start: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the modes reached from each start, shape (n, d), their log density and information.
-
-    By scoring steps, damped where they do not climb (Levenberg and Marquardt).
-    """
+    """Return modes reached by damped scoring steps, (n, d), their log density and information."""
     initial = density(start)
     z, height = start.copy(), initial.logarithm.copy()
     gradient, information = initial.gradient.copy(), initial.information.copy()
@@ -171,9 +168,8 @@ _LARGEST = 1 << 24
 def keep_freed_memory() -> None:
     """Let the process keep up to 32 MB of freed memory for its next arrays.
 
-    The C library of Linux returns it to the system as soon as a few megabytes are free, and each
-    round of draws would ask for the same pages again, which takes a tenth of its processor time.
-    It keeps twice the largest block that was ever freed, up to a limit (mallopt(3),
-    M_MMAP_THRESHOLD), so one is made and freed here, untouched. Elsewhere this has no effect.
+    Asking the system for the same pages each round takes a tenth of its processor time. The C
+    library of Linux keeps twice the largest block that was ever freed (mallopt(3),
+    M_MMAP_THRESHOLD), so one is made and freed here, untouched.
     """
     np.empty(_LARGEST, dtype=np.uint8)

@@ -55,11 +55,7 @@ def hash_integers(ids: npt.NDArray[np.integer], seed: int) -> UInt64Array:
 def hash_strings(
     data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.integer], seed: int
 ) -> UInt64Array:
-    """Return XXH64 of the bytes of string ids, keyed, laid out as in an Arrow column: shape (n,).
-
-    Strings of equal length are hashed together. A single one of 10 MB takes about a second. String
-    i is ``data[offsets[i]:offsets[i + 1]]``.
-    """
+    """Return keyed XXH64 of strings, ``data[offsets[i]:offsets[i + 1]]`` as in an Arrow column."""
     starts = offsets[:-1].astype(np.int64)
     lengths = offsets[1:].astype(np.int64) - starts
     hashes = np.empty(len(starts), dtype=np.uint64)
@@ -168,10 +164,7 @@ def _avalanche(state: UInt64Array) -> None:
 
 
 def bottom_k(hashes: UInt64Array, values: npt.NDArray[np.generic], capacity: int) -> IntArray:
-    """Return the places of the rows of least hash, in that order: (at most capacity,).
-
-    Rows of equal hash are in the order of their values, shape (n, columns).
-    """
+    """Return the places of the rows of least hash, in that order; of equal ones by their values."""
     places = np.arange(len(hashes))
     if len(hashes) > capacity:
         places = np.flatnonzero(hashes <= np.partition(hashes, capacity - 1)[capacity - 1])

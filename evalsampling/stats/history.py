@@ -41,11 +41,7 @@ class Votes:
     def of_labels(
         cls, label: IntArray, shares: FloatArray | None = None, answers: IntArray | None = None
     ) -> "Votes":
-        """Return the answers to questions.
-
-        `shares`: shape (n, classes): of each class among the answers; zeros where all are the
-        label.
-        """
+        """Return the answers to questions; ``shares`` of classes are 0 where all are the label."""
         n = len(label)
         if shares is None:
             return cls(np.arange(n), label, np.ones(n), n, answers)
@@ -69,33 +65,26 @@ class Votes:
 
 @dataclasses.dataclass(frozen=True)
 class Round:
-    """The draws of one round, in order.
+    """The draws of one round, in order."""
 
-    Attributes:
-        question: shape (draws,): index into the questions of the history.
-        probability: shape (draws,): q, the chance that one draw of the round took this row.
-        new: shape (draws,), bool: whether the draw asked the question.
-        posterior: pi(y|k) behind the proposal, shape (leaves, classes), if it had a model.
-        cell_probability: shape (cells,): chance of a given row of each cell that no earlier round
-            had drawn: with replacement, to be taken by one draw; without, to be in the round. None
-            if it was not kept.
-        wanted: number of new rows asked for, which may differ from the number drawn; None if it
-            was not kept.
-        origin: who drew the rows: `SAMPLER`, with the chance of their cell; `ELSEWHERE`, each with
-            a chance of its own; or `PEOPLE`, so that they stand for no others.
-        stratum: shape (draws,): strata of which a fixed number of rows was drawn; None for one.
-        together: number of rows expected in the cluster of a drawn row, where whole clusters were
-            drawn; None where rows were drawn by themselves.
-    """
-
-    question: IntArray
+    question: IntArray  # (draws,): index into the questions of the history
+    # (draws,): q, the chance that one draw of the round took this row
     probability: FloatArray
-    new: BoolArray
+    new: BoolArray  # (draws,): whether the draw asked the question
+    # pi(y|k) behind the proposal, (leaves, classes), if it had a model
     posterior: FloatArray | None = None
+    # (cells,): chance of a given row of each cell that no earlier round had drawn: with
+    # replacement, to be taken by one draw; without, to be in the round. None if it was not kept
     cell_probability: FloatArray | None = None
+    # number of new rows asked for, which may differ from the number drawn; None if it was not kept
     wanted: int | None = None
+    # who drew the rows: `SAMPLER`, with the chance of their cell; `ELSEWHERE`, each with a chance
+    # of its own; or `PEOPLE`, so that they stand for no others
     origin: str = SAMPLER
+    # (draws,): strata of which a fixed number of rows was drawn; None for one
     stratum: IntArray | None = None
+    # number of rows expected in the cluster of a drawn row, where whole clusters were drawn; None
+    # where rows were drawn by themselves
     together: float | None = None
 
     def chances(self, cell: IntArray) -> FloatArray:
@@ -200,11 +189,6 @@ class History:
         """Which questions are about rows that people picked, shape (questions,)."""
         rounds = np.array([past.origin == PEOPLE for past in self.rounds], dtype=np.bool_)
         return rounds[self.met] if rounds.any() else np.zeros(len(self), dtype=np.bool_)
-
-    @property
-    def has_own_chances(self) -> bool:
-        """Whether rows of a cell were drawn with chances that the cell does not tell."""
-        return any(past.origin == ELSEWHERE for past in self.rounds)
 
     @property
     def as_if_drawn(self) -> "History":
@@ -365,10 +349,7 @@ class History:
         outputs: Outputs,
         slice: IntArray | None = None,
     ) -> "History":
-        """Return the history with one more round, whose new questions have no labels yet.
-
-        The questions are about the rows at (cell, rank). Slices that are not given are -1, unknown.
-        """
+        """Return the history with one more round, without labels; unknown slices are -1."""
         slices = np.full((len(cell), self.slice.shape[1]), -1) if slice is None else slice
         shares, answers = self.shares, self.answers
         if shares is not None:

@@ -30,10 +30,7 @@ _ROUNDING = 1e-9
 
 
 def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
-    """Return inclusion probabilities min(1, kappa size) that sum to an expected number of rows.
-
-    If rows of positive size are fewer, all of them are taken.
-    """
+    """Return inclusion probabilities min(1, kappa size) that sum to a number of rows, or all."""
     order = np.argsort(-size, kind="stable")
     ordered, count = size[order], rows[order].astype(np.float64)
     positive = ordered > 0
@@ -142,10 +139,8 @@ def draw_simply(
 ) -> History:
     """Return the history with one more round, of simple random samples of two strata.
 
-    Rows were never drawn before, and are in a random order.
-
-    `inside`: shape (cells,): which cells are the one stratum; the others are the other.
-    `sizes`: number of rows to draw of each, at most those never drawn before.
+    They are the cells ``inside`` and all others. Rows were never drawn before, and are in a random
+    order.
     """
     rank = history.drawn_by_cell(len(table))
     left = table.count - rank
@@ -185,10 +180,8 @@ def draw_next(
 ) -> History:
     """Return the history with one more round, of the next rows of each cell's permanent order.
 
-    `chance`: shape (cells,), in [0, 1]: inclusion probability of rows never drawn before.
-    `sizes`: shape (cells,): rows to draw of each cell, at most those never drawn before.
-    `rank`: shape (cells,): of the next row, that of the first never drawn if not given; the first
-    row comes again after the last.
+    The ``rank`` of the first of them is that of the first never drawn if not given; the first row
+    comes again after the last.
     """
     rank = history.drawn_by_cell(len(table)) if rank is None else rank
     cells = np.repeat(np.arange(len(table)), sizes)

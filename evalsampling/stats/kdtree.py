@@ -7,8 +7,6 @@ the tree is fitted once, saved, and never fitted again.
 import dataclasses
 import functools
 import heapq
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,13 +64,12 @@ class KdTree:
         """Return a tree fitted to a sample of rows in any order.
 
         The node with most rows (the oldest of equals) is split until there are enough leaves or
-        every one is a single point. The feature is the one whose values are most spread out among
-        those of the whole sample: values are replaced by their mid-ranks, and the greatest standard
-        deviation wins (the first of equals). Ranks have no unit and know no outliers, and ties
-        shrink them, so a feature that hardly varies is not split for its own sake. The threshold
-        lies between the two distinct values nearest to the median (the lower of two as near). Below
-        10^6 rows ranks are compared exactly (J. L. Bentley, *Multidimensional binary search trees
-        used for associative searching*, CACM 18, 1975).
+        every one is a single point. The feature is that of the greatest standard deviation of
+        mid-ranks among the whole sample (the first of equals): they have no unit, know no outliers,
+        and ties shrink them. The threshold lies between the two distinct values nearest to the
+        median (the lower of two as near). Below 10^6 rows ranks are compared exactly (J. L.
+        Bentley, *Multidimensional binary search trees used for associative searching*, CACM 18,
+        1975).
         """
         values = features.astype(np.float64)
         ranks = np.stack([_doubled_midranks(column) for column in values.T], axis=1)
@@ -149,16 +146,6 @@ class KdTree:
             level=depth,
             depth=int(depth.max()),
         )
-
-    def to_mapping(self) -> dict[str, list[Any]]:
-        """Return the attributes as plain lists, for JSON."""
-        return {"feature": self.feature.tolist(), "threshold": self.threshold.tolist()}
-
-    @classmethod
-    def from_mapping(cls, mapping: Mapping[str, Sequence[Any]]) -> "KdTree":
-        """Return the tree that `to_mapping` described."""
-        feature = np.array(mapping["feature"], dtype=np.int64)
-        return cls(feature, np.array(mapping["threshold"], dtype=np.float64))
 
 
 @dataclasses.dataclass(frozen=True)

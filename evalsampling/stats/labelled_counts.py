@@ -168,8 +168,7 @@ def _round(
 class Latest:
     """States by name, each with a version that grows whenever it does: a mergeable state.
 
-    Of two states of a name the greater version counts. So a state that is told again, or told
-    anew when more has come, is counted once.
+    Of two states of a name the greater version counts, so one that is told again is counted once.
     """
 
     states: Mapping[Any, tuple[int, Any]]

@@ -3,13 +3,11 @@
 F_a = TP / (a (TP + FP) + (1 - a) (TP + FN)): precision at a = 1, recall at a = 0, F_beta at
 a = 1 / (1 + beta^2), so F1 at a = 1/2.
 
-The authors' package `oasis` 0.1.3 (PyPI) has these defaults: epsilon = 1e-3; strata of its own by
-cumulated square-root frequency; rates from one Beta posterior a stratum
-(`evalsampling.stats.oracle.beta_by_stratum`) with the mean score as prior mean and a strength of
-2 pseudo-counts a stratum (2 K in all) that decays, to 2 / max(n_k, 1) after n_k draws from the
-stratum; positives and negatives count draws, a row drawn again included. F is the running
-estimate, `plug_in_f` of the prior rates while that is undefined. The distribution is renewed after
-every draw. Of several systems it takes the root of the sum of their terms.
+The authors' package `oasis` 0.1.3 (PyPI) has epsilon = 1e-3 and rates from one Beta posterior a
+stratum (`stats.oracle.beta_by_stratum`), with the mean score as prior mean and a strength of
+2 / max(n_k, 1) pseudo-counts after n_k draws from the stratum; a row drawn again counts again. F is
+the running estimate, `plug_in_f` of the prior rates while that is undefined. The distribution is
+renewed after every draw. Of several systems it takes the root of the sum of their terms.
 
 It departs from the published formula in strata that hold predictions of both kinds. With m_0 and
 m_1 the factors of 1 - lam_k and lam_k in `instrumental`, the paper adds them up,

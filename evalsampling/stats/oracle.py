@@ -89,13 +89,9 @@ def fit_dirichlet_tree(
     Scandinavian Journal of Statistics 35, 2008), and on a large pool each is followed by a step
     that treats the unlabelled rows exactly (`stats.tree`).
 
-    `prior`: s(y|k), shape (leaves, classes). A class whose prior is 0 everywhere stays at 0 until
-    it is seen.
-    `labelled`: o, shape (leaves, classes): distinct labelled rows. `unlabelled`: u, shape
-    (leaves,).
-    `tolerance`: stop once each class's expected number of rows changes by at most this share of
-    itself; absolute changes are summed over leaves.
-    `accelerate`: False for expectation-maximization alone.
+    There are the `prior` s(y|k), 0 of a class that is not there until it is seen, o distinct rows
+    `labelled`, shape (leaves, classes) each, and u `unlabelled`, shape (leaves,). The end is where
+    each class's expected number of rows changes by at most the `tolerance`, as a share of itself.
     """
     posterior = (prior if start is None else start).T
     mode = TreeMode(tree, *concentration.effective_counts(tree, prior), labelled.T, unlabelled)
@@ -140,7 +136,8 @@ def predict_stochastic(
     root_counts, node_counts = concentration.effective_counts(tree, prior)
     counts = weighted_counts.T
     branches = tree.branch_probabilities(node_counts + tree.sums(counts))
-    joint = _joint(tree, 1 + root_counts + counts.sum(axis=1), branches)
+    theta = 1 + root_counts + counts.sum(axis=1)
+    joint = theta[:, None] * tree.leaf_probabilities(branches)
     return (joint / joint.sum(axis=0)).T
 
 
@@ -155,8 +152,3 @@ def beta_by_stratum(
     (s m_k + positives_k) / (s + positives_k + negatives_k), of labels or their weights.
     """
     return (strength * prior_mean + positives) / (strength + positives + negatives)
-
-
-def _joint(tree: LeafTree, theta: FloatArray, branches: FloatArray) -> FloatArray:
-    """Return theta_y psi_yk, shape (classes, leaves)."""
-    return theta[:, None] * tree.leaf_probabilities(branches)

@@ -100,6 +100,11 @@ class Outputs:
         cluster = None if self.cluster is None else self.cluster[index]
         return Outputs(*rows, grades, magnitudes, slices, tags, cluster)
 
+    @property
+    def no_rows(self) -> "Outputs":
+        """Outputs of the same systems for no rows."""
+        return self.take(np.zeros(0, dtype=np.int64))
+
     def within(self, where: Where) -> BoolArray:
         """Return which rows are in a slice, (n,): those with a value of each column."""
         if self.slices is not None:

@@ -7,7 +7,6 @@ do not depend on how a pool was cut.
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -78,15 +77,6 @@ class Partition:
     @functools.cached_property
     def _leaf(self) -> Mapping[Path, int]:
         return {path: leaf for leaf, path in enumerate(self.paths)}
-
-    def to_list(self) -> list[list[str]]:
-        """Return the paths as plain lists, for JSON."""
-        return [list(path) for path in self.paths]
-
-    @classmethod
-    def from_list(cls, listed: Sequence[Sequence[Any]]) -> "Partition":
-        """Return the partition that `to_list` described."""
-        return cls(tuple(tuple(path) for path in listed))
 
 
 def _distinct(columns: Sequence[Coded]) -> tuple[list[Path], IntArray]:

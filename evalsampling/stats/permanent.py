@@ -46,11 +46,6 @@ class RowNumbers:
     cell: IntArray  # (n,): cell of each row
     share: FloatArray  # (n,), in [0, 1): a row is in the round iff this is below its chance
 
-    @classmethod
-    def none(cls) -> "RowNumbers":
-        """Return the numbers of no rows."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros(0))
-
 
 @dataclasses.dataclass(frozen=True)
 class PermanentNumbers:
@@ -97,11 +92,7 @@ class PermanentNumbers:
         return begin
 
     def fresh(self, drawn: IntArray, before: FloatArray) -> "FreshNumbers":
-        """Return the numbers of rows that were never drawn, rescaled to [0, 1).
-
-        Of each cell the first rows were ``drawn``, with numbers below the inclusion probability
-        before.
-        """
+        """Return the numbers of rows never drawn, as shares of what is beyond ``before``."""
         first = np.searchsorted(self.cell, np.arange(len(self.count)))
         rank = np.arange(len(self.cell)) - first[self.cell]
         kept = rank >= drawn[self.cell]
@@ -113,12 +104,7 @@ class PermanentNumbers:
 
 @dataclasses.dataclass(frozen=True)
 class FreshNumbers(RowNumbers):
-    """Numbers of rows that were never drawn: given the drawn rows, independent and uniform.
-
-    Attributes:
-        cell: shape (n,), ascending.
-        share: shape (n,), in [0, 1).
-    """
+    """Numbers of rows that were never drawn: given the drawn rows, independent and uniform."""
 
     goes_on: BoolArray  # (cells,): whether the cell has later rows, whose numbers are unknown
 

@@ -78,10 +78,7 @@ def inclusion_so_far(table: CellTable, history: History) -> FloatArray:
 
 
 def conditional(until: FloatArray, before: FloatArray) -> FloatArray:
-    """Return the chance that takes a row's inclusion probability from ``before`` to ``until``.
-
-    That of u < until given u >= before, so that all rounds together are one Poisson sample.
-    """
+    """Return the chance that takes an inclusion probability from ``before`` to ``until``."""
     return np.minimum(share_beyond(until, before), 1.0)
 
 
@@ -115,7 +112,8 @@ class Threshold:
         their size, and totals weighted with the lowered probabilities are unbiased (Duffield, Lund
         and Thorup, section 4). Rows to ask about ``again`` count towards the cap.
         """
-        again = RowNumbers.none() if again is None else again
+        if again is None:
+            again = RowNumbers(np.zeros(0, dtype=np.int64), np.zeros(0))
         repeated = int(self.takes(again).sum())
         if fresh is None:
             sizes = rng.binomial(left, self.chance)

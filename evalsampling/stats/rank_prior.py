@@ -1,7 +1,6 @@
 """Prior probabilities of scores that are an order: a function of a row's rank in the pool."""
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -51,15 +50,6 @@ class RankPrior:
     def find(self, scores: npt.NDArray[np.floating]) -> FloatArray:
         """Return the probability of a positive of each score, shape (n,)."""
         return self.rates[np.searchsorted(self.edges, scores, side="right")]
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Return what `from_mapping` takes, for JSON."""
-        return {"edges": self.edges.tolist(), "rates": self.rates.tolist()}
-
-    @classmethod
-    def from_mapping(cls, content: dict[str, Any]) -> "RankPrior":
-        """Return the prior that `to_mapping` described."""
-        return cls(np.array(content["edges"], np.float64), np.array(content["rates"], np.float64))
 
 
 def log_odds_by_rank(counts: IntArray, predicted: float) -> FloatArray:

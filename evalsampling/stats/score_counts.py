@@ -18,21 +18,13 @@ _STRETCH = 3
 
 @dataclasses.dataclass(frozen=True)
 class ScoreBins:
-    """Bins that hold rows, ascending: bin i has the scores in [lower_ends[i], upper_ends[i]).
+    """Bins that hold rows, ascending: bin i has the scores in [lower_ends[i], upper_ends[i])."""
 
-    Attributes:
-        lower_ends: shape (bins,).
-        upper_ends: shape (bins,), none above the next lower end.
-        counts: shape (bins,), rows, at least 1.
-        minimum: least score.
-        maximum: greatest score.
-    """
-
-    lower_ends: FloatArray
-    upper_ends: FloatArray
-    counts: IntArray
-    minimum: float
-    maximum: float
+    lower_ends: FloatArray  # (bins,)
+    upper_ends: FloatArray  # (bins,): none above the next lower end
+    counts: IntArray  # (bins,): rows, at least 1
+    minimum: float  # least score
+    maximum: float  # greatest score
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,11 +75,6 @@ class ScoreCounts:
         return ScoreCounts(values[outer], counts[outer], bulk)
 
     @property
-    def limit(self) -> int:
-        """Most bins."""
-        return self.bulk.limit
-
-    @property
     def rows(self) -> int:
         """Number of scores counted."""
         return int(self.extreme_rows.sum()) + self.bulk.rows
@@ -98,7 +85,7 @@ class ScoreCounts:
         Where extremes stretch that range to more than eight times that of the others, the width
         follows from the others. If some of few distinct scores would share a bin, each has its own.
         """
-        limit = self.limit if limit is None else limit
+        limit = self.bulk.limit if limit is None else limit
         if not self.rows:
             raise ValueError("no scores to bin")
         minimum, maximum = float(self.extreme[0]), float(self.extreme[-1])

@@ -177,10 +177,7 @@ def contradicts(expected: float, predicted: float) -> bool:
 
 
 def chance_of_order(score: FloatArray, count: IntArray, share: FloatArray) -> float:
-    """Return the chance that a positive scores above a negative, ties half; 1/2 without either.
-
-    Of cells there are score, rows and share of positives, shape (cells,).
-    """
+    """Return the chance that a positive scores above a negative, ties half; 1/2 without either."""
     _, place = np.unique(score, return_inverse=True)
     positives, negatives = (np.bincount(place, count * part) for part in (share, 1 - share))
     pairs = positives.sum() * negatives.sum()

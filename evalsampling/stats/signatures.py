@@ -1,7 +1,6 @@
 """Signatures, numbered: the classes that all systems predict for a row, then its slices."""
 
 import dataclasses
-import functools
 import math
 from collections.abc import Sequence
 
@@ -10,9 +9,6 @@ import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray, UInt64Array
 from evalsampling.stats.hashing import bottom_k
-
-_TABLE_SIZE = 1 << 20
-"""Largest number of possible signatures that are looked up in a table."""
 
 _FEW_CODES = 1 << 16
 """Codes below this are counted in a table, which stays in the cache; others are sorted."""
@@ -28,9 +24,8 @@ _MOST_MEMBERS = 64
 class SignatureCounts:
     """Counts of rows by signature, exact for few signatures, else of a sample: a mergeable state.
 
-    If a pool has no more signatures than ``limit``, all of its rows are counted; if it has more,
-    only those of a simple random sample, the ``limit`` rows of least hash. Which of the two
-    depends on the signatures alone, so any sharding of a pool gives the same state.
+    Of a pool of more than ``limit`` signatures only the rows of a simple random sample are counted,
+    the ``limit`` rows of least hash. So any sharding of a pool gives the same state.
     """
 
     limit: int  # most signatures counted exactly and most rows sampled, at least 1
@@ -156,32 +151,16 @@ class Signatures:
 
     def slot(self, prediction: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
         """Return the slot of each row, given codes of classes, then slices: shape (n,)."""
-        slots = self._find(signature_codes(self.shape, prediction, self.order))
-        complete = len(self.pooled) or len(self.kept) == math.prod(self.shape)
-        if not complete and np.any(slots == len(self.kept)):
-            raise ValueError("predictions that were not there when they were counted")
-        return slots
-
-    def _find(self, codes: npt.NDArray[np.integer]) -> npt.NDArray[np.integer]:
-        """Return the slots of codes; those not kept have the slot after the kept ones."""
+        codes = signature_codes(self.shape, prediction, self.order)
         if len(self.kept) == math.prod(self.shape):
             return codes
-        if self._lookup is not None:
-            return self._lookup[codes]
-        if not len(self.kept):
-            return np.zeros(len(codes), dtype=np.int64)
-        place = np.minimum(np.searchsorted(self.kept, codes), len(self.kept) - 1)
-        return np.where(self.kept[place] == codes, place, len(self.kept))
-
-    @functools.cached_property
-    def _lookup(self) -> IntArray | None:
-        """Slot of every code, if there are not too many codes."""
-        codes = math.prod(self.shape)
-        if codes > _TABLE_SIZE:
-            return None
-        table = np.full(codes, len(self.kept), dtype=np.int64)
-        table[self.kept] = np.arange(len(self.kept))
-        return table
+        slots = np.zeros(len(codes), dtype=np.int64)
+        if len(self.kept):
+            place = np.minimum(np.searchsorted(self.kept, codes), len(self.kept) - 1)
+            slots = np.where(self.kept[place] == codes, place, len(self.kept))
+        if not len(self.pooled) and np.any(slots == len(self.kept)):
+            raise ValueError("predictions that were not there when they were counted")
+        return slots
 
     def predictions(self, slot: int) -> tuple[IntArray, FloatArray]:
         """Return the signatures behind a slot, shape (n, systems), and their shares, shape (n,)."""

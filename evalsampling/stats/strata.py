@@ -1,4 +1,4 @@
-"""Strata of the score: edges from a histogram, and the leaf of each row.
+"""Strata of scores: edges from a histogram, leaves by several scores, cells of about equal rows.
 
 Edges are computed once, saved, and never recomputed: every later round reads them. Functions that
 cut edges take the lower ends of bins, ascending, and the rows in each, or the least and the
@@ -9,26 +9,15 @@ leaf being open-ended.
 
 import dataclasses
 import math
-import sys
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.histogram import dyadic_bins, dyadic_exponent
 from evalsampling.stats.score_counts import ScoreBins, ScoreCounts
 from evalsampling.stats.tree import parting_of_cuts
-
-_TABLE_BINS = 1 << 14
-"""Most bins between the edges of a table of leaves: it stays in the processor's cache."""
-
-_ROWS_AT_A_TIME = 1 << 14
-"""Scores looked up at a time: the intermediate arrays stay in the cache too."""
-
-_SEARCHED = -1
-"""Stands for the leaf of a bin with an edge strictly inside."""
 
 BINS_PER_LEAF = 8
 """Most bins per leaf of the histogram that edges are cut from, unless a method needs finer ones:
@@ -65,9 +54,8 @@ def equal_count_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> 
     A bin that holds more rows than a leaf should takes a whole leaf, and the other leaves share the
     other rows: counts are capped at the level t with sum(min(count, t)) = leaves x t. Edge j is the
     lower end of a bin with rows where the capped counts below come nearest to j t, the lower of two
-    as near. So there are as many leaves as wanted, or as bins with rows if these are fewer; an edge
-    is off by at most half the rows of the bin it should have cut. Rows times leaves stay below
-    2^63.
+    as near; it is off by at most half the rows of the bin it should have cut. Rows times leaves
+    stay below 2^63.
     """
     ends, rows = lower_ends[counts > 0], counts[counts > 0]
     if len(rows) <= leaves:
@@ -89,8 +77,7 @@ def log_rank_edges(lower_ends: FloatArray, counts: IntArray, leaves: int) -> Flo
     """Return edges of leaves that end, from the highest score down, at ranks K, K g, ..., N.
 
     K is the number of leaves (N if that is smaller), so g = (N / K)^(1 / (K - 1)). A leaf ends with
-    the bin in which its rank is reached; no edge lies within a bin. Edges are as of
-    `csf_edges`.
+    the bin in which its rank is reached.
     """
     ends, rows = lower_ends[counts > 0], counts[counts > 0]
     rank = np.cumsum(rows[::-1])
@@ -129,10 +116,7 @@ def logit_rank_levels(
 
 
 def equal_width_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
-    """Return edges that cut the range of the scores into equal widths.
-
-    Leaves within the range may be empty.
-    """
+    """Return edges that cut the range into equal widths; leaves may be empty."""
     share = np.arange(1, leaves) / leaves
     return _distinct(minimum * (1 - share) + maximum * share, minimum, maximum)
 
@@ -213,10 +197,7 @@ LOG_RANK = _of_counts(_fine_bins, log_rank_edges)
 
 
 def cut_edges(method: CutMethod, counts: ScoreCounts, leaves: int) -> FloatArray:
-    """Return the edges of the leaves that a method cuts, as many as the scores allow.
-
-    Counts have at least as many bins as the method wants; more make no difference.
-    """
+    """Return the edges that a method cuts, given counts in as many bins as it wants or more."""
     edges = np.asarray(method.cut(counts.bins(method.bins(leaves)), leaves), dtype=np.float64)
     if edges.ndim != 1 or len(edges) >= leaves or not np.isfinite(edges).all():
         raise ValueError(f"edges must be at most {leaves - 1} finite numbers, got {edges}")
@@ -236,90 +217,60 @@ def cut_parting(method: CutMethod, counts: ScoreCounts, leaves: int, edges: Floa
 
 
 @dataclasses.dataclass(frozen=True)
-class _EqualWidthBins:
-    """Dyadic bins between the least and the greatest edge (`stats.histogram`)."""
+class GreatestRank:
+    """Leaves by the greatest rank that any of several scores gives a row.
 
-    low: float
-    high: float
-    exponent: int
-
-    @classmethod
-    def over(cls, edges: FloatArray) -> "_EqualWidthBins":
-        least, greatest = float(edges[0]), float(edges[-1])
-        low = math.nextafter(least, -sys.float_info.max)
-        return cls(low, greatest, dyadic_exponent(least, greatest, _TABLE_BINS))
-
-    def __call__(self, scores: npt.NDArray[np.floating]) -> IntArray:
-        # Moving scores up to low and down to high keeps their leaves, and quotients small.
-        return dyadic_bins(np.clip(scores, self.low, self.high, dtype=np.float64), self.exponent)
-
-
-@dataclasses.dataclass(frozen=True)
-class _FloatOrderBins:
-    """Bins by the leading bits of float64: of equal widths within each power of two."""
-
-    shift: int  # trailing bits left out, at least 1, so that differences of bins are in int64
-
-    @classmethod
-    def over(cls, edges: FloatArray) -> "_FloatOrderBins":
-        shift = 1
-        while np.ptp(cls(shift)(edges[[0, -1]])) >= _TABLE_BINS:
-            shift += 1
-        return cls(shift)
-
-    def __call__(self, scores: npt.NDArray[np.floating]) -> IntArray:
-        bits = np.add(scores, 0.0, dtype=np.float64).view(np.int64)  # -0.0 + 0.0 is 0.0
-        # Without their sign, the bits of negative numbers run the wrong way.
-        bits ^= (bits >> 63) & np.iinfo(np.int64).max
-        bits >>= self.shift
-        return bits
-
-
-_Bins = _EqualWidthBins | _FloatOrderBins
-
-
-class LeafTable:
-    """Finds the leaves of scores through a fine table before any search.
-
-    The range of the edges is divided into bins. A bin without an edge strictly inside lies in
-    one leaf, which the table knows; only scores in the other bins are searched for. Bins are
-    dyadic, on whose ends edges cut from a histogram lie, so that for these nothing is searched
-    for; or they follow the order of floating-point numbers, for edges crowded near zero.
+    Each score has leaves of equal width in the log-odds of its rank, numbered alike. The leaf of a
+    row is the highest that any score puts it into, so their order does not matter.
     """
 
-    def __init__(self, edges: FloatArray) -> None:
-        """Build the table of interior edges, finite and strictly increasing."""
-        self._edges = edges
-        if not len(edges):
-            return
-        # All rows of a leaf within one bin are searched for. So the bins that separate more edges
-        # are taken, or the dyadic ones if both separate as many: they are computed faster.
-        kinds: tuple[_Bins, ...] = (_EqualWidthBins.over(edges), _FloatOrderBins.over(edges))
-        self._bins = max(kinds, key=lambda bins: len(np.unique(bins(edges))))
-        edge_bins = self._bins(edges)
-        self._first = int(edge_bins[0]) - 1
-        numbers = np.arange(self._first, int(edge_bins[-1]) + 2)
-        self._leaf = np.searchsorted(edge_bins, numbers, side="right")
-        inside = self._bins(np.nextafter(edges, -sys.float_info.max)) == edge_bins
-        self._leaf[edge_bins[inside] - self._first] = _SEARCHED
-        self._any_searched = bool(inside.any())
+    columns: tuple[str, ...]  # names of the scores
+    edges: tuple[FloatArray, ...]  # of each score, strictly increasing
+    # of each score the leaf of every interval between its edges, shape (edges + 1,), in [0, leaves)
+    leaf: tuple[IntArray, ...]
+    leaves: int
 
-    def find(self, scores: npt.NDArray[np.floating]) -> IntArray:
-        """Return the leaf of each finite score, shape (n,): the number of edges at or below it."""
-        if not len(self._edges):
-            return np.zeros(len(scores), dtype=np.int64)
-        leaves = np.empty(len(scores), dtype=np.int64)
-        for begin in range(0, len(scores), _ROWS_AT_A_TIME):
-            part = slice(begin, begin + _ROWS_AT_A_TIME)
-            self._find(scores[part], leaves[part])
-        return leaves
+    @classmethod
+    def cut(cls, columns: Sequence[str], scores: Sequence[ScoreCounts], leaves: int) -> Self:
+        """Return the leaves of a pool."""
+        edges, levels = [], []
+        for counts in scores:
+            bins = counts.bins(LOGIT_RANK.bins(leaves))
+            of_score, above = logit_rank_levels(bins.lower_ends, bins.counts, leaves)
+            edges.append(of_score)
+            levels.append(np.append(0, above))
+        found = np.unique(np.concatenate(levels))
+        leaf = tuple(np.searchsorted(found, of_score) for of_score in levels)
+        return cls(tuple(columns), tuple(edges), leaf, len(found))
 
-    def _find(self, scores: npt.NDArray[np.floating], leaves: IntArray) -> None:
-        bins = self._bins(scores)
-        bins -= self._first
-        self._leaf.take(bins, out=leaves, mode="clip")  # bins beyond the edges: as the outermost
-        if self._any_searched:
-            rows = np.flatnonzero(leaves == _SEARCHED)
-            leaves[rows] = np.searchsorted(
-                self._edges, scores[rows].astype(np.float64), side="right"
-            )
+    def find(self, scores: Sequence[npt.NDArray[np.floating]]) -> IntArray:
+        """Return the leaf of each row, shape (n,), given all its scores, shape (n,) each."""
+        found = [
+            leaf[np.searchsorted(edges, score, side="right")]
+            for edges, leaf, score in zip(self.edges, self.leaf, scores, strict=True)
+        ]
+        return np.asarray(np.max(found, axis=0))
+
+
+def equal_strata(key: FloatArray, rows: IntArray, strata: int) -> IntArray:
+    """Return the stratum of each cell, shape (cells,), numbered from 0 without gaps.
+
+    Cells in the order of the key are divided where the rows so far pass a multiple of M / strata; a
+    cell goes where its middle is. Cells of equal keys keep their order.
+    """
+    order = np.argsort(key, kind="stable")
+    middle = np.cumsum(rows[order]) - rows[order] / 2
+    place = np.minimum(np.floor(strata * middle / rows.sum()), strata - 1).astype(np.int64)
+    stratum = np.empty(len(key), dtype=np.int64)
+    stratum[order] = np.unique(place, return_inverse=True)[1]
+    return stratum
+
+
+def with_labels(labels: IntArray) -> IntArray:
+    """Return groups of adjacent strata with labels in each group, shape (strata,), from 0.
+
+    Walking up the strata, a group ends with the first that has labels; those left join the last.
+    """
+    has_labels = labels > 0
+    group: IntArray = np.cumsum(has_labels) - has_labels
+    return np.minimum(group, max(int(has_labels.sum()) - 1, 0))

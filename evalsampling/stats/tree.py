@@ -67,19 +67,14 @@ class LeafTree:
 
     Products and sums down paths lie in memory leaf by leaf, the classes of each side by side: how
     arrays lie decides the order of later sums, and fits to large pools answer to last digits.
-
-    Attributes:
-        leaves: K.
-        depth: shape (nodes,): depth of each node, 1 for the children of the root.
     """
 
     def __init__(self, levels: Sequence[IntArray]) -> None:
-        """Build a tree.
+        """Build a tree of levels, from the children of the root to the leaves.
 
-        Args:
-            levels: for each level, from the children of the root to the leaves, the number of the
-                node above each leaf, shape (leaves,): ascending, not always by 1. Nodes lie within
-                nodes of the level before; each leaf is a node of the last.
+        Of each level there is the number of the node above each leaf, shape (leaves,): ascending,
+        not always by 1. Nodes lie within nodes of the level before; each leaf is a node of the
+        last.
         """
         self.leaves = leaves = len(levels[0])
         above = np.zeros(leaves, dtype=np.int64)
@@ -143,10 +138,7 @@ class LeafTree:
         return self._paths[-1]
 
     def family_sums(self, values: FloatArray) -> FloatArray:
-        """Return the sums of node values over the children of each node and, last, of the root.
-
-        Shape (..., nodes) to (..., nodes + 1).
-        """
+        """Return sums of node values over the children of each node and, last, of the root."""
         families = np.add.reduceat(values, self._first_siblings, axis=-1)
         sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
         sums[..., self._parents] = families
@@ -222,10 +214,7 @@ class TreeMode:
         return joint / joint.sum()
 
     def extrapolated(self, joint: FloatArray, stride: float) -> tuple[FloatArray, float]:
-        """Return phi after two double steps and an extrapolation, and the longest next stride.
-
-        The extrapolation counts if it climbs higher than the two steps (SQUAREM, scheme S3).
-        """
+        """Return phi after two steps, extrapolated if it climbs (SQUAREM, S3), and next stride."""
         joint = np.maximum(joint, _SMALLEST)
         first = self._step(joint)
         second = self._step(first)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.labels.tasks import opaque_name
+from evalsampling.parts.records import read_record
 from evalsampling.pool.stored_columns import (
     CELL,
     ID,
@@ -142,7 +143,8 @@ class PreparedPool:
     @property
     def clusters(self) -> SharedClusters | None:
         """How the rows are spread over clusters; None if the spec names none."""
-        return SharedClusters.from_mapping(self.marker.get(CLUSTERS))
+        content = self.marker.get(CLUSTERS)
+        return None if content is None else read_record(SharedClusters, content)
 
     @property
     def reserve(self) -> ReserveFiles:

@@ -1,7 +1,6 @@
 """What is doubtful about the answers of a workspace is said before any number."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,6 @@
 """Batches out: what a round holds, when it closes, and commands that are killed or raced."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from evalsampling.labels.sinks import write_tasks
 from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job, Jobs, call, csv_rows, files_below, make_pool
+from tests.jobs import Job, Jobs, call, files_below, make_pool
 
 
 class Killed(BaseException):

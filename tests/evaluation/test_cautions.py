@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation
-from evalsampling.evaluation.cautions import cautions, reason_to_stop
+from evalsampling.evaluation.cautions import cautions
 from evalsampling.labels.tally import Awaited
-from evalsampling.spec.rounds import StopSpec
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Evaluations in memory."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np

@@ -13,6 +13,7 @@ from evalsampling.inference.calibration_curve import (
     CalibrationCurve,
     CurveDraws,
     GroupLabels,
+    PosteriorAt,
 )
 from evalsampling.spec.hidden import RELATIVE_TO, HiddenPrior
 from evalsampling.stats.hamiltonian import Schedule
@@ -102,13 +103,13 @@ def test_likelihood_is_binomial_however_steep_the_curve(slope: float) -> None:
     miss = special.log_expit(-eta) - np.log1p(m)
     hits = np.bincount(curve.group, positive)
     misses = np.bincount(curve.group, labelled - positive)
-    assert curves.given(labels).log_likelihood == pytest.approx(
+    assert PosteriorAt(curves, labels).log_likelihood == pytest.approx(
         hit @ hits + miss @ misses, rel=1e-9
     )
 
 
 def log_posterior(curve: CalibrationCurve, labels: GroupLabels, z: FloatArray) -> float:
-    return float(curve.at(z[None]).given(labels).logarithm[0])
+    return float(PosteriorAt(curve.at(z[None]), labels).logarithm[0])
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_gradient_and_information_are_numerical_ones(hidden: HiddenPrior) -> Non
             (log_posterior(curve, labels, z + h) - log_posterior(curve, labels, z - h)) / 2e-5
             for h in steps
         ]
-        assert here.given(labels).gradient[0] == pytest.approx(
+        assert PosteriorAt(here, labels).gradient[0] == pytest.approx(
             np.array(numerical), rel=1e-4, abs=1e-3
         )
         # Fisher: sum of n p'p'^T / (p (1 - p)), with numerical derivatives of the rates.
@@ -138,7 +139,7 @@ def test_gradient_and_information_are_numerical_ones(hidden: HiddenPrior) -> Non
         slope = np.array([(rates(z + h) - rates(z - h)) / 2e-5 for h in steps])
         p = rates(z)
         wanted = np.eye(len(z)) + (slope * (rows / (p * (1 - p)))) @ slope.T
-        assert here.given(labels).information[0] == pytest.approx(wanted, rel=1e-3, abs=1e-3)
+        assert PosteriorAt(here, labels).information[0] == pytest.approx(wanted, rel=1e-3, abs=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -153,7 +154,7 @@ def test_mode_is_that_of_a_general_optimiser(seed: int) -> None:
     found = optimize.minimize(
         lambda z: -log_posterior(curve, labels, z),
         np.zeros(curve.dimensions),
-        jac=lambda z: -curve.at(z[None]).given(labels).gradient[0],
+        jac=lambda z: -PosteriorAt(curve.at(z[None]), labels).gradient[0],
     )
     assert fit.height > -found.fun - 0.05
 
@@ -300,7 +301,7 @@ def test_two_groups_by_weighting_draws_of_the_prior() -> None:
     total, sums = 0.0, np.zeros((2, 2))
     for _ in range(20):
         z = rng.standard_normal((10_000, curve.dimensions))
-        weight = np.exp(curve.at(z).given(labels).log_likelihood)
+        weight = np.exp(PosteriorAt(curve.at(z), labels).log_likelihood)
         rates = CurveDraws(curve.at(z)).rates()
         total += weight.sum()
         sums += weight @ rates, weight @ rates**2

@@ -44,7 +44,6 @@ def test_cells_of_a_stratum_are_alike_and_no_positive_hides() -> None:
     assert np.all(TABLE.leaf[first] == np.arange(len(TABLE.leaves)))
     assert np.all(group == TABLE.leaf)
     assert model.other_shares == ()
-    assert model.with_share(0.5) is model
     assert model.contradiction is None
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from evalsampling.inference.calibration_curve import CalibrationCurve, GroupLabels
+from evalsampling.inference.calibration_curve import CalibrationCurve, GroupLabels, PosteriorAt
 from evalsampling.inference.curve_coordinates import STEPS, Coordinates
 from evalsampling.spec.hidden import RELATIVE_TO, HiddenPrior
 
@@ -62,8 +62,8 @@ def test_posterior_is_the_same_in_all_coordinates(relative_to: str) -> None:
     labels = GroupLabels.from_cells(curve, labelled, np.minimum(labelled, np.arange(40) % 3))
     scaled = other(curve.coordinates)
     x = np.random.default_rng(5).standard_normal((6, curve.dimensions)) / 2
-    found = curve.at(x, scaled).given(labels)
-    wanted = curve.at(scaled.parameters(x)).given(labels)
+    found = PosteriorAt(curve.at(x, scaled), labels)
+    wanted = PosteriorAt(curve.at(scaled.parameters(x)), labels)
     assert found.logarithm == pytest.approx(wanted.logarithm, rel=1e-12)
     assert found.gradient == pytest.approx(wanted.gradient @ scaled.root.T, rel=1e-9, abs=1e-9)
     assert found.curves.rates == pytest.approx(wanted.curves.rates, rel=1e-12)

@@ -8,8 +8,7 @@ import pytest
 from evalsampling.inference.evidence import (
     FEWEST_EVIDENCE,
     Gap,
-    fewest_rows,
-    find_gaps,
+    SharesSeen,
     find_missing_weight,
 )
 from evalsampling.inference.sample import WeightedSample
@@ -59,7 +58,7 @@ def gaps_of(
 ) -> list[Gap | None]:
     row = np.arange(len(seen[1])) if row is None else row
     size = len(measure.components)
-    return find_gaps(measure.shares(*seen), row, size, measure.shares(*unlabelled))
+    return SharesSeen(size, measure.shares(*seen), measure.shares(*unlabelled), row).gaps()
 
 
 @pytest.mark.parametrize(
@@ -84,7 +83,7 @@ def test_share_most_of_whose_rows_have_a_label_is_not_scarce(
     measure, seen = FBeta(), rows(5, 3, 20, 100)
     shares, unlabelled = measure.shares(*seen), measure.shares(*open_rows)
     each = np.where(unlabelled[0].rows | unlabelled[1].rows, expected, 0.0)
-    found = fewest_rows(shares, np.arange(128), 1, unlabelled, each)
+    found = SharesSeen(1, shares, unlabelled, np.arange(128)).fewest_rows(each)
     assert found.tolist() == [fewest]
 
 

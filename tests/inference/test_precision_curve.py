@@ -85,7 +85,7 @@ def test_area_below_the_roc_curve_is_that_of_the_rows() -> None:
 
 def test_f_alpha_is_a_family() -> None:
     one = curve(LIST.precision * 0.9, np.minimum(LIST.precision * 1.1, 1))
-    for alpha, wanted in ((1.0, one.precision), (0.0, one.recall), (0.5, one.f1)):
+    for alpha, wanted in ((1.0, one.precision), (0.0, one.recall), (0.5, one.measures["f1"])):
         found = one.f_alpha(alpha)
         for end in ("value", "low", "high"):
             assert getattr(found, end)[:-1] == pytest.approx(getattr(wanted, end)[:-1])
@@ -156,7 +156,7 @@ def test_a_list_without_positives_has_no_recall() -> None:
     none = np.zeros(25)
     one = curve(none, none, none)
     assert np.isnan(one.recall.value).all()
-    assert one.specificity.value[3] == pytest.approx(1 - LIST.rank[3] / 600)
+    assert one.measures["specificity"].value[3] == pytest.approx(1 - LIST.rank[3] / 600)
 
 
 @pytest.mark.parametrize("positives", [0.0, 1.0])

@@ -1,13 +1,16 @@
 """Records that come back from JSON, and what is said of an object that is none."""
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evalsampling import InputError
-from evalsampling.parts.records import read_record
+from evalsampling.parts.records import as_plain, read_record
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,6 +24,13 @@ class Part:
 class Whole:
     parts: tuple[Part, ...]
     notes: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    names: tuple[str, ...]
+    counts: tuple[IntArray, ...]
+    rates: FloatArray
 
 
 CONTENT = {"parts": [{"name": "a", "low": None, "counts": {"x": 1}, "later": 2}]}
@@ -55,3 +65,14 @@ def test_what_is_missing_is_named() -> None:
         read_record(Whole, {"parts": [{"name": "a", "counts": {}}]})
     with pytest.raises(InputError, match="Expected object, got array"):
         read_record(Whole, [])
+
+
+def test_arrays_are_lists_in_json() -> None:
+    table = Table(("a",), (np.array([1, 2]),), np.array([0.1, 1e-300]))
+    content = json.loads(json.dumps(as_plain(table)))
+    assert content == {"names": ["a"], "counts": [[1, 2]], "rates": [0.1, 1e-300]}
+    again = read_record(Table, content)
+    assert again.names == ("a",)
+    assert (again.counts[0].dtype, again.rates.dtype) == (np.int64, np.float64)
+    assert (again.counts[0].tolist(), again.rates.tolist()) == ([1, 2], [0.1, 1e-300])
+    assert read_record(Table, {**content, "rates": []}).rates.dtype == np.float64

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tests.bad_pools import BAD, assert_clean_failure

@@ -24,10 +24,8 @@ from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.averages import MACRO_F1
 from tests.bad_pools import assert_clean_failure
-from tests.formats import formatted
 from tests.jobs import Pool, make_pool, make_rich_pool
 from tests.reference import assert_same, reference
-from tests.slow import slowly
 
 
 @pytest.mark.parametrize("probability", ["column", "by class", "logits", "score"])

@@ -13,8 +13,8 @@ from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import Wanted, summarize
 from evalsampling.spec import EvaluationSpec
-from evalsampling.stats.greatest_rank import GreatestRank
 from evalsampling.stats.kdtree import KdTree
+from evalsampling.stats.strata import GreatestRank
 from tests.cases import CASES
 from tests.jobs import Pool, make_pool, make_rich_pool
 from tests.reference import reference

@@ -66,7 +66,7 @@ class Pool:
         return dataclasses.replace(self.table.kinds, grades=by_rank)
 
     def start(self) -> History:
-        nothing = self.table.kinds.take(np.zeros(0, dtype=np.int64))
+        nothing = self.table.kinds.no_rows
         return dataclasses.replace(History.start(2, 1), outputs=nothing)
 
     def truth(self, measure: Measure, outputs: Outputs) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis.extra import numpy as arrays
 
+from evalsampling.parts.records import as_plain, read_record
 from evalsampling.stats.kdtree import FeatureSample, KdTree
 from tests.contracts import assert_mergeable, same_state
 
@@ -107,9 +108,9 @@ def test_tree_depends_on_the_set_of_rows_and_goes_through_json(
 ) -> None:
     tree = KdTree.fit(table, leaves)
     shuffled = KdTree.fit(np.random.default_rng(seed).permutation(table), leaves)
-    restored = KdTree.from_mapping(json.loads(json.dumps(tree.to_mapping(), allow_nan=False)))
+    restored = read_record(KdTree, json.loads(json.dumps(as_plain(tree), allow_nan=False)))
     for other in (shuffled, restored):
-        assert other.to_mapping() == tree.to_mapping()
+        assert as_plain(other) == as_plain(tree)
         assert other.feature.dtype == np.int64
         assert other.threshold.dtype == np.float64
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from evalsampling.parts.records import as_plain, read_record
 from evalsampling.stats.partition import Partition, Paths
 from evalsampling.stats.tree import LeafTree
 from tests.contracts import assert_mergeable, same_state
@@ -31,7 +32,7 @@ def test_paths_are_ordered_numbers_by_their_size_and_part_where_they_differ() ->
     assert partition.parting.tolist() == [2, 2, 1, 2]
     sums = LeafTree.parted(partition.parting).sums(np.ones(5))
     assert sums.tolist() == [3, 2, 1, 1, 1, 1, 1]
-    assert Partition.from_list(json.loads(json.dumps(partition.to_list()))) == partition
+    assert read_record(Partition, json.loads(json.dumps(as_plain(partition)))) == partition
 
 
 def test_one_column_is_the_flat_tree() -> None:

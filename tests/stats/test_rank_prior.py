@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from evalsampling.parts.records import as_plain, read_record
 from evalsampling.stats.rank_prior import RankPrior
 from evalsampling.stats.score_counts import ScoreCounts
 
@@ -52,6 +53,6 @@ def test_steps_are_few_and_come_back_as_they_were() -> None:
     scores = np.random.default_rng(3).standard_cauchy(20_000)
     found = prior(scores, 200)
     assert len(found.rates) <= 1025
-    again = RankPrior.from_mapping(json.loads(json.dumps(found.to_mapping())))
+    again = read_record(RankPrior, json.loads(json.dumps(as_plain(found))))
     np.testing.assert_array_equal(again.find(scores), found.find(scores))
     assert found.find(scores).sum() == pytest.approx(200, rel=1e-6)

@@ -1,6 +1,7 @@
 """Strata against the rule written out row by row."""
 
 import itertools
+import json
 import math
 import pkgutil
 from fractions import Fraction
@@ -10,6 +11,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
+from evalsampling.parts.records import as_plain, read_record
 from evalsampling.spec.strata import CUT_METHODS
 from evalsampling.stats import strata
 from evalsampling.stats.histogram import ScoreHistogram
@@ -60,8 +62,7 @@ def test_csf_follows_the_rule_and_leaves_no_leaf_empty(name: str, leaves: int) -
     assert edges.tolist() == slow_csf(histogram.lower_ends, histogram.counts, leaves)
     assert len(edges) < leaves
     assert np.all(np.diff(edges) > 0)
-    rows = np.bincount(strata.LeafTable(edges).find(scores), minlength=len(edges) + 1)
-    assert np.all(rows > 0)
+    assert np.all(leaf_rows(edges, scores) > 0)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -78,7 +79,8 @@ def test_csf_follows_the_rule_on_random_counts(seed: int) -> None:
 
 
 def leaf_rows(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    return np.bincount(strata.LeafTable(edges).find(scores), minlength=len(edges) + 1)
+    leaf = np.searchsorted(edges, scores, side="right")
+    return np.bincount(leaf, minlength=len(edges) + 1)
 
 
 def slow_equal_count(counts: list[int], leaves: int) -> list[int]:
@@ -256,122 +258,6 @@ def test_limits_of_the_histograms() -> None:
     assert {METHODS[method].bins(9) for method in ("equal_width", "geometric")} == {2}
 
 
-def searched(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    return np.searchsorted(edges, scores.astype(np.float64), side="right")
-
-
-FLOATS = st.floats(allow_nan=False, allow_infinity=False)
-NARROW = st.floats(allow_nan=False, allow_infinity=False, width=32)
-
-
-def near(values: list[float]) -> list[float]:
-    """The values, their negatives and their neighbours, all finite; zeros and subnormals."""
-    signed = np.array([*values, 0.0, 5e-324, 1e-310, 1.0, np.finfo(np.float64).max])
-    signed = np.concatenate([signed, -signed])
-    with np.errstate(over="ignore"):
-        beside = [np.nextafter(signed, end) for end in (-np.inf, np.inf)]
-    scores = np.concatenate([signed, *beside])
-    return scores[np.isfinite(scores)].tolist()
-
-
-@hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
-@hypothesis.given(
-    edges=st.lists(FLOATS | st.floats(0, 1) | st.floats(0.5, 0.5000001), max_size=40),
-    runs=st.integers(0, 3),
-    scores=st.lists(FLOATS, max_size=30),
-    narrow=st.lists(NARROW, max_size=30),
-)
-def test_table_of_any_edges_finds_what_a_search_finds(
-    edges: list[float], runs: int, scores: list[float], narrow: list[float]
-) -> None:
-    """Whatever the table; among the edges are runs of adjacent numbers."""
-    bounds = np.array(edges)
-    for _ in range(runs):
-        bounds = np.append(bounds, np.nextafter(bounds, 1e300))
-    bounds = np.unique(bounds)
-    table = strata.LeafTable(bounds)
-    wide = np.array([*scores, *near(bounds.tolist()), *bounds])
-    np.testing.assert_array_equal(table.find(wide), searched(bounds, wide))
-    with np.errstate(over="ignore"):
-        cast = np.array([*narrow, *wide]).astype(np.float32)
-    cast = cast[np.isfinite(cast)]
-    np.testing.assert_array_equal(table.find(cast), searched(bounds, cast))
-
-
-@pytest.mark.parametrize("edges", [[-0.0], [-0.0, 5e-324], [-5e-324, -0.0, 1.0], [-1e-9, 0.0, 1e9]])
-@pytest.mark.parametrize("bins", [strata._EqualWidthBins, strata._FloatOrderBins])
-def test_each_kind_of_bins_is_exact_about_zero(
-    edges: list[float], bins: type, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Zeros of both signs are equal."""
-    monkeypatch.setattr(strata, "_EqualWidthBins", bins)
-    monkeypatch.setattr(strata, "_FloatOrderBins", bins)
-    scores, bounds = np.array(near(edges)), np.array(edges)
-    table = strata.LeafTable(bounds)
-    assert isinstance(table._bins, bins)
-    np.testing.assert_array_equal(table.find(scores), searched(bounds, scores))
-
-
-@pytest.mark.parametrize("bins", [strata._EqualWidthBins, strata._FloatOrderBins])
-@pytest.mark.parametrize("scale", [5e-324, 1e-9, 1.0, 1e307])
-def test_each_kind_of_bins_is_exact(
-    bins: type, scale: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(strata, "_EqualWidthBins", bins)
-    monkeypatch.setattr(strata, "_FloatOrderBins", bins)
-    rng = np.random.default_rng(7)
-    for size in (1, 2, 30, 300):
-        bounds = np.unique(np.round(rng.normal(size=size) * 100) * (scale / 100))
-        bounds = bounds[np.isfinite(bounds)]
-        scores = np.array([*near(bounds.tolist()), *rng.normal(size=99) * scale])
-        scores = scores[np.isfinite(scores)]
-        table = strata.LeafTable(bounds)
-        np.testing.assert_array_equal(table.find(scores), searched(bounds, scores))
-
-
-def bins_of(edges: np.ndarray) -> type:
-    return type(strata.LeafTable(edges)._bins)
-
-
-def test_edges_choose_the_bins() -> None:
-    """Equal widths wherever they tell all edges apart, the order of floats near zero."""
-    rng = np.random.default_rng(8)
-    histogram = ScoreHistogram.from_scores(rng.normal(size=20_000), strata.BINS_PER_LEAF * 256)
-    equal_width = (
-        strata.csf_edges(histogram.lower_ends, histogram.counts, 256),
-        np.linspace(0, 1, 257),
-        np.sort(rng.normal(size=255)),
-        np.array([0.5]),
-    )
-    for edges in equal_width:
-        assert bins_of(edges) is strata._EqualWidthBins
-    crowded = (
-        np.array([1e-9, 1e-6, 1e-3, 0.1, 0.5]),
-        np.geomspace(1e-9, 1, 255),
-        -np.geomspace(1e-300, 1e300, 99)[::-1],
-        np.array([0.0, 1e-300, 1e300]),
-    )
-    for edges in crowded:
-        assert bins_of(edges) is strata._FloatOrderBins
-
-
-def test_table_searches_for_rows_of_few_bins_only() -> None:
-    """Edges cut from a histogram none; geometric ones at most a bin each, of 16,384."""
-    table = strata.LeafTable(np.geomspace(1e-9, 1, 255))
-    assert np.count_nonzero(table._leaf == -1) <= 255
-    assert len(table._leaf) > 8000
-    table = strata.LeafTable(np.arange(-3, 50) / 64)
-    assert not table._any_searched
-
-
-def test_many_scores_are_found_as_few_are() -> None:
-    """More than are looked up at a time, in reverse and with gaps."""
-    scores = np.random.default_rng(9).normal(size=40_001).astype(np.float32)
-    edges = np.array([-1.0, 0.3, 1.7])
-    found = strata.LeafTable(edges).find(scores[::-2])
-    np.testing.assert_array_equal(found, searched(edges, scores[::-2]))
-
-
 @pytest.mark.parametrize("leaves", [1, 2, 7, 300])
 def test_no_leaf_of_ranks_is_empty_and_there_are_no_more_than_wanted(leaves: int) -> None:
     counts = np.random.default_rng(2).integers(0, 4, size=200)
@@ -383,3 +269,91 @@ def test_no_leaf_of_ranks_is_empty_and_there_are_no_more_than_wanted(leaves: int
     assert np.all(np.bincount(leaf, counts, minlength=len(edges) + 1) > 0)
     if leaves >= counts.sum():
         assert len(edges) == np.count_nonzero(counts) - 1
+
+
+def test_cells_of_one_row_are_divided_evenly_in_the_order_of_the_key() -> None:
+    key = np.random.default_rng(0).permutation(100).astype(float)
+    stratum = strata.equal_strata(key, np.ones(100, dtype=np.int64), 10)
+    assert np.bincount(stratum).tolist() == [10] * 10
+    assert np.all(np.diff(stratum[np.argsort(key)]) >= 0)
+
+
+def test_large_cells_make_fewer_strata_numbered_without_gaps() -> None:
+    stratum = strata.equal_strata(np.arange(3.0), np.array([5, 90, 5]), 10)
+    assert stratum.tolist() == [0, 1, 2]
+    assert strata.equal_strata(np.arange(2.0), np.array([1, 1]), 1).tolist() == [0, 0]
+
+
+def test_strata_differ_from_equal_ones_by_a_cell_at_most() -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.integers(1, 30, 200)
+    held = np.bincount(strata.equal_strata(rng.random(200), rows, 8), rows)
+    assert len(held) == 8
+    assert np.all(np.abs(held - rows.sum() / 8) <= rows.max())
+
+
+def test_strata_are_joined_until_they_have_labels() -> None:
+    assert strata.with_labels(np.array([2, 0, 1, 1, 0, 0])).tolist() == [0, 1, 1, 2, 2, 2]
+    assert strata.with_labels(np.array([0, 0, 0])).tolist() == [0, 0, 0]
+    assert strata.with_labels(np.array([5])).tolist() == [0]
+
+
+ROWS, LEAVES = 4000, 32
+
+
+def several_scores() -> list[np.ndarray]:
+    rng = np.random.default_rng(5)
+    tied = np.where(rng.random(ROWS) < 0.9, 0.0, rng.random(ROWS))
+    return [rng.normal(size=ROWS), tied, rng.integers(0, 6, ROWS).astype(np.float64)]
+
+
+def ranked_leaves(of: list[np.ndarray]) -> strata.GreatestRank:
+    counts = [ScoreCounts.from_scores(each, strata.LOGIT_RANK.bins(LEAVES)) for each in of]
+    return strata.GreatestRank.cut([f"score {place}" for place in range(len(of))], counts, LEAVES)
+
+
+def test_a_row_is_as_high_as_the_score_that_ranks_it_highest_has_it() -> None:
+    """The share of the rows below, by brute force, rises from leaf to leaf, within a bin's rows."""
+    of = several_scores()
+    leaf = ranked_leaves(of).find(of)
+    below = np.max([[np.mean(each < value) for value in each] for each in of], axis=0)
+    ends = [(below[leaf == k].min(), below[leaf == k].max()) for k in np.unique(leaf)]
+    for (_, high), (low, _) in itertools.pairwise(ends):
+        assert high <= low + 2e-3
+    assert len(ends) > LEAVES // 2
+
+
+def test_the_order_of_the_scores_does_not_matter() -> None:
+    of = several_scores()
+    assert np.array_equal(ranked_leaves(of).find(of), ranked_leaves(of[::-1]).find(of[::-1]))
+
+
+def test_one_score_alone_makes_its_own_leaves() -> None:
+    (one, *_) = several_scores()
+    counts = ScoreCounts.from_scores(one, strata.LOGIT_RANK.bins(LEAVES))
+    alone = np.searchsorted(strata.cut_edges(strata.LOGIT_RANK, counts, LEAVES), one, side="right")
+    assert np.array_equal(ranked_leaves([one]).find([one]), alone)
+
+
+def test_a_lowest_score_that_most_rows_share_ranks_none_of_them() -> None:
+    """Of two scores one is the same for nine rows in ten: there the other tells them apart."""
+    one, tied, _ = several_scores()
+    leaves = ranked_leaves([one, tied])
+    at_bottom = tied == 0
+    assert len(np.unique(leaves.find([one, tied])[at_bottom])) > LEAVES // 2
+
+
+def test_leaves_outlive_files_and_processes() -> None:
+    of = several_scores()
+    leaves = ranked_leaves(of)
+    copy = read_record(strata.GreatestRank, json.loads(json.dumps(as_plain(leaves))))
+    assert np.array_equal(copy.find(of), leaves.find(of))
+    assert copy.leaves == leaves.leaves
+
+
+@pytest.mark.parametrize("value", [0.0, -3.5])
+def test_scores_that_are_all_alike_make_one_leaf(value: float) -> None:
+    of = [np.full(50, value), np.full(50, 1.0)]
+    leaves = ranked_leaves(of)
+    assert leaves.leaves == 1
+    assert not leaves.find(of).any()

@@ -19,8 +19,7 @@ from evalsampling.transforms import (
     SumCells,
     WriteTasks,
 )
-from evalsampling.workspace.pool_facts import PoolFacts, design_round, drawn_rows
-from tests.drawn_by_row import cells_of
+from evalsampling.workspace.pool_facts import design_round, drawn_rows
 from tests.in_pipelines import answers_to, pipeline
 from tests.jobs import Job
 

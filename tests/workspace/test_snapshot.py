@@ -8,9 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.storage.checksums import sealed
-from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
-from tests.commands.rounds import labelled, measures, rich_job
+from tests.commands.rounds import labelled, rich_job
 from tests.jobs import Job, call
 
 

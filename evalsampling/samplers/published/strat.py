@@ -20,9 +20,9 @@ from evalsampling.spec.parameters import check_count, number
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
-from evalsampling.stats.equal_strata import equal_strata, with_labels
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen, water_fill
+from evalsampling.stats.strata import equal_strata, with_labels
 
 
 @dataclasses.dataclass(frozen=True)
