@@ -63,15 +63,6 @@ def test_gold_rows_say_how_far_wrong_labels_move_each_measure(job: Jobs, tmp_pat
     assert sum(map(sum, error["gold"])) == 8
 
 
-def test_gold_rows_say_how_far_wrong_labels_move_each_measure(job: Jobs, tmp_path: Path) -> None:
-    one = make(job, tmp_path)
-    one.sample()
-    result = one.estimate("--labels", deliver(one, votes(one, 1, skipped=0), "1.csv")).json
-    error = result["label_error"]
-    assert [found["measure"] for found in error["measures"]] == MEASURES
-    assert sum(map(sum, error["gold"])) == 8
-
-
 def test_control_tasks_look_like_all_others(job: Jobs, tmp_path: Path) -> None:
     one = make(job, tmp_path)
     one.sample()
