@@ -34,6 +34,7 @@ from tests.counted_histories import same_counts
 from tests.drawn_by_row import cells_of, counts_in, delivered, picked, votes_of
 from tests.jobs import Job, Jobs, make_rich_pool
 from tests.pairs import IDS, pair_pool
+from tests.slow import fast
 
 Answer = dict[str, str]
 
@@ -144,13 +145,11 @@ def joined_to_rows(
     ("labels", "annotators"),
     [
         ({}, [""]),
-        ({}, ["ann"]),
-        ({}, ["ann", "bob"]),
         ({"votes": 3}, ["ann", "bob", "cy"]),
-        ({"votes": 3}, [""]),
         ({"votes": 2}, ["Ann", "ann ", "bob"]),
+        *fast(0, [({}, ["ann"]), ({}, ["ann", "bob"]), ({"votes": 3}, [""])]),
     ],
-    ids=["nobody named", "one", "two", "three votes", "nobody named of three", "spellings"],
+    ids=["nobody named", "three votes", "spellings", "one", "two", "nobody named of three"],
 )
 def test_answers_come_to_the_labels_of_the_command(
     job: Any, labels: dict[str, Any], annotators: list[str]

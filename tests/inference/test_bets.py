@@ -85,7 +85,7 @@ class Chase:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "respond"), fast(3, [((2, 1), 1.0), ((1, 2, 1), 1.0), ((2, 1), 0.6), ((3, 2), 0.6)])
+    ("sizes", "respond"), fast(1, [((1, 2, 1), 1.0), ((2, 1), 0.6), ((2, 1), 1.0), ((3, 2), 0.6)])
 )
 @pytest.mark.parametrize("pool", POOLS, ids=["even", "uneven", "three"])
 def test_wealth_is_no_more_than_one_under_a_true_hypothesis_without_replacement(
@@ -227,7 +227,7 @@ def lower_bound(labels: np.ndarray, confidence: float) -> float:
     return float(goals[np.argmin(rejected)])
 
 
-@pytest.mark.parametrize(("draws", "most"), [(300, 1.08), (1000, 1.05)])
+@pytest.mark.parametrize(("draws", "most"), fast(1, [(300, 1.08), (1000, 1.05)]))
 def test_bounds_of_single_draws_are_nearly_those_of_clopper_and_pearson(
     draws: int, most: float
 ) -> None:

@@ -203,12 +203,15 @@ def one_group(hidden: HiddenPrior, labelled: int, positive: int) -> tuple[Calibr
 
 @pytest.mark.parametrize(
     ("hidden", "labelled", "positive"),
-    [
-        (HiddenPrior(), 40, 3),
-        (HiddenPrior(0.5, 1.0), 200, 0),
-        (HiddenPrior(0.05, 3.0), 12, 12),
-        (HiddenPrior(), 1, 0),
-    ],
+    fast(
+        2,
+        [
+            (HiddenPrior(), 40, 3),
+            (HiddenPrior(0.5, 1.0), 200, 0),
+            (HiddenPrior(0.05, 3.0), 12, 12),
+            (HiddenPrior(), 1, 0),
+        ],
+    ),
 )
 def test_rate_of_one_group_is_the_integral(
     hidden: HiddenPrior, labelled: int, positive: int

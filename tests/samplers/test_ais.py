@@ -28,6 +28,7 @@ from tests.samplers.pools import (
     optimal_proposal,
     with_second_system,
 )
+from tests.slow import fast
 from tests.stats.row_model import RowModel, predict_draws
 
 MEASURES = [FBeta(), Precision(), Recall(), Accuracy(), Joint((FBeta(), Accuracy()))]
@@ -395,7 +396,8 @@ def test_every_draw_of_a_proposal_without_variance_tells_the_value(measure: Meas
 
 
 @pytest.mark.parametrize(
-    ("measure", "accelerate"), [(FBeta(), False), *((measure, True) for measure in MEASURES)]
+    ("measure", "accelerate"),
+    fast(3, [(FBeta(), False), *((measure, True) for measure in MEASURES)]),
 )
 def test_proposals_tend_to_the_best_one(measure: Measure, accelerate: bool) -> None:
     """[MR] proposition 3: with the Dirichlet tree, its modes and eps_t = eps_0 x unlabelled share.
