@@ -32,6 +32,7 @@ from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.plan import read_items, read_table, stratify_pool
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
+from tests.slow import fast, slowly
 
 TENTHS = [0, 1, 2, 3, 5, 6, 7, 7, 7, 8, 9, 10]
 POSITIVE = [0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1]
@@ -137,7 +138,14 @@ KEPT = {
 """Rows that satisfy conditions."""
 
 
-@pytest.mark.parametrize("name", FILES)
+OF_EACH_KIND = (
+    "Parquet, float32", "Parquet, decimal128 of BigQuery", "Parquet, text", "Parquet, UUIDs",
+    "Parquet, dictionary", "CSV, float32 as printed", "CSV, compressed", "JSON Lines, text",
+    "Avro, decimal",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", fast(len(OF_EACH_KIND), {**dict.fromkeys(OF_EACH_KIND), **FILES}))
 def test_rows_at_a_threshold_reach_it_and_satisfy_conditions(tmp_path: Path, name: str) -> None:
     path, ids, scores = FILES[name]
     write(tmp_path / path, id=ids, score=scores)
@@ -222,7 +230,7 @@ def test_types_that_do_not_go_together_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["snappy.parquet", "csv", "json", "csv.gz"])
-@pytest.mark.parametrize("path", ["out", "out/", "out/*", "out/**"])
+@pytest.mark.parametrize("path", ["out", *slowly("out/", "out/*", "out/**")])
 def test_a_folder_of_spark(tmp_path: Path, ending: str, path: str) -> None:
     (tmp_path / "out").mkdir()
     for name in ("_SUCCESS", "._SUCCESS.crc", *(["part-2.csv"] if ending == "csv" else [])):

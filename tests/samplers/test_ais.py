@@ -55,8 +55,13 @@ SHAPES = [(2, 2, 8), (3, 2, 5), (2, 8, 8), (3, 3, 9), (2, 2, 6)]
 @pytest.mark.parametrize(
     ("measure", "classes", "branching", "leaves"),
     [
-        pytest.param(measure, *SHAPES[place - turn], id=f"{measure.name}-{turn}", marks=marks)
-        for turn, marks in enumerate([(), pytest.mark.slow])
+        pytest.param(
+            measure,
+            *SHAPES[place - turn],
+            id=f"{measure.name}-{turn}",
+            marks=[pytest.mark.slow][: turn or place > 1],
+        )
+        for turn in range(2)
         for place, measure in enumerate(MEASURES)
     ]
     + [pytest.param(SYSTEMS, 3, 2, 5, id="two systems")],

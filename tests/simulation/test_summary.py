@@ -185,9 +185,7 @@ KINDS = (
 )
 
 
-@pytest.mark.parametrize(
-    "labels", fast(2, KINDS), ids=["at hand", "positive first", "as usual"]
-)
+@pytest.mark.parametrize("labels", fast(2, KINDS), ids=["at hand", "positive first", "as usual"])
 def test_promises_are_of_the_positive_class_and_rounds_of_the_sampler(
     tmp_path: Path, labels: dict[str, Any]
 ) -> None:
