@@ -11,6 +11,7 @@ from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.source import pinned
 from evalsampling.spec import EvaluationSpec
+from tests.slow import slowly
 from tests.tables import KINDS, make_table
 
 NAMES = {"id": ["id", "result.day"], "score": "result.score", "prediction": "result.prediction"}
