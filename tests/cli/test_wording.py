@@ -8,11 +8,6 @@ import pytest
 from evalsampling.cli import wording
 
 
-def test_counts_have_their_nouns() -> None:
-    told = [wording.counted(number, "row") for number in (0, 1, 2, 1200)]
-    assert told == ["0 rows", "1 row", "2 rows", "1,200 rows"]
-
-
 @pytest.mark.parametrize("columns", [60, 80, 200])
 def test_tables_fit(monkeypatch: Any, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))

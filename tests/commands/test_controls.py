@@ -290,11 +290,3 @@ def test_another_gold_file_is_told_by_its_key(job: Jobs, tmp_path: Path) -> None
     )
     told = "prepared with another labels.votes, labels.gold.path; choose another workspace"
     assert told in two.prepare().err
-
-
-def test_names_do_not_collide_with_ids(job: Jobs, tmp_path: Path) -> None:
-    pool = make_pool(text_ids=True)
-    one = job(pool, labels={"repeats": 5}, round_size=10).drawn()
-    one.answer(1, "1.csv")
-    assert one.sample().json["controls"] == 5
-    assert len({*exported_tasks(one, 2)}) == 15

@@ -182,13 +182,6 @@ def test_spellings_of_classes_are_understood(
     assert one.take(plain, "plain.csv").json["measures"] == result["measures"]
 
 
-def test_id_that_lost_its_leading_zeros(job: Any) -> None:
-    one = job(make_pool(text_ids=True)).drawn()
-    lost = next(id for id in one.batch(1)["id"] if id.startswith("0"))
-    reason = reject(one, [[lost.lstrip("0"), "1"]], header="id,label")
-    assert "answer by the column `task`" in reason
-
-
 def test_a_correction_counts_and_may_be_taken_back(drawn: Job) -> None:
     answers = drawn.answers(1)
     before = drawn.take(answers).json["measures"]

@@ -28,12 +28,6 @@ def test_closing_by_hand(drawn: Job) -> None:
     assert drawn.sample().json["round"] == 2
 
 
-def test_open_round_without_answers_changes_no_number(drawn: Job) -> None:
-    first = drawn.answer(1).json
-    drawn.sample()
-    assert drawn.estimate().json["measures"] == first["measures"]
-
-
 @pytest.mark.slow
 def test_an_estimate_of_another_budget_is_kept_too(job: Any) -> None:
     one: Job = job(budget=20).drawn()

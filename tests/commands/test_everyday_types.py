@@ -222,13 +222,6 @@ def test_types_that_differ_by_file(tmp_path: Path, name: str) -> None:
     assert predicted(spec_of(tmp_path, "*.parquet", **shown, where="score >= 0.7")) == (6, REACH)
 
 
-def test_types_that_do_not_go_together_are_named(tmp_path: Path) -> None:
-    for number, ids in enumerate((pa.array(IDS, pa.int32()), pa.array(SPELT))):
-        pq.write_table(pa.table({"id": ids, "score": PLAIN}), tmp_path / f"{number}.parquet")
-    with pytest.raises(InputError, match=r"'id' has type string, but int32 in .*; write it with"):
-        predicted(spec_of(tmp_path, "*.parquet"))
-
-
 @pytest.mark.parametrize("ending", ["snappy.parquet", "csv", "json", "csv.gz"])
 @pytest.mark.parametrize("path", ["out", *slowly("out/", "out/*", "out/**")])
 def test_a_folder_of_spark(tmp_path: Path, ending: str, path: str) -> None:
@@ -376,12 +369,6 @@ def test_what_is_no_score_is_refused_with_the_way_out(
 def test_bytes_that_are_no_text_are_no_ids() -> None:
     with pytest.raises(InputError, match=r"'id', row 0: ids must .*binary; write them as text"):
         Evaluation.from_frame({"id": [b"\xff", b"\xfe"], "score": [0.1, 0.2], "prediction": [0, 1]})
-
-
-def test_json_that_is_one_list_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    (tmp_path / "a.json").write_text(json.dumps([{"id": 1, "score": 0.5}]))
-    with pytest.raises(InputError, match="give rows as JSON Lines"):
-        predicted(spec_of(tmp_path, "a.json"))
 
 
 @pytest.mark.parametrize(

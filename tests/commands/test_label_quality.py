@@ -1,7 +1,6 @@
 """What is doubtful about the answers of a workspace is said before any number."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -152,13 +151,6 @@ def test_an_annotator_with_one_answer_for_all_is_named(mail: Job) -> None:
                for place, (task, name) in enumerate(by_row)]  # fmt: skip
     (doubt,) = mail.take(answers, header="task,label,annotator").json["doubts"]
     assert doubt.startswith("All 75 answers of annotator 2, in the order of names, are 'spam'; ")
-
-
-@pytest.mark.parametrize("spelled", [str.upper, lambda name: f" {name.title()} "])
-def test_case_and_blanks_make_no_other_class(mail: Job, spelled: Callable[[str], str]) -> None:
-    answers = [(task, spelled(name)) for task, name in mail.answers(1)]
-    result = mail.take(answers).json
-    assert (result["labels"], result["rejects"], "doubts" in result) == (150, 0, False)
 
 
 def in_memory(**spec: Any) -> tuple[Evaluation, Any, list[str]]:

@@ -156,22 +156,6 @@ def test_formulas_of_splink_are_escaped_if_asked(job: Jobs) -> None:
     assert (told["labels"], told["rejects"]) == (20, 0)
 
 
-def test_mistyped_tasks_of_vendors_are_named(job: Jobs) -> None:
-    one = job(sink={"format": "vendor", "question": "Is it one?"}).drawn()
-    sheet = (one.round_directory(1) / "instructions.txt").read_text()
-    assert "Is it one?" in sheet
-    assert "    0\n    1\n" in sheet
-    assert not {"`", "#", "*"} & {*sheet}
-    answers = one.answers(1)
-    assert all(len(task) == 19 for task, _ in answers)
-    task = answers[0][0]
-    wrong = task[:5] + ("x" if task[5] != "x" else "y") + task[6:]
-    rows = [(wrong, "1"), *answers[1:]]
-    result = one.take(rows, "back.csv")
-    assert (result.json["labels"], result.json["rejects"]) == (19, 1)
-    assert "its check character is wrong, so it was mistyped or cut" in result.err
-
-
 def test_the_long_table_of_votes(job: Jobs, tmp_path: Path) -> None:
     one = job(labels={"votes": 2}).drawn()
     rows = [(task, name, label, "", "said") for task, label in one.answers(1) for name in "ab"]

@@ -228,14 +228,6 @@ def test_bad_values_of_the_pool(column: str, value: float, words: str) -> None:
         Evaluation.from_arrays(None, None, columns=columns, labels=NUMBERS)
 
 
-def test_spec_is_stored_as_it_was() -> None:
-    spec = parse(labels=NUMBERS, pool={"path": "x", "variance": "tau2", "prediction": "mean"})
-    assert spec.to_mapping()["labels"] == {"oracle": "deterministic", "range": [0, 100]}
-    assert parse(**spec.to_mapping()) == spec
-    assert spec.sampler.name == "active_risk"
-    assert [one.name for one in spec.measures] == ["mse"]
-
-
 def test_annotators_are_asked_for_a_number() -> None:
     labels = parse(labels=NUMBERS).labels
     page = ElementTree.fromstring(label_config(["title"], labels, SinkSpec()))

@@ -56,17 +56,6 @@ def test_a_pool_with_the_pasted_id_is_the_same(job: Jobs, suffix: str) -> None:
     assert done[0] == done[1]
 
 
-def test_the_spec_of_the_workspace_has_the_list(pairs: Job) -> None:
-    stored = json.loads((pairs.workspace / "evaluation.json").read_text())
-    assert stored["spec"]["pool"]["id"] == IDS
-    assert pairs.prepare().status == 0, "the same spec, again"
-
-
-def test_annotators_see_what_the_payload_shows(pairs: Job) -> None:
-    with (pairs.round_directory(1) / "batch.csv").open() as file:
-        assert csv.DictReader(file).fieldnames == ["task", "name", "label"]
-
-
 @pytest.mark.parametrize("name", DELIVERIES)
 def test_labels_come_by_the_columns(pairs: Job, name: str) -> None:
     """Records change places in every second line."""
@@ -112,22 +101,6 @@ def test_rows_that_lack_columns_of_the_id_say_which(pairs: Job, suffix: str) -> 
     reasons = [line["reason"] for line in pairs.rejects()]
     missing = ["unique_id_l", "unique_id_r", "unique_id_l and unique_id_r"]
     assert reasons == [f"neither task nor {names} is given" for names in missing]
-
-
-def test_a_program_that_reads_numbers_is_noticed(job: Jobs) -> None:
-    pool = pair_pool(400)
-    names = [f"{i:03d}" for i in range(400)]
-    table = pool.table.set_column(1, IDS[1], pa.array(names))
-    ids = [
-        json.dumps([*pair], separators=(",", ":"))
-        for pair in zip(table[IDS[0]].to_pylist(), names, strict=True)
-    ]
-    one = job(
-        Pool(table, dict(zip(ids, pool.truth.values(), strict=True))), pool={"id": IDS}
-    ).drawn()
-    left, right, label = next(row for row in by_pair(one, 1) if row[1].startswith("0"))
-    result = one.take([(left, int(right), label)], header="unique_id_l,unique_id_r,label")
-    assert "answer by the column `task`" in result.err + str(result.json)
 
 
 @pytest.mark.parametrize("last", IDS)

@@ -71,10 +71,3 @@ def test_there_is_no_workspace_and_no_plan(tmp_path: Path, queries: Queries) -> 
         "pool.lists: there is no plan for rankings: `simulate` says what to expect"
         in call("plan", spec).refused
     )
-
-
-def test_costs_alone_need_costs(tmp_path: Path, queries: Queries) -> None:
-    spec = queries.write(tmp_path, sampler="active_lambda", pool={"cost": None})
-    told = call("prepare", "--check", spec)
-    assert told.status == 1
-    assert "active_lambda: it needs pool.cost" in told.out + told.err

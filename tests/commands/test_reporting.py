@@ -42,11 +42,6 @@ def test_exit_codes(labelled: Job) -> None:
         assert gate["statement"] in " ".join(detail.out.split())
 
 
-def test_without_gates_nothing_is_said_of_them(labelled: Job) -> None:
-    result = labelled.estimate().done
-    assert not {"gates", "reports"} & {*result.json}
-
-
 def test_gates_of_a_spec_are_asked_without_an_option(job: Jobs) -> None:
     one = job(
         measure=["f1", "recall"], round_size=100, gates={"at_least": {"recall": 0.999}}

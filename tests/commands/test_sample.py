@@ -1,7 +1,6 @@
 """Batches out: what a round holds, when it closes, and commands that are killed or raced."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -19,34 +18,11 @@ from evalsampling.labels.sinks import write_tasks
 from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job, Jobs, call, csv_rows, files_below, make_pool
+from tests.jobs import Job, Jobs, call, files_below, make_pool
 
 
 class Killed(BaseException):
     """The process went away."""
-
-
-def test_batch_is_blind_and_shuffled(drawn: Job) -> None:
-    rows = csv_rows(drawn.round_directory(1) / "batch.csv")
-    assert list(rows[0]) == ["task", "name", "label"]
-    assert all(row["label"] == "" for row in rows)
-    tasks = [row["task"] for row in rows]
-    assert tasks == sorted(tasks), "the order of the tasks must tell nothing"
-    text = (drawn.round_directory(1) / "batch.csv").read_text()
-    batch = drawn.batch(1)
-    scores = dict(
-        zip(drawn.pool.table["id"].to_pylist(), drawn.pool.table["score"].to_pylist(), strict=True)
-    )
-    assert not any(repr(scores[id]) in text for id in batch["id"])
-    assert batch["kind"] == ["sample"] * 20
-    named = dict(
-        zip(drawn.pool.table["id"].to_pylist(), drawn.pool.table["name"].to_pylist(), strict=True)
-    )
-    assert batch["payload.name"] == [named[id] for id in batch["id"]]
-    draws = pq.read_table(drawn.round_directory(1) / "draws.parquet")
-    order = draws.filter(draws["new"])["id"].to_pylist()
-    assert order != batch["id"]
-    assert sorted(order) == sorted(batch["id"])
 
 
 def test_sampling_an_open_round_returns_it_again(drawn: Job) -> None:
@@ -109,18 +85,6 @@ def test_budget_is_spent_to_the_row(job: Any) -> None:
         if sampled["rows"]:
             result = one.answer(number).json
     assert sizes == [(20, None), (20, None), (10, None), (0, "budget")]
-    assert result["done"]
-
-
-def test_pool_smaller_than_the_budget_is_exhausted(job: Any) -> None:
-    one = job(make_pool(rows=60), budget=500, sampler="passive", strata={"leaves": 4}).prepared()
-    for number in range(1, 20):
-        sampled = one.sample().json
-        if not sampled["rows"]:
-            break
-        result = one.answer(number).json
-    assert sampled["reason"] == "exhausted"
-    assert result["labels"] == 60
     assert result["done"]
 
 
@@ -237,12 +201,6 @@ def test_closing_a_round_says_which_rows_it_leaves_half_answered(
 def test_reserve_that_is_gone(drawn: Job) -> None:
     shutil.rmtree(drawn.workspace / "reserve")
     assert "reserve: cannot be read" in drawn.sample("--next").refused
-
-
-def test_others_may_read_the_batch(drawn: Job) -> None:
-    umask = os.umask(0)
-    os.umask(umask)
-    assert drawn.round_directory(1).stat().st_mode & 0o777 == 0o777 & ~umask
 
 
 def sample_next_killed(one: Job, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,17 +16,6 @@ from tests.labels.deliveries import written
 from tests.slow import slowly
 
 
-def test_every_draw_is_a_task_of_its_own(asked: Job) -> None:
-    batch = asked.batch(1)
-    draws = pq.read_table(asked.round_directory(1) / "draws.parquet")
-    assert len(batch["task"]) == len(set(batch["task"])) == len(draws) == 90
-    assert len(set(batch["id"])) < 90
-    assert draws["new"].to_pylist() == [True] * 90
-    assert draws["question"].to_pylist() == list(range(1, 91))
-    names = [batch["payload.name"][batch["id"].index(id)] for id in batch["id"]]
-    assert batch["payload.name"] == names
-
-
 def test_votes_are_counted_and_budgeted(asked: Job) -> None:
     sizes = [90]
     for number in (1, 2, 3):
@@ -40,15 +29,6 @@ def test_votes_are_counted_and_budgeted(asked: Job) -> None:
     first, second = asked.asked(1), asked.asked(2)
     assert {task for task, _ in first}.isdisjoint(task for task, _ in second)
     assert {id for _, id in first} & {id for _, id in second}, "rows come again in later rounds"
-
-
-def test_label_by_id_is_refused_where_it_is_ambiguous(asked: Job) -> None:
-    id, tasks = repeated(asked)
-    once = next(i for i in asked.batch(1)["id"] if asked.batch(1)["id"].count(i) == 1)
-    result = asked.take([(id, "1"), (once, "1")], header="id,label").json
-    assert (result["labels"], result["rejects"]) == (1, 1)
-    (listed,) = (asked.workspace / "labels").glob("*.rejects.csv")
-    assert f"id {id!r} was drawn {len(tasks)} times: name the task" in listed.read_text()
 
 
 def test_questions_about_one_row_may_be_answered_differently(asked: Job) -> None:

@@ -58,14 +58,6 @@ def test_a_table_is_evaluated_like_a_file(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["hive", "delta", "iceberg"])
-def test_all_rows_of_a_table(kind: str, table: pa.Table, tmp_path: Path) -> None:
-    plain = evaluated(spec_of(tmp_path / "a", as_flat(tmp_path / "flat", table)), make_pool())
-    spec = spec_of(tmp_path / "b", KINDS[kind](tmp_path / "pool", table))
-    assert evaluated(spec, make_pool()) == plain
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["delta"])
 def test_by_beam(kind: str, table: pa.Table, expected: dict[str, Any], tmp_path: Path) -> None:
     spec = spec_of(tmp_path, KINDS[kind](tmp_path / "pool", table) | {"where": WHERE})
@@ -168,21 +160,6 @@ def test_a_condition_that_keeps_nothing(
     assert f"pool.where: no row of {tmp_path}/pool/*.parquet satisfies {where}" in failed.err
     assert not (tmp_path / "run").exists()
     assert "no row of" in call("prepare", "--check", spec).out
-
-
-def test_another_condition_is_another_pool(table: pa.Table, tmp_path: Path) -> None:
-    spec = _pool(tmp_path, table, where=WHERE)
-    assert call("prepare", spec, "--in-process").status == 0
-    spec.write_text(spec.read_text().replace("-3.5", "-3.4"))
-    failed = call("prepare", spec, "--in-process")
-    assert "prepared with another pool.where" in failed.err
-
-
-def test_a_condition_is_checked(table: pa.Table, tmp_path: Path) -> None:
-    spec = _pool(tmp_path, table, where="score > 'a'")
-    for command in (("prepare", spec, "--check"), ("prepare", spec, "--in-process")):
-        done = call(*command)
-        assert "pool.where: score > 'a': the column has type double" in done.out + done.err
 
 
 @pytest.mark.slow

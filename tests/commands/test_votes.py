@@ -36,19 +36,6 @@ def test_the_majority_decides_and_ties_stay_open(voted: Job) -> None:
     assert sum(map(states.count, waiting)) == 60 - len(expected)
 
 
-def test_one_vote_of_three_decides_nothing(voted: Job) -> None:
-    path = deliver(voted, votes(voted, 1, "a"), "a.csv")
-    result = voted.estimate("--labels", path).json
-    assert (result["labels"], result["open"]) == (0, 60)
-    assert voted.sample().json["round"] == 1
-
-
-def test_a_vote_that_names_nobody_is_rejected(voted: Job) -> None:
-    result = voted.answer(1)
-    assert result.json["rejects"] == 60
-    assert "no annotator is named, and a row is to have 3 votes" in result.err
-
-
 def test_three_annotators_without_a_word_in_the_spec(drawn: Job) -> None:
     """One file or three: no first answer wins."""
     rows = votes(drawn, 1, skipped=0, wrong=0.3)
@@ -143,26 +130,6 @@ def test_no_disputes_yet_is_no_agreement(voted: Job) -> None:
         "nothing to label: no row that has all its answers is disputed. `evalsampling status` "
         "tells how many rows still wait for answers."
     )
-
-
-def test_a_correction_of_one_vote(voted: Job) -> None:
-    rows = votes(voted, 1, wrong=0, skipped=0)
-    voted.estimate("--labels", deliver(voted, rows, "all.csv"))
-    task, _, label, _, _ = rows[0]
-    other = str(1 - int(label))
-    for place, name in enumerate("ab"):
-        path = deliver(voted, [(task, name, other, "", "")], f"fix-{place}.csv")
-        result = voted.estimate("--replace", path).json
-        assert (result["labels"], result["rejects"]) == (60, 0)
-    assert dict_of_labels(voted)[task] == other
-    again = voted.estimate("--labels", voted.directory / "all.csv")
-    assert "taken before, nothing changed" in again.err
-    assert dict_of_labels(voted)[task] == other
-
-
-def dict_of_labels(job: Job) -> dict[str, str]:
-    snapshot = Snapshot.at(job.workspace)
-    return {task: str(label) for task, label in zip(snapshot.tasks, snapshot.labels, strict=True)}
 
 
 @pytest.mark.slow

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation
-from evalsampling.evaluation.cautions import cautions, reason_to_stop
+from evalsampling.evaluation.cautions import cautions
 from evalsampling.labels.tally import Awaited
-from evalsampling.spec.rounds import StopSpec
 
 
 @pytest.fixture
@@ -77,10 +76,3 @@ def test_a_width_that_ends_an_evaluation_is_said_to_cost_coverage(
     said = [one for one in evaluation.estimate().warnings if one.startswith("stop.half_width")]
     assert bool(said) == warns
     assert all(f"in {rounds} rounds" in one for one in said)
-
-
-def test_without_a_wish_nothing_stops() -> None:
-    evaluation = Evaluation.from_arrays(np.arange(10) / 10, np.arange(10) % 2, seed=1)
-    ids = evaluation.sample(5)
-    evaluation.label(ids, np.zeros(5, dtype=int))
-    assert reason_to_stop(StopSpec(), evaluation.estimate()) is None

@@ -1,6 +1,5 @@
 """Evaluations in memory."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,6 @@ def arrays(**changes: Any) -> dict[str, Any]:
     table = make_pool().table
     columns = {name: table[name].to_numpy() for name in ("score", "prediction", "id")}
     return {**columns, "strata": {"leaves": 16}, "seed": 5, **changes}
-
-
-def test_ids_may_be_text_or_left_out() -> None:
-    text = Evaluation.from_arrays(**arrays(id=np.array([f"r{i}" for i in range(2000)])))
-    assert all(id.startswith("r") for id in text.sample(5).tolist())
-    numbers = Evaluation.from_arrays(**arrays(id=None))
-    assert set(numbers.sample(5).tolist()) <= set(range(2000))
 
 
 def test_probabilities_by_class_equal_those_of_the_positive_class() -> None:
@@ -75,13 +67,6 @@ def test_size_of_a_round(size: Any) -> None:
     with pytest.raises(InputError, match="whole number of at least 1"):
         evaluation.sample(size)
     assert not evaluation.history.rounds
-
-
-def test_two_labels_for_one_id() -> None:
-    evaluation = Evaluation.from_arrays(**arrays())
-    ids = evaluation.sample(10)
-    with pytest.raises(InputError, match="has two labels"):
-        evaluation.label(ids[[0, 0]], np.array([0, 1]))
 
 
 def rich(**changes: Any) -> tuple[dict[str, Any], dict[Any, int]]:
@@ -336,27 +321,6 @@ def test_measure_of_the_users_own() -> None:
     # The delta method by hand: the derivative of r / (1 - r) is 1 / (1 - r)^2.
     assert odds.standard_error == pytest.approx(accuracy.standard_error / accuracy.value**2)
     assert [e.measure for e in evaluation.estimate()] == ["f1"]
-
-
-def test_measure_of_the_users_own_drives_the_sampling(tmp_path: Path, monkeypatch: Any) -> None:
-    (tmp_path / "own_driver.py").write_text(
-        "from tests.evaluation.user_measures import ErrorOdds as Base\n"
-        "class Odds(Base):\n"
-        "    name = 'odds'\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    pool = make_pool()
-    evaluation = Evaluation.from_arrays(**arrays(measure=["own_driver:Odds", "accuracy"]))
-    answered(evaluation, pool.truth, rounds=5)
-    table = pool.table
-    y = np.array([pool.truth[id] for id in table["id"].to_pylist()])
-    wrong = float(np.mean(y != table["prediction"].to_numpy()))
-    odds, accuracy = evaluation.estimate()
-    assert odds.value == pytest.approx(wrong / (1 - wrong), abs=4 * odds.standard_error)
-    assert accuracy.value == pytest.approx(1 - wrong, abs=4 * accuracy.standard_error)
-    passive = answered(Evaluation.from_arrays(**arrays(sampler="passive")), pool.truth, rounds=5)
-    (plain,) = passive.estimate([ErrorOdds()])
-    assert odds.standard_error < plain.standard_error
 
 
 def test_rows_of_a_workspace_are_not_in_memory(job: Any) -> None:

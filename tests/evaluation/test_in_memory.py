@@ -197,13 +197,6 @@ def test_a_column_called_id_names_the_rows(given: dict[str, Any]) -> None:
     assert set(ids.tolist()) <= set(frame["id"])
 
 
-def test_whole_floats_are_classes() -> None:
-    """As of a column of pandas that had missing values once."""
-    frame = pd.DataFrame(columns()).astype({"guess": float})
-    ids = evaluate(frame).sample(10)
-    assert ids.tolist() == evaluate(columns()).sample(10).tolist()
-
-
 def test_probabilities_by_the_names_of_classes() -> None:
     frame = pd.DataFrame(columns())
     chance = frame["score"]

@@ -187,14 +187,6 @@ def test_a_field_that_is_missing_is_named_with_what_there_is(tmp_path: Path, suf
         Catalog.read(spec_of(path, score="res.score").reading)
 
 
-def test_check_knows_fields(job: Callable[..., Job]) -> None:
-    one = job(nested_pool(make_pool()), pool=NAMES)
-    assert call("prepare", "--check", one.spec).status == 0
-    one.spec.write_text(one.spec.read_text().replace("result.score", "result.scor"))
-    failed = call("prepare", "--check", one.spec)
-    assert "column 'result.scor' is missing; did you mean result.score?" in failed.out + failed.err
-
-
 def test_objects_beside_their_fields(tmp_path: Path) -> None:
     """An object is text where it is shown as a whole, and its fields have types of their own."""
     rows = [

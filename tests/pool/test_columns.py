@@ -24,10 +24,8 @@ from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.averages import MACRO_F1
 from tests.bad_pools import assert_clean_failure
-from tests.formats import formatted
 from tests.jobs import Pool, make_pool, make_rich_pool
 from tests.reference import assert_same, reference
-from tests.slow import slowly
 
 
 @pytest.mark.parametrize("probability", ["column", "by class", "logits", "score"])
@@ -162,33 +160,6 @@ def test_the_row_of_the_first_wrong_value_is_told(read: str, values: Any, messag
         reading[read][0](batch, reading[read][1])
     assert str(caught.value).startswith("a.csv: column ")
     assert message in str(caught.value)
-
-
-TEXTS = {
-    "whole floats": lambda held: [f"{one}.0" for one in held],
-    "more zeros": lambda held: [f"{one}.000" for one in held],
-    "truth values of pandas": lambda held: [str(one == 1) for one in held],
-    "truth values": lambda held: [str(one == 1).lower() for one in held],
-    "truth values of spreadsheets": lambda held: [str(one == 1).upper() for one in held],
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["whole floats", *slowly(*sorted(TEXTS.keys() - {"whole floats"}))]
-)
-def test_predictions_of_csv_are_what_typed_ones_are(job: Any, tmp_path: Path, name: str) -> None:
-    """By Beam and in this process; the same cells as of the file with 0 and 1."""
-    pool = make_pool(rows=300)
-    held = pool.table["prediction"].to_pylist()
-    texts = pool.table.set_column(2, "prediction", pa.array(TEXTS[name](held)))
-    tables = []
-    for table, options in ((pool.table, ()), (texts, ()), (texts, ("--runner=DirectRunner",))):
-        one = formatted(job, "csv", Pool(table, pool.truth), 2, budget=30)
-        assert one.prepare(*options).status == 0
-        prepared = PreparedPool.read(Workspace(one.workspace))
-        tables.append((prepared.table.code.tolist(), prepared.table.count.tolist()))
-    assert tables[0] == tables[1] == tables[2]
 
 
 @pytest.mark.parametrize(

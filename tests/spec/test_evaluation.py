@@ -376,13 +376,6 @@ def test_a_module_that_cannot_be_imported(tmp_path: Path, content: str, message:
     assert "\n" not in str(caught.value)
 
 
-def test_yaml_is_loaded_safely(tmp_path: Path) -> None:
-    path = tmp_path / "evaluation.yaml"
-    path.write_text("pool: !!python/object/apply:os.system ['true']")
-    with pytest.raises(InputError, match="not valid YAML"):
-        EvaluationSpec.load(path)
-
-
 def test_stop_at_significance() -> None:
     spec = parse(stop={"significance": 0.05})
     assert spec.stop == StopSpec(None, 0.05, "anytime")

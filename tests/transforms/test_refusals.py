@@ -19,8 +19,7 @@ from evalsampling.transforms import (
     SumCells,
     WriteTasks,
 )
-from evalsampling.workspace.pool_facts import PoolFacts, design_round, drawn_rows
-from tests.drawn_by_row import cells_of
+from evalsampling.workspace.pool_facts import design_round, drawn_rows
 from tests.in_pipelines import answers_to, pipeline
 from tests.jobs import Job
 
@@ -39,14 +38,6 @@ def test_rounds_that_are_none(one: Job, tmp_path: Path) -> None:
             make(one.spec)
     with pytest.raises(InputError, match="new rows must be a whole number of at least 1, got 0"):
         DesignRound(one.workspace, 0)
-
-
-@pytest.mark.parametrize(
-    "make", [AssignCells, JoinLabels, EstimateMeasures, lambda path: WriteTasks(path, "tasks")]
-)
-def test_workspaces_that_are_none(make: Callable[[Path], Any], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nowhere"):
-        make(tmp_path / "nowhere")
 
 
 def test_columns_that_name_no_row(one: Job) -> None:
@@ -148,14 +139,6 @@ def test_a_row_of_a_cell_that_the_pool_does_not_have(one: Job) -> None:
     other = rows.set_column(place, "cell", pa.array([10**6] * len(rows)))
     words = f"{one.workspace}: a row is of a cell that the pool does not have"
     assert words in message(one, lambda root: _estimated(one, root, other, answers))
-
-
-def test_a_row_of_a_round_that_is_not_given(one: Job) -> None:
-    facts = PoolFacts.read(one.workspace)
-    next_one = design_round(one.workspace, 20)
-    later = facts.picker((*facts.rounds, next_one)).pick(cells_of(facts, one.pool.table))
-    words = f"{one.workspace}: a row is of round 2, 1 are given"
-    assert words in message(one, lambda root: _estimated(one, root, later, answers_to(one, 1)))
 
 
 def _estimated(one: Job, root: beam.Pipeline, rows: pa.Table, answers: list[Any]) -> Any:

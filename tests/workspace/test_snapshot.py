@@ -8,18 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.storage.checksums import sealed
-from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
-from tests.commands.rounds import labelled, measures, rich_job
+from tests.commands.rounds import labelled, rich_job
 from tests.jobs import Job, call
-
-
-def test_loading_a_workspace_gives_the_evaluation(drawn: Job) -> None:
-    drawn.answer(1)
-    evaluation = Snapshot.at(drawn.workspace).analysis
-    estimates = {estimate.measure: estimate.value for estimate in evaluation.estimate()}
-    assert estimates == {one["measure"]: one["value"] for one in measures(drawn)}
-
 
 DAMAGED: list[tuple[str, Any, list[str]]] = [
     ("evaluation.json", "[]", ["evaluation.json", "damaged"]),
@@ -105,15 +96,3 @@ def test_reserve_may_be_deleted_after_sampling(job: Any, oracle: str) -> None:
     assert more["labels"] > expected["labels"]
     assert more["measures"] != expected["measures"]
     assert "reserve: cannot be read" in one.sample().err
-
-
-def test_payload_may_be_deleted_after_sampling(drawn: Job) -> None:
-    """Ids, draws and labels suffice to estimate."""
-    drawn.answer(1)
-    before = measures(drawn)
-    shutil.rmtree(drawn.workspace / "reserve")
-    path = drawn.round_directory(1) / "batch.parquet"
-    table = pq.read_table(path).drop_columns(["payload.name"])
-    pq.write_table(table, path)
-    (drawn.round_directory(1) / "batch.csv").unlink()
-    assert measures(drawn) == before
