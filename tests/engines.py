@@ -148,8 +148,12 @@ def on_engines(
     engines: Sequence[Any] = ENGINES,
     by_beam: int = 1,
 ) -> list[Any]:
-    """All cases by shares, some by the others; one of these, or so many by Beam, are not slow."""
+    """All cases by shares, some by the others; of these one, or so many by Beam, are not slow.
+
+    By shares those are not slow which the others have too.
+    """
     most = {"this process": 1, "Beam": by_beam}
+    others = [case for case in cases if case not in some]
     return [
         pytest.param(
             *engine.values,
@@ -157,9 +161,9 @@ def on_engines(
             id=f"{engine.id}-{case[0]}",
             marks=[
                 *engine.marks,
-                *[pytest.mark.slow][: place >= most.get(str(engine.id), len(cases))],
+                *[pytest.mark.slow][: place >= most.get(str(engine.id), len(some))],
             ],
         )
         for engine in engines
-        for place, case in enumerate(cases if engine.id == "shares" else some)
+        for place, case in enumerate([*some, *others] if engine.id == "shares" else some)
     ]

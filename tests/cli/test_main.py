@@ -22,7 +22,7 @@ from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import MOSTLY_PRIOR, Number, two_digits
 from tests.jobs import Job, call, files_below, make_rich_pool
 from tests.report import contents
-from tests.slow import fast
+from tests.slow import fast, slowly
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_json_is_read_whatever_the_encoding_of_stdout(job: Any, encoding: str) -
     assert text.isascii() == (encoding != "utf-8")
 
 
-@pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.parametrize("form", [[], *slowly(["--json"])])
 def test_a_closed_stdout_is_no_failure(job: Any, form: list[str]) -> None:
     """The work was done; there is nobody to tell."""
     one: Job = job().prepared()

@@ -10,6 +10,7 @@ import pytest
 from pyarrow.csv import write_csv
 
 from tests.jobs import Job, call
+from tests.slow import slowly
 
 
 def write_rates(one: Job, columns: dict[str, Any], suffix: str = ".parquet") -> Path:
@@ -19,7 +20,7 @@ def write_rates(one: Job, columns: dict[str, Any], suffix: str = ".parquet") -> 
     return path
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+@pytest.mark.parametrize("suffix", [".parquet", *slowly(".csv")])
 def test_simulate_a_stochastic_oracle(job: Any, suffix: str) -> None:
     """Probabilities of the positive class, or of all classes, are the same truth."""
     one: Job = job(labels={"oracle": "stochastic", "votes": 2}, sampler="poisson")

@@ -87,7 +87,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("program", [COMMANDS, *slowly(NOTEBOOK)])
+@pytest.mark.parametrize("program", slowly(COMMANDS, NOTEBOOK))
 def test_everything_but_jobs_runs(program: str, folder: Path) -> None:
     done = ends_well(program, folder)
     assert done.returncode == 0, done.stderr

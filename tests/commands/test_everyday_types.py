@@ -32,6 +32,7 @@ from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.plan import read_items, read_table, stratify_pool
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
+from tests.slow import fast, slowly
 
 TENTHS = [0, 1, 2, 3, 5, 6, 7, 7, 7, 8, 9, 10]
 POSITIVE = [0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 1, 1]
@@ -137,7 +138,14 @@ KEPT = {
 """Rows that satisfy conditions."""
 
 
-@pytest.mark.parametrize("name", FILES)
+OF_EACH_KIND = (
+    "Parquet, float32", "Parquet, decimal128 of BigQuery", "Parquet, text", "Parquet, UUIDs",
+    "Parquet, dictionary", "CSV, float32 as printed", "CSV, compressed", "JSON Lines, text",
+    "Avro, decimal",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", fast(len(OF_EACH_KIND), {**dict.fromkeys(OF_EACH_KIND), **FILES}))
 def test_rows_at_a_threshold_reach_it_and_satisfy_conditions(tmp_path: Path, name: str) -> None:
     path, ids, scores = FILES[name]
     write(tmp_path / path, id=ids, score=scores)
@@ -215,7 +223,7 @@ def test_types_that_differ_by_file(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ["snappy.parquet", "csv", "json", "csv.gz"])
-@pytest.mark.parametrize("path", ["out", "out/", "out/*", "out/**"])
+@pytest.mark.parametrize("path", ["out", *slowly("out/", "out/*", "out/**")])
 def test_a_folder_of_spark(tmp_path: Path, ending: str, path: str) -> None:
     (tmp_path / "out").mkdir()
     for name in ("_SUCCESS", "._SUCCESS.crc", *(["part-2.csv"] if ending == "csv" else [])):
@@ -252,7 +260,7 @@ def labelled(frame: Any, **spec: Any) -> Evaluation:
     return evaluation
 
 
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", fast(6, [*FRAMES][::2] + [*FRAMES][1::2]))
 def test_recall_of_frames_with_all_rows_labelled(name: str) -> None:
     assert labelled(FRAMES[name]).estimate()[0].value == pytest.approx(RECALL)
 
@@ -318,7 +326,7 @@ def test_curves_take_float32_as_it_is() -> None:
 LOG_ODDS = [-np.inf, -4, -3, -2.5, -2, -1, 1, 1, 1.5, 2, 3, np.inf]
 
 
-@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("kind", ["f4", *slowly("f8")])
 @pytest.mark.parametrize("method", ["csf", "equal_width", "equal_count", "divisive"])
 def test_infinite_scores_are_the_lowest_and_the_highest(kind: str, method: str) -> None:
     frame = {"id": IDS, "score": np.array(LOG_ODDS, kind)}

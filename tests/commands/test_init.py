@@ -13,6 +13,7 @@ import yaml
 
 from evalsampling.evaluation import load_spec
 from tests.jobs import call, make_pool, make_rich_pool
+from tests.slow import slowly
 
 
 def of_table(folder: Path, columns: Any, right: bool = True) -> tuple[Any, str]:
@@ -26,7 +27,7 @@ def of_table(folder: Path, columns: Any, right: bool = True) -> tuple[Any, str]:
     return told, spec.read_text()
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize("suffix", ["csv", *slowly("parquet", "jsonl")])
 def test_a_spec_that_runs(tmp_path: Path, monkeypatch: Any, suffix: str) -> None:
     """Without a change: from the files to a round."""
     monkeypatch.chdir(tmp_path)
@@ -143,7 +144,9 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert "no such file" in call("init", tmp_path / "none.parquet", "--output", "x.yaml").err
 
 
-@pytest.mark.parametrize("said", [("no", "yes"), ("No", "Yes"), ("0", "1"), ("false", "true")])
+@pytest.mark.parametrize(
+    "said", [("no", "yes"), *slowly(("No", "Yes"), ("0", "1"), ("false", "true"))]
+)
 @pytest.mark.parametrize("name", ["flagged", "is_fraud"])
 def test_an_answer_of_yes_or_no_is_the_prediction(
     tmp_path: Path, said: tuple[str, str], name: str

@@ -18,6 +18,7 @@ from tests.jobs import Job, Jobs, Pool, call
 from tests.labels.deliveries import FORMATS as DELIVERIES
 from tests.labels.deliveries import written
 from tests.pairs import IDS, flat_of, pair_pool
+from tests.slow import slowly
 
 
 @pytest.fixture(
@@ -153,7 +154,7 @@ def test_gold_rows_are_named_by_the_columns(job: Jobs) -> None:
     assert sorted(controls["id"].to_pylist()) == ['["a1","b9"]', "gold 1"]
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("suffix", ["parquet", *slowly("csv")])
 def test_truth_is_named_by_the_columns(pairs: Job, suffix: str) -> None:
     truth = pa.table(
         {

@@ -14,10 +14,10 @@ from evalsampling.pool.files import StoredFile, hash_of_blocks
 from evalsampling.storage.checksums import sealed
 from evalsampling.workspace.snapshot import Snapshot
 from tests.jobs import files_below
-from tests.slow import fast
+from tests.slow import fast, slowly
 
 
-@pytest.mark.parametrize("scored", [False, True], ids=["columns", "scored"])
+@pytest.mark.parametrize("scored", [True, *slowly(False)], ids=["scored", "columns"])
 def test_top_up(job: Any, scored: bool) -> None:
     one = job(
         budget=1000,

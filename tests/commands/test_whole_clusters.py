@@ -15,6 +15,7 @@ from evalsampling import InputError
 from evalsampling.workspace.pool_facts import design_round
 from tests.commands.votes import write_gold
 from tests.jobs import Job, Pool, make_pool
+from tests.slow import slowly
 
 
 def talks(rows: int = 2000, as_text: bool = False) -> Pool:
@@ -46,7 +47,7 @@ def exported(one: Job, number: int) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("as_text", [False, *slowly(True)])
 def test_annotators_read_a_talk_once_and_in_order(job: Any, as_text: bool) -> None:
     """Turn 2 before turn 10, also where a file has them as text."""
     one = of_clusters(job, talks(as_text=as_text), budget=150)

@@ -42,6 +42,7 @@ def test_pages_print_what_they_show(tmp_path: Path) -> None:
         compare(json.loads(example, parse_float=Decimal), json.loads(printed), name)
 
 
+@pytest.mark.slow
 def test_front_page_prints_what_it_shows(tmp_path: Path) -> None:
     [(shown, printed)] = python_outputs(blocks_of("docs/index.md"), tmp_path)
     assert printed == shown

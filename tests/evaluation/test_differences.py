@@ -5,6 +5,7 @@ import pytest
 
 from evalsampling import Evaluation
 from tests.evaluation.systems import three_systems
+from tests.slow import fast
 
 
 def test_differences_of_three_systems() -> None:
@@ -73,12 +74,12 @@ MEASURES = ["f1", "precision", "recall", "accuracy", {"ratio": "f1", "of": "a", 
 
 
 @pytest.mark.parametrize(
-    ("sampler", "seeds"), [("calibrated", 6), pytest.param("ais", 20, marks=pytest.mark.slow)]
+    ("sampler", "seeds"), fast(1, [("calibrated", 2), ("calibrated", 6), ("ais", 20)])
 )
 def test_interval_chance_and_test_of_a_difference_never_contradict_each_other(
     sampler: str, seeds: int
 ) -> None:
-    """Over 200 comparisons in all: what is said first is of one method."""
+    """Of over 200 comparisons, the slow ones too: what is said first is of one method."""
     seen = []
     for seed in range(seeds):
         evaluation, label = three_systems(seed=seed, sampler=sampler, measure=MEASURES)

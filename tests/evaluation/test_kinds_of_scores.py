@@ -19,6 +19,7 @@ from evalsampling.errors import InputError
 from evalsampling.preparation.plan import read_table, stratify_pool
 from evalsampling.preparation.stratification import Stratification
 from tests.jobs import Pool, call
+from tests.slow import fast
 
 ROWS, PREDICTED = 400, 40
 TRUTH = np.zeros(ROWS, dtype=np.int64)
@@ -185,7 +186,12 @@ def test_scores_in_memory(name: str) -> None:
     assert case.said in scores.words
 
 
-@pytest.mark.parametrize("name", CASES)
+SOME = ("probability a hair above 1", "verdicts as small scores", "log-odds, float16",
+        "log-odds, whole", "log-odds, stated, of float32", "order, stated, in [0, 1]", "cosine",
+        "0 to 100", "out of all range")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", fast(len(SOME), {**dict.fromkeys(SOME), **CASES}))
 def test_scores_in_a_file_are_what_they_are_in_memory(name: str, tmp_path: Path) -> None:
     """And stay so when the workspace is read again."""
     case = CASES[name]
@@ -199,7 +205,9 @@ def test_scores_in_a_file_are_what_they_are_in_memory(name: str, tmp_path: Path)
     assert found == evaluation.scores
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.brier is not None])
+@pytest.mark.parametrize(
+    "name", fast(8, [name for name, case in CASES.items() if case.brier is not None])
+)
 def test_every_row_labelled_gives_the_numbers_by_hand(name: str) -> None:
     case = CASES[name]
     evaluation = Evaluation.from_frame(

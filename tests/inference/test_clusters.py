@@ -11,6 +11,7 @@ from evalsampling.inference.evidence import Evidence, doubts_about_clusters
 from evalsampling.inference.intervals import Interval, covers
 from evalsampling.inference.results import Estimate, Target
 from evalsampling.inference.sample import WeightedSample, cluster_effect
+from tests.slow import slowly
 
 TARGET = Target("accuracy")
 
@@ -154,7 +155,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("sizes", SIZES)
-@pytest.mark.parametrize("correlation", [0, 0.05, 0.3])
+@pytest.mark.parametrize("correlation", [0.3, *slowly(0, 0.05)])
 def test_intervals_hold_the_truth_where_clusters_are_drawn(sizes: str, correlation: float) -> None:
     """40 clusters whose rates are of a Beta distribution, so that labels correlate as they should.
 

@@ -248,7 +248,7 @@ def test_a_measure_of_ones_own_is_cautious() -> None:
 @pytest.mark.parametrize(
     "sampler",
     fast(
-        2,
+        1,
         [
             AdaptiveImportance(FBeta()),
             Oasis(FBeta()),

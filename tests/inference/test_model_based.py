@@ -29,6 +29,7 @@ from evalsampling.measures import FBeta, PRCurve, Recall
 from evalsampling.measures.base import Measure
 from evalsampling.spec.hidden import HiddenPrior
 from tests.samplers.pools import make_pool
+from tests.slow import slowly
 from tests.stats.histories import labelled_at_random
 
 TARGET = Target("f1", (0.0, 1.0))
@@ -272,7 +273,7 @@ def model_of(
     return LabelModel.fit(pool.table, history, (seed,), hidden)
 
 
-@pytest.mark.parametrize("hidden", [HiddenPrior(), HiddenPrior(0.1, 0.2)])
+@pytest.mark.parametrize("hidden", [HiddenPrior(0.1, 0.2), *slowly(HiddenPrior())])
 def test_other_shares_are_those_of_a_new_fit(hidden: HiddenPrior) -> None:
     """By weighting, or by a fit with that share: ends to .04, of intervals .2 to .6 wide."""
     model = model_of(hidden)

@@ -15,6 +15,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import Pool, make_pool
+from tests.slow import fast
 
 
 def one_cell(rows: int) -> CellTable:
@@ -104,13 +105,16 @@ def answer_sets(rounds: list[list[int]], most: list[int]) -> list[np.ndarray]:
 
 @pytest.mark.parametrize(
     ("draws", "answers"),
-    [
-        pytest.param([1, 2, 1], [1, 0, 1], id="second-round-silent"),
-        pytest.param([2, 2], [0, 2], id="first-round-silent"),
-        pytest.param([1, 2, 1], [0, 0, 1], id="two-rounds-silent"),
-        pytest.param([2, 2], [2, 1], id="last-round-open"),
-        pytest.param([3, 1], [1, 1], id="first-round-open"),
-    ],
+    fast(
+        2,
+        [
+            ([2, 2], [2, 1]),  # The last round is open.
+            ([2, 2], [0, 2]),  # The first is silent,
+            ([1, 2, 1], [1, 0, 1]),  # or the second,
+            ([1, 2, 1], [0, 0, 1]),  # or two;
+            ([3, 1], [1, 1]),  # or the first is open.
+        ],
+    ),
 )
 def test_estimate_is_unbiased_by_enumeration(draws: list[int], answers: list[int]) -> None:
     """All draws of five rows of one cell, all ways to answer as many as there are answers."""

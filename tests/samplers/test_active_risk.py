@@ -30,6 +30,7 @@ from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 from tests.compared_numbers import by_row, rows_apart
 from tests.samplers.pools import Pool, make_pool, one_each, table_of
+from tests.slow import slowly
 
 
 def proposal_of(sampler: ActiveRisk, table: CellTable) -> np.ndarray:
@@ -257,7 +258,7 @@ def test_intervals_stand_side_by_side(oracle: str) -> None:
     assert wilson.high - found.value > found.value - wilson.low
 
 
-@pytest.mark.parametrize("calibration", ["logistic", "isotonic"])
+@pytest.mark.parametrize("calibration", ["logistic", *slowly("isotonic")])
 def test_calibration_mends_scores_that_are_too_sure(calibration: str) -> None:
     """Log-odds four times too large: after 150 labels a draw tells more than before any."""
     pool = make_pool(2000, 20, seed=7, positive=0.15, strength=2)

@@ -28,6 +28,7 @@ from tests.samplers.pools import (
     optimal_proposal,
     with_second_system,
 )
+from tests.slow import fast
 from tests.stats.row_model import RowModel, predict_draws
 
 MEASURES = [FBeta(), Precision(), Recall(), Accuracy(), Joint((FBeta(), Accuracy()))]
@@ -54,8 +55,13 @@ SHAPES = [(2, 2, 8), (3, 2, 5), (2, 8, 8), (3, 3, 9), (2, 2, 6)]
 @pytest.mark.parametrize(
     ("measure", "classes", "branching", "leaves"),
     [
-        pytest.param(measure, *SHAPES[place - turn], id=f"{measure.name}-{turn}", marks=marks)
-        for turn, marks in enumerate([(), pytest.mark.slow])
+        pytest.param(
+            measure,
+            *SHAPES[place - turn],
+            id=f"{measure.name}-{turn}",
+            marks=[pytest.mark.slow][: turn or place > 1],
+        )
+        for turn in range(2)
         for place, measure in enumerate(MEASURES)
     ]
     + [pytest.param(SYSTEMS, 3, 2, 5, id="two systems")],
@@ -395,7 +401,8 @@ def test_every_draw_of_a_proposal_without_variance_tells_the_value(measure: Meas
 
 
 @pytest.mark.parametrize(
-    ("measure", "accelerate"), [(FBeta(), False), *((measure, True) for measure in MEASURES)]
+    ("measure", "accelerate"),
+    fast(3, [(FBeta(), False), *((measure, True) for measure in MEASURES)]),
 )
 def test_proposals_tend_to_the_best_one(measure: Measure, accelerate: bool) -> None:
     """[MR] proposition 3: with the Dirichlet tree, its modes and eps_t = eps_0 x unlabelled share.

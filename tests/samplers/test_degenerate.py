@@ -29,7 +29,7 @@ from evalsampling.samplers.diagnosis import divergence
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
 from tests.samplers.pools import ALL, WITH_REPLACEMENT, Pool, build_sampler, make_pool
-from tests.slow import fast
+from tests.slow import fast, slowly
 
 ORACLES = ["deterministic", "stochastic"]
 every_kind = pytest.mark.parametrize("kind", ALL)
@@ -175,7 +175,7 @@ def test_no_positives_labelled_yet(kind: type[Sampler], oracle: str) -> None:
 
 
 @every_oracle
-@pytest.mark.parametrize("prediction", [0, 1])
+@pytest.mark.parametrize("prediction", [0, *slowly(1)])
 def test_one_class_predicted(kind: type[Sampler], oracle: str, prediction: int) -> None:
     pool = with_labels(POOL, prediction=prediction)
     sampler = build_sampler(kind, oracle=oracle)

@@ -12,6 +12,7 @@ from evalsampling.measures import Accuracy, FBeta, Prevalence
 from evalsampling.samplers import Stratified
 from evalsampling.stats.history import NO_LABEL, History
 from tests.samplers.pools import Pool, make_pool
+from tests.slow import slowly
 from tests.stats.coins import every_outcome
 
 SMALL = Pool(
@@ -69,7 +70,7 @@ def test_leaves_get_their_share_rounded_up_or_down() -> None:
         assert np.all(np.abs(taken - 300 * pool.table.leaf_count / 5000) < 1 + 1e-9)
 
 
-@pytest.mark.parametrize("labels", [100, 300])
+@pytest.mark.parametrize("labels", [100, *slowly(300)])
 def test_more_leaves_than_labels_do_not_bias(labels: int) -> None:
     """256 leaves: leaving out those without a label made prevalence too small by half or more."""
     pool = make_pool(6000, 256, seed=5, positive=0.03, strength=2)

@@ -31,6 +31,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History, Round
 from evalsampling.stats.outputs import Outputs
 from tests.samplers.pools import Pool, best_proposal, build_sampler, make_pool, with_second_system
+from tests.slow import slowly
 
 POOL = make_pool(4000, 32, seed=11, positive=0.001, strength=3)
 PLAN = Plan(budgets=(60, 150), round_size=RoundSize(30), repeats=16, seed=1, confidence=0.95)
@@ -158,7 +159,9 @@ def test_row_asked_about_again_is_the_same_row() -> None:
         assert np.bincount(rest.label[[1, 2, 7]], minlength=2).tolist() == [2, 1]
 
 
-@pytest.mark.parametrize("kind", [Stratified, Importance, AdaptiveImportance, Oasis, Given])
+@pytest.mark.parametrize(
+    "kind", [Stratified, AdaptiveImportance, *slowly(Importance, Oasis, Given)]
+)
 def test_census_has_no_error(kind: type[Sampler]) -> None:
     """Every sampler ends with the exact value of what drives it; all intervals hold it."""
     pool = make_pool(40, 4, seed=1, positive=0.3)

@@ -12,6 +12,7 @@ from evalsampling.stats.histogram import ScoreHistogram, dyadic_floor
 from evalsampling.stats.score_counts import EXTREMES, ScoreBins, ScoreCounts
 from evalsampling.stats.strata import CSF, EQUAL_COUNT, CutMethod, cut_edges
 from tests.contracts import assert_mergeable, same_state, sent
+from tests.slow import slowly
 
 LIMIT = 8 * 64
 NORMAL = np.random.default_rng(5).normal(-3, 1.5, 20_000)
@@ -151,7 +152,7 @@ POOLS = [few_values, saturated, far_apart, ordered, alternating]
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("make", POOLS, ids=lambda make: make.__name__)
-@pytest.mark.parametrize("seed", [1, 3, 7, 9, 11])
+@pytest.mark.parametrize("seed", [1, 3, *slowly(7, 9, 11)])
 def test_counts_are_those_of_sorting_however_rows_are_cut(
     make: Callable[[np.random.Generator, int], np.ndarray], dtype: type, seed: int
 ) -> None:

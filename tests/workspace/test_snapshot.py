@@ -12,39 +12,40 @@ from evalsampling.workspace.workspace import Workspace
 from tests.commands.rounds import labelled, rich_job
 from tests.jobs import Job, call
 
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("evaluation.json", "[]", ["evaluation.json", "damaged"]),
-        ("evaluation.json", '{"version": 4}', ["evaluation.json: damaged, its SHA-256 is not"]),
-        ("evaluation.json", {"version": 4}, ["evaluation.json", "damaged", "'attempt'"]),
-        ("evaluation.json", {"version": 3}, ["evaluation.json: version 3 of this kind of file"]),
-        ("rounds/0001/design.json", {}, ["design.json", "damaged", "'version'"]),
-        ("rounds/0001/design.json", {"version": 1}, ["design.json", "damaged", "'exported'"]),
-        ("rounds/0001/draws.parquet", "PAR1", ["draws.parquet", "damaged"]),
-        ("cells.parquet", "PAR1", ["cells.parquet", "damaged"]),
-        ("estimates", "", ["estimates"]),
-    ],
-)
-def test_damaged_workspace(drawn: Job, name: str, content: Any, words: list[str]) -> None:
-    text = content if isinstance(content, str) else json.dumps(sealed(content))
-    (drawn.workspace / name).write_text(text)
-    result = drawn.estimate()
-    assert result.status == 1
-    assert len(result.err.splitlines()) == 1, result.err
-    assert all(word in result.err for word in words)
+DAMAGED: list[tuple[str, Any, list[str]]] = [
+    ("evaluation.json", "[]", ["evaluation.json", "damaged"]),
+    ("evaluation.json", '{"version": 4}', ["evaluation.json: damaged, its SHA-256 is not"]),
+    ("evaluation.json", {"version": 4}, ["evaluation.json", "damaged", "'attempt'"]),
+    ("evaluation.json", {"version": 3}, ["evaluation.json: version 3 of this kind of file"]),
+    ("rounds/0001/design.json", {}, ["design.json", "damaged", "'version'"]),
+    ("rounds/0001/design.json", {"version": 1}, ["design.json", "damaged", "'exported'"]),
+    ("rounds/0001/draws.parquet", "PAR1", ["draws.parquet", "damaged"]),
+    ("cells.parquet", "PAR1", ["cells.parquet", "damaged"]),
+    ("estimates", "", ["estimates"]),
+]
+"""Files with what is written into them, and words of the refusal."""
 
 
-@pytest.mark.parametrize("name", ["0001.json~", "notes.txt", "copy of 0001.json", "0001.txt"])
-def test_what_others_leave_beside_the_markers_of_deliveries_is_passed_over(
-    drawn: Job, name: str
-) -> None:
+def test_damaged_workspace(drawn: Job) -> None:
+    for name, content, words in DAMAGED:
+        path = drawn.workspace / name
+        before = path.read_bytes() if path.exists() else b""
+        path.write_text(content if isinstance(content, str) else json.dumps(sealed(content)))
+        result = drawn.estimate()
+        assert result.status == 1, name
+        assert len(result.err.splitlines()) == 1, result.err
+        assert all(word in result.err for word in words), result.err
+        path.write_bytes(before)
+
+
+def test_what_others_leave_beside_the_markers_of_deliveries_is_passed_over(drawn: Job) -> None:
     before = drawn.answer(1).json
-    (drawn.workspace / "taken" / name).write_text("{")
-    assert drawn.estimate().json == before
-    told = call("status", "--verify", drawn.workspace)  # which does not know whose JSON a file was
-    assert told.status == int(name.endswith(".json"))
+    for name in ("0001.json~", "notes.txt", "copy of 0001.json", "0001.txt"):
+        (drawn.workspace / "taken" / name).write_text("{")
+        assert drawn.estimate().json == before
+        told = call("status", "--verify", drawn.workspace)  # which knows no JSON of others
+        assert told.status == int(name.endswith(".json")), name
+        (drawn.workspace / "taken" / name).unlink()
 
 
 def test_what_killed_commands_left_does_not_count_and_is_removed(drawn: Job) -> None:

@@ -3,9 +3,10 @@
 import pytest
 
 from evalsampling.pool.formats import text as lines
+from tests.slow import slowly
 
 
-@pytest.fixture(params=[3, 50, 1 << 22])
+@pytest.fixture(params=[3, *slowly(50), 1 << 22])
 def sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Let blocks be so small."""
     size: int = request.param

@@ -16,6 +16,7 @@ from evalsampling.pool.formats import avro
 from evalsampling.pool.formats.avro import Avro
 from evalsampling.pool.formats.parquet import Parquet
 from tests.pool.formats.reading import inspected, parquet_rows, read_rows
+from tests.slow import slowly
 
 TABLE = pa.table(
     {
@@ -55,7 +56,7 @@ def inspect(path: Path) -> Any:
 
 
 @pytest.mark.parametrize("codec", ["null", "deflate", "bzip2", "xz"])
-@pytest.mark.parametrize("rows", [1, 10, 1 << 16])
+@pytest.mark.parametrize("rows", [10, *slowly(1, 1 << 16)])
 def test_same_as_parquet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, codec: str, rows: int
 ) -> None:

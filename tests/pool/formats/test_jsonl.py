@@ -14,6 +14,7 @@ from evalsampling.pool.formats import text as lines
 from evalsampling.pool.formats.jsonl import JsonLines
 from evalsampling.pool.formats.parquet import Parquet
 from tests.pool.formats.reading import COMPRESS, inspected, parquet_rows, read_rows
+from tests.slow import slowly
 
 TABLE = pa.table(
     {
@@ -42,7 +43,7 @@ def types(path: Path) -> dict[str, pa.DataType]:
     ("end", "mark", "last"),
     [("\n", b"", True), ("\r\n", b"\xef\xbb\xbf", False), (" \t\r\n\n \r\n", b"", False)],
 )
-@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("suffix", ["", ".gz", *slowly(".zst")])
 def test_same_as_parquet(
     tmp_path: Path, sizes: int, end: str, mark: bytes, last: bool, suffix: str
 ) -> None:
