@@ -396,6 +396,8 @@ def _said_in_words(column: pa.Array, classes: Sequence[int | str]) -> pa.Array |
 
 def whole_numbers(column: pa.Array) -> pa.Array:
     """Return numbers as whole ones if all are, as those of a column that had nulls once."""
+    if pa.types.is_integer(column.type):
+        return column
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:

@@ -32,7 +32,7 @@ from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stages import Engine, Keyed, Reading, Step, Total
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import PoolSummary, summarize, summary_columns
+from evalsampling.preparation.summary import PoolSummary, Wanted, summarize, summary_columns
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.pool import PoolSpec
@@ -79,7 +79,8 @@ def score_pool(plan: ReadingPlan, directory: str) -> Reading:
 
 def summarize_pool(plan: ReadingPlan) -> Total:
     """Return the stage that makes the `PoolSummary` of rows."""
-    return Total("SummarizePool", Step("Summarize", summarize, (plan,)), "AddSummaries")
+    summary = Step("Summarize", summarize, (plan, Wanted.of(plan)))
+    return Total("SummarizePool", summary, "AddSummaries")
 
 
 def cut_strata(plan: ReadingPlan) -> Step:

@@ -11,7 +11,7 @@ from evalsampling.measures.build import needs_signature_counts
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import summarize
+from evalsampling.preparation.summary import Wanted, summarize
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.greatest_rank import GreatestRank
 from evalsampling.stats.kdtree import KdTree
@@ -73,7 +73,7 @@ def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) 
     if Stratification.given(spec.reading) is not None:
         return
     batch = PoolBatch(rows.table.combine_chunks().to_batches()[0])
-    summary = summarize(batch, spec.reading)
+    summary = summarize(batch, spec.reading, Wanted.of(spec.reading))
     stratification = Stratification.from_summary(summary, spec.reading)
     count = assign_cells(batch, stratification).sums().count.astype(np.int64)
     least = stratification.known_rows(summary)
