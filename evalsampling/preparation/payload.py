@@ -81,17 +81,11 @@ def _item_of_row(rows: pa.Table, ordered: Sequence[WorkItem]) -> IntArray:
 
 def _take(item: WorkItem, columns: Sequence[str], wanted: IntArray) -> Iterator[pa.Table]:
     """Read some columns of some rows of an item, given by their places in it, ascending."""
-    done = 0
     for batch in read_batches(dataclasses.replace(item, where=None), columns):
-        if batch.kept is None:
-            rows = wanted[np.searchsorted(wanted, done) :] - done
-            rows = rows[rows < len(batch.rows)]
-            done += len(batch.rows)
-        else:  # Of scored rows, where some were left out.
-            places = batch.kept - item.first_row
-            rows = np.flatnonzero(np.isin(places, wanted, assume_unique=True))
-            done = int(places[-1]) + 1
-        if len(rows):
+        places = batch.row_numbers(np.arange(len(batch))) - item.first_row
+        begin, end = np.searchsorted(wanted, [places[0], places[-1] + 1])
+        if begin < end:
+            rows = np.searchsorted(places, wanted[begin:end])
             yield pa.table({name: batch.payload(name, rows) for name in columns})
-        if done > wanted[-1]:
+        if end == len(wanted):
             break

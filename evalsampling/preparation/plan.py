@@ -14,11 +14,10 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
-from evalsampling.pool.one_order import orders_of
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_rows import Scorer, score_item, scored_item
 from evalsampling.preparation.assignment import CellBatch, assign_cells
-from evalsampling.preparation.held_rows import HeldRows
+from evalsampling.preparation.held_rows import HeldRows, recounted
 from evalsampling.preparation.ids import (
     check_repeated,
     repeated_hashes,
@@ -36,20 +35,15 @@ from evalsampling.preparation.summary import PoolSummary, Wanted, summarize, sum
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.stats.cells import CellSums, CellTable
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
-from evalsampling.stats.orders import OrderCounts
 
 # --- what is read
 
 
 def fetch_rows(name: str, columns: Sequence[str] | None) -> Reading:
     """Return how rows are read as they are: see `pool.formats.registry.read_batches`."""
-    return Reading(name, Step("ReadBatches", _read_rows, (columns,), PoolBatch))
-
-
-def _read_rows(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBatch]:
-    return read_batches(item, columns)
+    return Reading(name, Step("ReadBatches", read_batches, (columns,), PoolBatch))
 
 
 def fetch_cells(stratification: Any) -> Reading:
@@ -109,11 +103,7 @@ def assign(stratification: Any) -> Step:
     return Step("AssignCells/FindCells", assign_cells, (stratification,), CellBatch)
 
 
-def _sums(cells: CellBatch) -> CellSums:
-    return cells.sums()
-
-
-SUM_CELLS = Total("SumCells", Step("SumBatches", _sums), "AddSums")
+SUM_CELLS = Total("SumCells", Step("SumBatches", CellBatch.sums), "AddSums")
 """The stage that makes the `CellSums` of rows with cells."""
 
 COUNT_SLICES = Total("CountSlices", Step("CountValues", CellBatch.slice_counts), "AddCounts")
@@ -197,21 +187,12 @@ def _check_share(
 
 def count_orders(rows: Any) -> Total:
     """Return the stage that makes the `OrderCounts` of pairs, given the rows of the pool."""
-    return Total("CountOrders", Step("CountPairs", _count_orders, (rows,)), "AddOrders")
-
-
-def _count_orders(cells: CellBatch, rows: int) -> OrderCounts:
-    plan = cells.stratification.plan
-    return orders_of(cells.batch, plan.pool, plan.seed, rows)
+    return Total("CountOrders", Step("CountPairs", CellBatch.orders, (rows,)), "AddOrders")
 
 
 def recount(held: HeldRows) -> Total:
     """Return the stage that counts rows, and those of an earlier reserve, by cell."""
-    return Total("CheckHeld", Step("Recount", _recount, (held,)), "AddCounts")
-
-
-def _recount(cells: CellBatch, held: HeldRows) -> Any:
-    return held.recount(cells)
+    return Total("CheckHeld", Step("Recount", recounted, (held,)), "AddCounts")
 
 
 def compare_counts(source: PoolSpec, held: HeldRows, pool: Catalog) -> Step:

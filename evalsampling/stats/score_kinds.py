@@ -62,7 +62,7 @@ class ScoreSums:
             ends = _ends(finite)
         if positive is None:
             return cls(*ends)
-        inside = 0 <= ends[0] and ends[1] <= 1 and len(finite) == len(scores)
+        inside = ends[0] >= 0 and ends[1] <= 1 and len(finite) == len(scores)
         units = beyond = 0
         for begin in range(0, len(scores), _ROWS_AT_A_TIME):
             part = scores[begin : begin + _ROWS_AT_A_TIME]

@@ -89,7 +89,7 @@ class Parquet:
             for number in range(item.begin, min(item.end, len(groups))):
                 chunks, read = _chunks(groups[number], columns), 0
                 large = sum(chunk.total_compressed_size for chunk in chunks) > LARGE_BYTES
-                # All columns of a row group are asked for at once, as stores answer slowly; of a file
+                # All columns of a row group are asked for at once: stores answer slowly. Of a file
                 # of this machine that would take fresh memory for nothing.
                 buffer = _BUFFER_BYTES * large if is_url(item.path) else _LOCAL_BUFFER_BYTES
                 try:
