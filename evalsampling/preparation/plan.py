@@ -4,6 +4,7 @@ The first pass sums up scores, from which strata are cut. The second finds the c
 sums up the cells, and keeps the first rows of each.
 """
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -91,7 +92,7 @@ def stratify(engine: Engine, rows: Any, plan: ReadingPlan) -> Any:
     given = Stratification.given(plan)
     if given is not None:
         return engine.value("GivenStrata", given)
-    (summary,) = engine.run(rows, summarize_pool(plan), columns=summary_columns(plan))
+    (summary,) = engine.run(rows, summarize_pool(plan))
     return engine.call(cut_strata(plan), summary)
 
 
@@ -212,17 +213,18 @@ def _compare(counts: Any, held: HeldRows, pool: Catalog, source: PoolSpec) -> bo
 # --- passes in this process, for callers that need no engine of their own
 
 
-def pool_rows(plan: ReadingPlan) -> Rows:
+def pool_rows(plan: ReadingPlan, columns: Sequence[str] | None = None) -> Rows:
     """Return the rows of the pool's files, scored if the spec names a scorer.
 
-    Columns are those of a second pass unless others are asked for. With a scorer all are read, for
-    it may want any.
+    Columns are those of a second pass unless others are named. With a scorer all are read, for it
+    may want any.
     """
     items = list(Catalog.read(plan).items)
     if plan.pool.scorer is None:
-        return Rows(items, read_items, required_columns(plan, payload=False))
-    scorer = Scorer(plan.pool.scorer, plan.pool.directory)
-    return Rows(items, read_items, steps=(Step("ScoreBatch", scorer.score),))
+        columns = required_columns(plan, payload=False) if columns is None else columns
+        return Rows(items, functools.partial(read_items, columns=columns))
+    scorer = Step("ScoreBatch", Scorer(plan.pool.scorer, plan.pool.directory).score)
+    return Rows(items, functools.partial(read_items, columns=None), steps=(scorer,))
 
 
 def read_items(items: Iterable[WorkItem], columns: Sequence[str] | None) -> Iterator[PoolBatch]:
@@ -237,7 +239,7 @@ def stratify_rows(batches: Sequence[PoolBatch], plan: ReadingPlan) -> Stratifica
 
 def stratify_pool(plan: ReadingPlan) -> Stratification:
     """Return how the pool of a spec is cut, by a first pass over its files if one is needed."""
-    return stratify(LOCAL, pool_rows(plan), plan)
+    return stratify(LOCAL, pool_rows(plan, summary_columns(plan)), plan)
 
 
 def read_cells(stratification: Stratification) -> Iterator[CellBatch]:
