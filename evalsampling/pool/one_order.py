@@ -17,10 +17,9 @@ import pyarrow.compute as pc
 from evalsampling.pool.arrow import characters, column_of, plain, without_views
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import hash_ids
-from evalsampling.pool.conditions import Filter
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.row_ids import joined
-from evalsampling.pool.splits import WorkItem
+from evalsampling.pool.splits import RowSelection, WorkItem
 from evalsampling.spec import PoolSpec
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
@@ -36,7 +35,7 @@ _SHARE_BITS = 8
 class OneOrder:
     """Which rows of a work item are of the pool, where one of two orders is left out."""
 
-    where: "RowSelection | None"  # which rows there are otherwise; None for all
+    where: RowSelection | None  # which rows there are otherwise; None for all
     first_row: int  # of the item, within its file
     left_out: bytes  # a bit for each row of the item, packed: whether it is left out
 
@@ -52,10 +51,6 @@ class OneOrder:
         place = batch.row_numbers(np.arange(len(batch))) - self.first_row
         stays = (bits[place >> 3] >> (7 - (place & 7)).astype(np.uint8)) & 1 == 0
         return batch if stays.all() else batch.take(np.flatnonzero(stays))
-
-
-RowSelection = Filter | OneOrder
-"""Which rows of a work item there are."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,16 +1,12 @@
 """Splits of a pool's files, the parts that workers read; and formats, which become them."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from evalsampling.pool.files import StoredFile
-
-if TYPE_CHECKING:
-    from evalsampling.pool.layout import Layout
-    from evalsampling.pool.one_order import RowSelection
 
 PLACE = "evalsampling.row"
 """Column of scored rows, where some were left out: numbers of the rows in the pool's file."""
@@ -74,6 +70,31 @@ class Format(Protocol):
         """
 
 
+class RowSelection(Protocol):
+    """Which rows of a pool there are: a `pool.conditions.Filter`."""
+
+    @property
+    def types(self) -> Mapping[str, pa.DataType]:
+        """Types of the columns that tell, by name."""
+
+    def kept(self, batch: Any) -> Any:
+        """Return the rows of a `pool.batch.PoolBatch` that there are."""
+
+
+class ColumnLayout(Protocol):
+    """What becomes of the columns of a file: a `pool.layout.Layout`."""
+
+    @property
+    def expected(self) -> Mapping[str, pa.Scalar]:
+        """Columns that must have this value in every row."""
+
+    def stored(self, columns: Sequence[str] | None) -> list[str] | None:
+        """Return what is read of a file for some columns of the pool, or for all: None for all."""
+
+    def applied(self, rows: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
+        """Return rows of the pool, of some columns or all, from what was read of a file."""
+
+
 @dataclasses.dataclass(frozen=True)
 class WorkItem:
     """One split of a pool's file, with all that a worker needs to read it."""
@@ -91,8 +112,8 @@ class WorkItem:
     # the pool's file as it was when it was found, None if nobody looked
     stored: StoredFile | None = None
     # what becomes of the columns of the file; None if they are those of the pool
-    layout: "Layout | None" = None
-    where: "RowSelection | None" = None  # which of its rows there are; None for all
+    layout: ColumnLayout | None = None
+    where: RowSelection | None = None  # which of its rows there are; None for all
     # whether `PLACE` in the file has the numbers of its rows in the pool's file
     has_places: bool = False
 
