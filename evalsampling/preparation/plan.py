@@ -36,7 +36,7 @@ from evalsampling.preparation.summary import PoolSummary, Wanted, summarize, sum
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.stats.cells import CellTable
+from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.clusters import SharedClusters
 
 # --- what is read
@@ -104,7 +104,11 @@ def assign(stratification: Any) -> Step:
     return Step("AssignCells/FindCells", assign_cells, (stratification,), CellBatch)
 
 
-SUM_CELLS = Total("SumCells", Step("SumBatches", CellBatch.sums), "AddSums")
+def _sums(cells: CellBatch) -> CellSums:
+    return cells.sums()
+
+
+SUM_CELLS = Total("SumCells", Step("SumBatches", _sums), "AddSums")
 """The stage that makes the `CellSums` of rows with cells."""
 
 COUNT_SLICES = Total("CountSlices", Step("CountValues", CellBatch.slice_counts), "AddCounts")
