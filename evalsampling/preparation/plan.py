@@ -44,7 +44,11 @@ from evalsampling.stats.clusters import SharedClusters
 
 def fetch_rows(name: str, columns: Sequence[str] | None) -> Reading:
     """Return how rows are read as they are: see `pool.formats.registry.read_batches`."""
-    return Reading(name, Step("ReadBatches", read_batches, (columns,), PoolBatch))
+    return Reading(name, Step("ReadBatches", _read_rows, (columns,), PoolBatch))
+
+
+def _read_rows(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBatch]:
+    return read_batches(item, columns)
 
 
 def fetch_cells(stratification: Any) -> Reading:
