@@ -56,7 +56,7 @@ def plain(column: pa.Array) -> pa.Array:
     A UUID is its text in lower case, with dashes, as every program writes it.
     """
     if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        column = without_views(column.dictionary).take(column.indices)
     if isinstance(column.type, pa.BaseExtensionType):
         is_uuid = column.type == pa.uuid()
         return _uuid_texts(column.storage) if is_uuid else plain(column.storage)

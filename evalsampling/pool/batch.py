@@ -77,6 +77,10 @@ class PoolBatch:
         """Return the numbers in the file of rows of this batch."""
         return self.first_row + rows if self.kept is None else self.kept[rows]
 
+    def rows_numbered(self, numbers: IntArray) -> IntArray:
+        """Return the rows of this batch that have some numbers in the file."""
+        return numbers - self.first_row if self.kept is None else self.kept.searchsorted(numbers)
+
     def take(self, places: IntArray) -> "PoolBatch":
         """Return some rows of this batch, ascending, with their numbers in the file."""
         rows = self.rows.take(pa.array(places))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY, RANKS, SCORE
 from evalsampling.label_spaces.sets import labels_of_text, shortened
+from evalsampling.label_spaces.spellings import plain as plain_text
 from evalsampling.label_spaces.spellings import yes_and_no
 from evalsampling.pool.arrow import characters, is_list, is_number, is_text, plain
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
@@ -310,36 +311,46 @@ class LabelColumns(PoolBatch):
             column = column.cast(pa.int8() if whole else pa.string())
         elif is_number(column.type):
             column = whole_numbers(column)
-        text = is_text(column.type)
-        numeric = whole and not text
-        if numeric and pa.types.is_integer(column.type):
-            values = column.to_numpy()
-            low, high = (int(values.min()), int(values.max())) if len(values) else (0, -1)
-            if classes == tuple(range(len(classes))) and low >= 0 and high < len(classes):
-                return values
-            beyond = values > np.iinfo(np.int64).max
-            self.refuse(name, beyond, lambda row: f"{values[row]} is none of {[*classes]}")
-            column = column.cast(pa.int64())
-        elif numeric and is_number(column.type):
+        if is_text(column.type):
+            return self._spelled(name, column, classes)
+        if not (whole and is_number(column.type)):
+            raise self.error(name, 0, f"type {column.type} holds none of the classes {[*classes]}")
+        if not pa.types.is_integer(column.type):
             row = first_fraction(column)
             raise self.error(name, row, f"{column[row].as_py()} is none of {[*classes]}")
-        elif not text:
-            raise self.error(name, 0, f"type {column.type} holds none of the classes {[*classes]}")
-        listed = pa.array([v if numeric else str(v) for v in classes], type=column.type)
-        codes = pc.index_in(column, value_set=listed)
-        if codes.null_count and whole and text:
-            codes = pc.index_in(whole_number_texts(column), value_set=listed)
-        said = _said_in_words(column, classes) if codes.null_count else None
-        codes = codes if said is None else pc.coalesce(codes, said)
-        if codes.null_count == len(codes) > 0 and whole and text and not self.holds_text(column):
-            words = f"type {column.type} holds none of the classes {[*classes]}"
-            words += ": labels.classes names others, labels.positive the positive one"
-            raise self.error(name, 0, words)
-        if codes.null_count:
-            row = pc.index(codes.is_null(), True).as_py()
-            shown = reprlib.repr(column[row].as_py())
-            raise self.error(name, row, f"{shown} is none of {[*classes]}")
+        values = column.to_numpy()
+        low, high = (int(values.min()), int(values.max())) if len(values) else (0, -1)
+        if classes == tuple(range(len(classes))) and low >= 0 and high < len(classes):
+            return values
+        listed = pa.array(classes, pa.int64())
+        codes = pc.index_in(column.cast(pa.int64(), safe=False), value_set=listed)
+        wrong = codes.is_null().to_numpy(zero_copy_only=False)
+        wrong |= values > np.iinfo(np.int64).max  # They became negative.
+        self.refuse(name, wrong, lambda row: f"{values[row]} is none of {[*classes]}")
         return np.asarray(codes.to_numpy().astype(np.int64))
+
+    def _spelled(self, name: str, column: pa.Array, classes: Sequence[int | str]) -> IntArray:
+        """Return the place of each text among classes, also of one that spells a class otherwise.
+
+        That is ``1.0`` for 1, and a word like yes for the class that says so.
+        """
+        coded = pc.dictionary_encode(column)
+        texts, known = coded.dictionary.to_pylist(), {str(c): n for n, c in enumerate(classes)}
+        whole, words = all(isinstance(value, int) for value in classes), yes_and_no([*known])
+        numbers = whole_number_texts(coded.dictionary).to_pylist() if whole else texts
+        codes = [
+            known.get(text, known.get(number, known.get(words.get(plain_text(text), text))))
+            for text, number in zip(texts, numbers, strict=True)
+        ]
+        unknown = [text for text, code in zip(texts, codes, strict=True) if code is None]
+        if len(unknown) == len(texts) > 0 and whole and not self.holds_text(column):
+            problem = f"type {column.type} holds none of the classes {[*classes]}"
+            way_out = "labels.classes names others, labels.positive the positive one"
+            raise self.error(name, 0, f"{problem}: {way_out}")
+        if unknown:
+            row = pc.index(column, pa.scalar(unknown[0], column.type)).as_py()
+            raise self.error(name, row, f"{reprlib.repr(unknown[0])} is none of {[*classes]}")
+        return np.array(codes, np.int64)[coded.indices.to_numpy()]
 
     def tags(self, name: str, among: Sequence[str]) -> BoolArray:
         """Return which labels each row has, shape (n, labels)."""
@@ -380,22 +391,10 @@ class LabelColumns(PoolBatch):
         return held[coded.indices.to_numpy()]
 
 
-def _said_in_words(column: pa.Array, classes: Sequence[int | str]) -> pa.Array | None:
-    """Return the class codes of words like yes and no, null where a text is no such word.
-
-    None if classes or column are not of that kind.
-    """
-    texts = [str(value) for value in classes]
-    words = yes_and_no(texts)
-    if not words or not is_text(column.type):
-        return None
-    word = pc.utf8_lower(pc.utf8_trim_whitespace(column.cast(pa.large_string())))
-    place = pc.index_in(word, value_set=pa.array(list(words), pa.large_string()))
-    return pa.array([texts.index(name) for name in words.values()], pa.int32()).take(place)
-
-
 def whole_numbers(column: pa.Array) -> pa.Array:
     """Return numbers as whole ones if all are, as those of a column that had nulls once."""
+    if pa.types.is_integer(column.type):
+        return column
     try:
         return column.cast(pa.int64())
     except pa.ArrowInvalid:

@@ -21,7 +21,6 @@ from evalsampling.pool.arrow import (
     nested_fields,
     plain,
     there_are,
-    without_views,
 )
 from evalsampling.storage.filesystems import one_line
 
@@ -72,10 +71,7 @@ def to_array(values: Any, name: str) -> pa.Array:
         raise InputError(f"{name}: must have one dimension, got {dimensions}")
     try:
         column = _as_arrow(values)
-        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        if pa.types.is_dictionary(column.type):
-            return without_views(column.dictionary).take(column.indices)
-        return plain(column)
+        return plain(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: cannot be read as a column: {one_line(error)}") from error
 

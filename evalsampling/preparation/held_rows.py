@@ -30,27 +30,15 @@ class HeldRows:
 
     def later(self, cells: CellBatch, keys: UInt64Array) -> BoolArray:
         """Return which rows are of a short cell and behind the last row held of it."""
-        return self.short[cells.cell] & self._behind(cells, keys)
+        return self.short[cells.cell] & self.behind(cells, keys)
 
-    def _behind(self, cells: CellBatch, keys: UInt64Array) -> BoolArray:
+    def behind(self, cells: CellBatch, keys: UInt64Array) -> BoolArray:
         """Return which rows are behind the last row held of their cell: none with a label."""
         cell = cells.cell
         behind = keys > self.last_hash[cell]
         for row in np.flatnonzero((self.rows[cell] > 0) & (keys == self.last_hash[cell])):
             behind[row] = cells.ids[int(row)].as_py() > self.last_id[cell[row]]
         return behind if cells.has_label is None else behind & ~cells.has_label
-
-    def recount(self, cells: CellBatch) -> IntArray:
-        """Count the rows of a batch by cell; counts of batches add up.
-
-        Returns:
-            Shape (2, cells): all rows, and those up to the last row held.
-        """
-        behind = self._behind(cells, cells.keys)
-        within = (self.rows[cells.cell] > 0) & ~behind
-        most = len(self.rows)
-        held = np.bincount(cells.cell[within], minlength=most)
-        return np.stack([np.bincount(cells.cell, minlength=most), held])
 
     def check_recount(self, counts: IntArray, path: str) -> None:
         """Check that the pool is the one that the rows held are of."""
@@ -64,3 +52,10 @@ class HeldRows:
                 else f"cell {cell} has other ids than it had"
             )
             raise InputError(f"{path}: the pool has changed since it was prepared: {why}")
+
+
+def recounted(cells: CellBatch, held: HeldRows) -> IntArray:
+    """Return the rows of a batch by cell, all and those up to the last row held: (2, cells)."""
+    within = (held.rows[cells.cell] > 0) & ~held.behind(cells, cells.keys)
+    both = cells.cell, cells.cell[within]
+    return np.stack([np.bincount(cell, minlength=len(held.rows)) for cell in both])

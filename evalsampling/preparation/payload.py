@@ -1,6 +1,7 @@
 """Payload columns of the reserve, read only from the splits that hold its rows."""
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -33,16 +34,16 @@ def with_payload(
         return
     ordered = sorted(items, key=lambda item: (item.origin, item.first_row))
     place = _item_of_row(rows, ordered)
-    within = rows[ROW].to_numpy() - np.array([item.first_row for item in ordered])[place]
-    order = np.argsort(place * (1 + within.max()) + within)
+    number = rows[ROW].to_numpy()
+    order = np.argsort(place * (1 + number.max()) + number)
     bounds = np.searchsorted(place[order], np.arange(len(ordered) + 1))
     first = ordered[place[order[0]]]
     stored = stored_bytes(first, missing) / first.rows
     check_payload(first.origin, stored * len(order), len(order))
     parts: list[pa.Table] = []
     begin, end, held, total = 0, 0, 0, 0
-    for number, item in enumerate(ordered):
-        wanted = within[order[bounds[number] : bounds[number + 1]]]
+    for item, own in zip(ordered, itertools.pairwise(bounds), strict=True):
+        wanted = number[order[slice(*own)]]
         for part in _take(item, missing, wanted) if len(wanted) else ():
             parts.append(part)
             end += len(part)
@@ -80,18 +81,12 @@ def _item_of_row(rows: pa.Table, ordered: Sequence[WorkItem]) -> IntArray:
 
 
 def _take(item: WorkItem, columns: Sequence[str], wanted: IntArray) -> Iterator[pa.Table]:
-    """Read some columns of some rows of an item, given by their places in it, ascending."""
-    done = 0
+    """Read some columns of some rows of an item, given by their numbers in the file, ascending."""
     for batch in read_batches(dataclasses.replace(item, where=None), columns):
-        if batch.kept is None:
-            rows = wanted[np.searchsorted(wanted, done) :] - done
-            rows = rows[rows < len(batch.rows)]
-            done += len(batch.rows)
-        else:  # Of scored rows, where some were left out.
-            places = batch.kept - item.first_row
-            rows = np.flatnonzero(np.isin(places, wanted, assume_unique=True))
-            done = int(places[-1]) + 1
-        if len(rows):
+        first, last = batch.row_numbers(np.array([0, len(batch) - 1]))
+        begin, end = np.searchsorted(wanted, [first, last + 1])
+        if begin < end:
+            rows = batch.rows_numbered(wanted[begin:end])
             yield pa.table({name: batch.payload(name, rows) for name in columns})
-        if done > wanted[-1]:
+        if end == len(wanted):
             break

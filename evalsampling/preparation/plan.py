@@ -4,6 +4,7 @@ The first pass sums up scores, from which strata are cut. The second finds the c
 sums up the cells, and keeps the first rows of each.
 """
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -14,11 +15,10 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
-from evalsampling.pool.one_order import orders_of
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_rows import Scorer, score_item, scored_item
 from evalsampling.preparation.assignment import CellBatch, assign_cells
-from evalsampling.preparation.held_rows import HeldRows
+from evalsampling.preparation.held_rows import HeldRows, recounted
 from evalsampling.preparation.ids import (
     check_repeated,
     repeated_hashes,
@@ -32,18 +32,12 @@ from evalsampling.preparation.reserve_builder import ReserveBuilder
 from evalsampling.preparation.shares import LOCAL, Rows
 from evalsampling.preparation.stages import Engine, Keyed, Reading, Step, Total
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import (
-    PoolSummary,
-    Wanted,
-    summarize,
-    summary_columns,
-)
+from evalsampling.preparation.summary import PoolSummary, Wanted, summarize, summary_columns
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.clusters import SharedClusters
-from evalsampling.stats.orders import OrderCounts
 
 # --- what is read
 
@@ -84,7 +78,8 @@ def score_pool(plan: ReadingPlan, directory: str) -> Reading:
 
 def summarize_pool(plan: ReadingPlan) -> Total:
     """Return the stage that makes the `PoolSummary` of rows."""
-    return Total("SummarizePool", Step("Summarize", summarize, (plan,)), "AddSummaries")
+    summary = Step("Summarize", summarize, (plan, Wanted.of(plan)))
+    return Total("SummarizePool", summary, "AddSummaries")
 
 
 def cut_strata(plan: ReadingPlan) -> Step:
@@ -114,7 +109,7 @@ def first_pass(engine: Engine, plan: ReadingPlan, items: Any, directory: str) ->
 def stratify(engine: Engine, rows: Any, plan: ReadingPlan) -> Any:
     """Return how rows are cut, as a value of an engine: as the spec says, or by a first pass."""
     if Wanted.of(plan).anything:
-        (summary,) = engine.run(rows, summarize_pool(plan), columns=summary_columns(plan))
+        (summary,) = engine.run(rows, summarize_pool(plan))
     else:
         summary = engine.value("NoSummary", None)
     return engine.call(cut_strata(plan), summary)
@@ -216,21 +211,12 @@ def _check_share(
 
 def count_orders(rows: Any) -> Total:
     """Return the stage that makes the `OrderCounts` of pairs, given the rows of the pool."""
-    return Total("CountOrders", Step("CountPairs", _count_orders, (rows,)), "AddOrders")
-
-
-def _count_orders(cells: CellBatch, rows: int) -> OrderCounts:
-    plan = cells.stratification.plan
-    return orders_of(cells.batch, plan.pool, plan.seed, rows)
+    return Total("CountOrders", Step("CountPairs", CellBatch.orders, (rows,)), "AddOrders")
 
 
 def recount(held: HeldRows) -> Total:
     """Return the stage that counts rows, and those of an earlier reserve, by cell."""
-    return Total("CheckHeld", Step("Recount", _recount, (held,)), "AddCounts")
-
-
-def _recount(cells: CellBatch, held: HeldRows) -> Any:
-    return held.recount(cells)
+    return Total("CheckHeld", Step("Recount", recounted, (held,)), "AddCounts")
 
 
 def compare_counts(source: PoolSpec, held: HeldRows, pool: Catalog) -> Step:
@@ -250,17 +236,18 @@ def _compare(counts: Any, held: HeldRows, pool: Catalog, source: PoolSpec) -> bo
 # --- passes in this process, for callers that need no engine of their own
 
 
-def pool_rows(plan: ReadingPlan) -> Rows:
+def pool_rows(plan: ReadingPlan, columns: Sequence[str] | None = None) -> Rows:
     """Return the rows of the pool's files, scored if the spec names a scorer.
 
-    Columns are those of a second pass unless others are asked for. With a scorer all are read, for
-    it may want any.
+    Columns are those of a second pass unless others are named. With a scorer all are read, for it
+    may want any.
     """
     items = list(Catalog.read(plan).items)
     if plan.pool.scorer is None:
-        return Rows(items, read_items, required_columns(plan, payload=False))
-    scorer = Scorer(plan.pool.scorer, plan.pool.directory)
-    return Rows(items, read_items, steps=(Step("ScoreBatch", scorer.score),))
+        columns = required_columns(plan, payload=False) if columns is None else columns
+        return Rows(items, functools.partial(read_items, columns=columns))
+    scorer = Step("ScoreBatch", Scorer(plan.pool.scorer, plan.pool.directory).score)
+    return Rows(items, functools.partial(read_items, columns=None), steps=(scorer,))
 
 
 def read_items(items: Iterable[WorkItem], columns: Sequence[str] | None) -> Iterator[PoolBatch]:
@@ -275,7 +262,7 @@ def stratify_rows(batches: Sequence[PoolBatch], plan: ReadingPlan) -> Stratifica
 
 def stratify_pool(plan: ReadingPlan) -> Stratification:
     """Return how the pool of a spec is cut, by a first pass over its files if one is needed."""
-    return stratify(LOCAL, pool_rows(plan), plan)
+    return stratify(LOCAL, pool_rows(plan, summary_columns(plan)), plan)
 
 
 def read_cells(stratification: Stratification) -> Iterator[CellBatch]:

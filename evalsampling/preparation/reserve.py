@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
 from evalsampling.pool.stored_columns import (
@@ -171,12 +172,8 @@ def _sorted(table: pa.Table, cell: IntArray, key: UInt64Array) -> IntArray:
     same = (cell[order[1:]] == cell[order[:-1]]) & (key[order[1:]] == key[order[:-1]])
     if not same.any():
         return order
-    order = np.lexsort((key, cell))  # Equal ids stay in the order in which they came.
-    for place in np.flatnonzero(same):
-        pair = order[place : place + 2]
-        if table[ID][int(pair[0])].as_py() > table[ID][int(pair[1])].as_py():
-            order[place : place + 2] = pair[::-1]
-    return order
+    by = [(name, "ascending") for name in (CELL, HASH, ID)]
+    return np.asarray(pc.sort_indices(table, sort_keys=by))  # Equal ids stay as they came.
 
 
 def check_unique(rows: pa.Table, column: IdColumns) -> None:

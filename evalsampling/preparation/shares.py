@@ -34,24 +34,17 @@ class Piece(NamedTuple):
     state: Any
 
 
-def _whole(share: Any, _: Sequence[str] | None) -> Any:
-    return share
-
-
 @dataclasses.dataclass(frozen=True)
 class Rows:
     """Batches that are read anew each time somebody goes over them."""
 
     source: Any  # what shares are dealt from: a list, or what a `Gather` takes for one
-    # yields the batches of a share, of some columns or all; a share of batches has them
-    read: Callable[[Any, Sequence[str] | None], Iterable[Any]] = _whole
-    # to read unless fewer are asked for; None for all, whatever is asked for
-    columns: Sequence[str] | None = None
+    read: Callable[[Any], Iterable[Any]] = iter  # yields the batches of a share
     steps: tuple[Step, ...] = ()  # what is made of each batch
 
     def over(self, share: Any) -> Iterator[Any]:
         """Yield the batches of a share."""
-        batches = iter(self.read(share, self.columns))
+        batches = iter(self.read(share))
         for step in self.steps:
             batches = map(step, batches)
         return batches
@@ -133,9 +126,7 @@ class Shares:
     def map(self, rows: Rows, step: Step) -> Rows:
         return dataclasses.replace(rows, steps=(*rows.steps, step))
 
-    def run(self, rows: Rows, *stages: Stage, columns: Sequence[str] | None = None) -> list[Any]:
-        if columns is not None and rows.columns is not None:
-            rows = dataclasses.replace(rows, columns=columns)
+    def run(self, rows: Rows, *stages: Stage) -> list[Any]:
         # A worker has its share; it needs no other.
         anywhere = dataclasses.replace(rows, source=None)
         work = functools.partial(share_pieces, rows=anywhere, stages=stages)
@@ -148,13 +139,13 @@ class Shares:
         ]
 
 
-def _read(items: Iterable[Any], _: Sequence[str] | None, step: Step) -> Iterator[Any]:
+def _read(items: Iterable[Any], step: Step) -> Iterator[Any]:
     for batch in itertools.chain.from_iterable(map(step, items)):
         yield batch
         progress.advance(len(batch))
 
 
-def _as_one(files: list[PlannedFile], _: Sequence[str] | None) -> list[list[PlannedFile]]:
+def _as_one(files: list[PlannedFile]) -> list[list[PlannedFile]]:
     return [files]
 
 

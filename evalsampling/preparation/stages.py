@@ -161,5 +161,5 @@ class Engine(Protocol):
     def map(self, rows: Any, step: Step) -> Any:
         """Return the rows that a step makes of each batch."""
 
-    def run(self, rows: Any, *stages: Stage, columns: Sequence[str] | None = None) -> list[Any]:
+    def run(self, rows: Any, *stages: Stage) -> list[Any]:
         """Return the result of each stage, as a value."""

@@ -115,11 +115,10 @@ def _add(first: Any, other: Any) -> Any:
     return None if first is None else first + other
 
 
-def summarize(batch: PoolBatch, plan: ReadingPlan) -> PoolSummary:
-    """Return the summary of a batch."""
+def summarize(batch: PoolBatch, plan: ReadingPlan, wants: "Wanted") -> PoolSummary:
+    """Return the summary of a batch: the statistics that the plan wants of it."""
     if plan.pool.lists is not None:
         return _of_queries(batch, plan)
-    wants = Wanted.of(plan)
     histograms: tuple[ScoreCounts, ...] = ()
     signatures = features = codes = keys = predictions = None
     scored = [*(system.score for system in plan.pool.systems), plan.pool.score]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,8 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 
 _FINEST = -1000
 """Exponent of the finest bins, for a pool whose scores are all zero."""
+
+_NO_VALUES, _NO_ROWS = np.zeros(0), np.zeros(0, dtype=np.int64)
 
 _ROWS_AT_A_TIME = 1 << 15
 """Scores counted at a time, or as many as there are bins: their bins stay in the cache."""
@@ -33,7 +36,7 @@ class ScoreHistogram:
     exponent: int = _FINEST  # e, the binary logarithm of the bins' width
     first: int = 0  # number i of the first bin
     # (bins,), int64: rows a bin
-    counts: IntArray = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    counts: IntArray = dataclasses.field(default_factory=_NO_ROWS.copy)
 
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreHistogram":
@@ -51,25 +54,38 @@ class ScoreHistogram:
         return made
 
     @classmethod
-    def from_counts(cls, values: FloatArray, rows: IntArray, limit: int) -> "ScoreHistogram":
-        """Return the histogram of ascending scores, shape (n,), each with its rows, at least 1."""
-        if not len(values):
+    def gathered(
+        cls,
+        limit: int,
+        parts: Sequence["ScoreHistogram"],
+        values: FloatArray = _NO_VALUES,
+        rows: IntArray = _NO_ROWS,
+    ) -> "ScoreHistogram":
+        """Return the histogram of all scores of parts with limits no smaller, and of others.
+
+        These are ascending, shape (n,), each with its rows, at least 1.
+        """
+        held = [part for part in parts if len(part.counts)]
+        if len(held) == 1 and held[0].limit == limit and not len(values):
+            return held[0]
+        ends = [end for part in held for end in (part.minimum, part.maximum)]
+        ends += [float(value) + 0.0 for value in (*values[:1], *values[-1:])]
+        if not ends:
             return cls(limit)
-        made = _spanning(float(values[0]) + 0.0, float(values[-1]) + 0.0, limit)
+        made = _spanning(min(ends), max(ends), limit)
+        for part in held:
+            bins = (part.first + np.arange(len(part.counts))) >> (made.exponent - part.exponent)
+            np.add.at(made.counts, bins - made.first, part.counts)
         np.add.at(made.counts, dyadic_bins(values, made.exponent) - made.first, rows)
         return made
 
     def __add__(self, other: "ScoreHistogram") -> "ScoreHistogram":
         """Return the histogram of both pools together."""
-        if not other.rows:
-            return self
-        if not self.rows:
-            return other
-        return _merged(self.limit, self, other)
+        return self.gathered(self.limit, (self, other))
 
     def coarsened(self, limit: int) -> "ScoreHistogram":
         """Return the histogram of the same scores with a limit no greater than its own."""
-        return _merged(limit, self) if self.rows else ScoreHistogram(limit)
+        return self.gathered(limit, (self,))
 
     def widened(self, exponent: int) -> "ScoreHistogram":
         """Return the histogram with bins of width 2^exponent, no narrower than its own."""
@@ -99,16 +115,6 @@ class ScoreHistogram:
     def _ends(self, first: int) -> FloatArray:
         with np.errstate(over="ignore"):  # ends that float64 cannot hold are infinite
             return np.ldexp(first + np.arange(len(self.counts), dtype=np.float64), self.exponent)
-
-
-def _merged(limit: int, *parts: ScoreHistogram) -> ScoreHistogram:
-    """Return the histogram of all scores of parts, each of which has some."""
-    minimum, maximum = min(p.minimum for p in parts), max(p.maximum for p in parts)
-    made = _spanning(minimum, maximum, limit)
-    for part in parts:
-        bins = (part.first + np.arange(len(part.counts))) >> (made.exponent - part.exponent)
-        np.add.at(made.counts, bins - made.first, part.counts)
-    return made
 
 
 def _spanning(minimum: float, maximum: float, limit: int) -> ScoreHistogram:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -53,26 +54,30 @@ class ScoreCounts:
         inner = (scores > low) & (scores < high)
         bulk = ScoreHistogram.from_scores(scores[inner], limit)
         values, rows = np.unique(scores[~inner], return_counts=True)
-        counts = dataclasses.replace(cls.zero(limit), bulk=bulk)
-        return counts._with(values.astype(np.float64) + 0.0, rows.astype(np.int64))
+        return cls._of([bulk], values.astype(np.float64) + 0.0, rows.astype(np.int64))
 
     def __add__(self, other: "ScoreCounts") -> "ScoreCounts":
         """Return the counts of both pools together."""
-        both = dataclasses.replace(self, bulk=self.bulk + other.bulk)
-        return both._with(other.extreme, other.extreme_rows)
-
-    def _with(self, scores: FloatArray, rows: IntArray) -> "ScoreCounts":
-        """Return the counts with more distinct scores, which may be extremes."""
-        every = np.concatenate([self.extreme, scores])
+        every = np.concatenate([self.extreme, other.extreme])
         values, place = np.unique(every, return_inverse=True)
-        counts = np.zeros(len(values), dtype=np.int64)
-        np.add.at(counts, place.ravel(), np.concatenate([self.extreme_rows, rows]))
+        rows = np.zeros(len(values), dtype=np.int64)
+        np.add.at(rows, place.ravel(), np.concatenate([self.extreme_rows, other.extreme_rows]))
+        return self._of([self.bulk, other.bulk], values, rows)
+
+    @classmethod
+    def _of(
+        cls, bulk: Sequence[ScoreHistogram], values: FloatArray, rows: IntArray
+    ) -> "ScoreCounts":
+        """Return the counts of the scores of bulk, and of distinct ascending ones with their rows.
+
+        All extremes are among the latter.
+        """
         inner = slice(EXTREMES, max(len(values) - EXTREMES, EXTREMES))
         outer = np.ones(len(values), dtype=bool)
         outer[inner] = False
-        limit = self.bulk.limit
-        bulk = self.bulk + ScoreHistogram.from_counts(values[inner], counts[inner], limit)
-        return ScoreCounts(values[outer], counts[outer], bulk)
+        limit = bulk[0].limit
+        gathered = ScoreHistogram.gathered(limit, bulk, values[inner], rows[inner])
+        return cls(values[outer], rows[outer], gathered)
 
     @property
     def rows(self) -> int:

@@ -1,6 +1,5 @@
 """Beam as an engine: see `preparation.stages.Engine`."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -55,12 +54,7 @@ class BeamEngine:
     def map(self, rows: beam.PCollection[Any], step: Step) -> beam.PCollection[Any]:
         return rows | step.name >> map_batches(step)
 
-    def run(
-        self,
-        rows: beam.PCollection[Any],
-        *stages: Stage,
-        columns: Sequence[str] | None = None,
-    ) -> list[pvalue.AsSideInput]:
+    def run(self, rows: beam.PCollection[Any], *stages: Stage) -> list[pvalue.AsSideInput]:
         return [_result(rows, stage) for stage in stages]
 
 

@@ -16,7 +16,7 @@ from evalsampling.storage import Store, write_parquet
 from evalsampling.storage.checksums import Checksum
 
 FOLDER = "reserve"
-GROUP_ROWS = 1024
+GROUP_ROWS = 4096
 
 
 @dataclasses.dataclass(frozen=True)

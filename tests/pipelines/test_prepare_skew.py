@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.preparation.summary import summarize
+from evalsampling.preparation.summary import Wanted, summarize
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.signatures import MOST_COUNTED
 from evalsampling.workspace.prepared import PreparedPool
@@ -53,7 +53,8 @@ def test_more_signatures_than_are_counted(job: Jobs, files: int) -> None:
     one = job(many_systems(110_000), files, group_rows=20_000, pool=systems, budget=20).prepared()
     assert_same(one.workspace, reference(one), budget=20)
     batch = PoolBatch(one.pool.table.combine_chunks().to_batches()[0])
-    counted = summarize(batch, EvaluationSpec.load(one.spec).reading).signatures
+    reading = EvaluationSpec.load(one.spec).reading
+    counted = summarize(batch, reading, Wanted.of(reading)).signatures
     assert counted is not None
     assert counted.sampled
     assert len(counted.sample_hash) == MOST_COUNTED

@@ -16,7 +16,7 @@ from evalsampling.preparation.assignment import CellBatch, assign_cells
 from evalsampling.preparation.plan import stratify_rows
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.preparation.stratification import Stratification
-from evalsampling.preparation.summary import summarize
+from evalsampling.preparation.summary import Wanted, summarize
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellTable
 from tests.contracts import sent
@@ -88,7 +88,7 @@ def test_cells_hold_the_mean_moments_of_their_queries() -> None:
 
 
 def test_the_summary_and_the_stratification_survive_being_stored() -> None:
-    summary = summarize(BATCH, SPEC.reading)
+    summary = summarize(BATCH, SPEC.reading, Wanted.of(SPEC.reading))
     again = sent(summary)
     assert again.scores == summary.scores
     assert again.magnitudes == {"cost": (3.0, 8.0)}

@@ -73,7 +73,7 @@ def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) 
     if not Wanted.of(spec.reading).anything:
         return
     batch = PoolBatch(rows.table.combine_chunks().to_batches()[0])
-    summary = summarize(batch, spec.reading)
+    summary = summarize(batch, spec.reading, Wanted.of(spec.reading))
     stratification = Stratification.from_summary(summary, spec.reading)
     count = assign_cells(batch, stratification).sums().count.astype(np.int64)
     least = stratification.known_rows(summary)

@@ -20,24 +20,25 @@ def test_summaries_merge(job: Any, case: str) -> None:
     shape, keys = CASES[case]
     rows = make_rich_pool(**shape)
     spec = EvaluationSpec.load(job(rows, budget=300, **keys).spec)
-    if not Wanted.of(spec.reading).anything:
+    wants = Wanted.of(spec.reading)
+    if not wants.anything:
         assert case in ("edges", "verdicts")
         assert Stratification.from_summary(None, spec.reading).min_rows is None
         return
     batch = rows.table.combine_chunks().to_batches()[0]
     cuts = [0, 1, 1, 500, 503, 1200, 1500]
     parts = [
-        summarize(PoolBatch(batch.slice(begin, end - begin)), spec.reading)
+        summarize(PoolBatch(batch.slice(begin, end - begin)), spec.reading, wants)
         for begin, end in itertools.pairwise(cuts)
     ]
-    zero = summarize(PoolBatch(batch.slice(0, 0)), spec.reading)
+    zero = summarize(PoolBatch(batch.slice(0, 0)), spec.reading, wants)
     assert_mergeable(parts, zero, same_state)
-    whole = summarize(PoolBatch(batch), spec.reading)
+    whole = summarize(PoolBatch(batch), spec.reading, wants)
     assert same_state(sum(parts, start=zero), whole)
     assert whole.rows == 1500
     for kind, wanted in [
-        (whole.histogram, Wanted.of(spec.reading).histogram_bins > 0),
-        (whole.signatures, Wanted.of(spec.reading).signatures),
-        (whole.features, Wanted.of(spec.reading).features),
+        (whole.histogram, wants.histogram_bins > 0),
+        (whole.signatures, wants.signatures),
+        (whole.features, wants.features),
     ]:
         assert (kind is not None) == wanted

@@ -111,7 +111,7 @@ def sorted_counts(scores: np.ndarray, limit: int) -> ScoreCounts:
     inner = slice(EXTREMES, max(len(values) - EXTREMES, EXTREMES))
     outer = np.ones(len(values), dtype=bool)
     outer[inner] = False
-    bulk = ScoreHistogram.from_counts(values[inner], rows[inner], limit)
+    bulk = ScoreHistogram.gathered(limit, (), values[inner], rows[inner])
     return ScoreCounts(values[outer], rows[outer], bulk)
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from evalsampling.pool.arrow import column_of, nested_fields, plain_type
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.splits import Contents, Split, WorkItem
-from evalsampling.storage.filesystems import open_file, readable
+from evalsampling.storage.filesystems import is_url, open_file, readable
 
 BATCH_ROWS = 1 << 17
 """Most rows of a batch: so few that its columns stay in the processor's cache."""
@@ -24,8 +24,8 @@ GIANT_ROWS, GIANT_BYTES = 1 << 24, 1 << 32
 LARGE_BYTES = 1 << 28
 """Bytes of the columns of a row group that are too many to be in memory at once."""
 
-_BUFFER_BYTES = 1 << 23
-"""Read at a time of each column of a large row group."""
+_BUFFER_BYTES, _LOCAL_BUFFER_BYTES = 1 << 23, 1 << 18
+"""Read at a time of each column of a large row group in a store, and of any on this machine."""
 
 _OLD_TIMES = "us"
 """Unit of times of 96 bits, which Spark writes; nanoseconds would not reach the year 2263."""
@@ -89,14 +89,16 @@ class Parquet:
             for number in range(item.begin, min(item.end, len(groups))):
                 chunks, read = _chunks(groups[number], columns), 0
                 large = sum(chunk.total_compressed_size for chunk in chunks) > LARGE_BYTES
-                # All columns of a row group are asked for at once: stores answer slowly.
+                # All columns of a row group are asked for at once: stores answer slowly. Of a file
+                # of this machine that would take fresh memory for nothing.
+                buffer = _BUFFER_BYTES * large if is_url(item.path) else _LOCAL_BUFFER_BYTES
                 try:
                     parquet = pq.ParquetFile(
                         source,
                         metadata=metadata,
                         read_dictionary=[c.path_in_schema for c in chunks if _is_repetitive(c)],
-                        buffer_size=_BUFFER_BYTES if large else 0,
-                        pre_buffer=not large,
+                        buffer_size=buffer,
+                        pre_buffer=not buffer,
                         page_checksum_verification=True,
                         coerce_int96_timestamp_unit=_OLD_TIMES,
                     )

@@ -62,9 +62,9 @@ def test_text_that_comes_again_stays_encoded_until_rows_are_taken(tmp_path: Path
     assert taken.to_pylist() == [texts[3], texts[4999]]
 
 
-@pytest.mark.parametrize("large", [False, True])
-def test_large_row_groups_are_read_by_the_buffer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
+@pytest.mark.parametrize(("large", "stored"), [(False, True), (True, True), (False, False)])
+def test_large_row_groups_of_a_store_and_all_of_this_machine_are_read_by_the_buffer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool, stored: bool
 ) -> None:
     """That changes the way of reading alone."""
     made: list[dict[str, Any]] = []
@@ -77,14 +77,16 @@ def test_large_row_groups_are_read_by_the_buffer(
 
     monkeypatch.setattr(pq, "ParquetFile", recording)
     monkeypatch.setattr(parquet, "LARGE_BYTES", 1000 if large else 1 << 28)
+    monkeypatch.setattr(parquet, "is_url", lambda _: stored)
     rng = np.random.default_rng(0)
     table = pa.table({"noise": rng.random(ROWS)})
     catalog = catalog_of(table, tmp_path / "a.parquet", ["noise"], row_group_size=2000)
     batches = [b for item in catalog.items for b in read_batches(item, ["noise", "id"])]
     read = pa.concat_arrays([batch.any_column("noise") for batch in batches])
     assert read.to_pylist() == table["noise"].to_pylist()
-    assert [options["pre_buffer"] for options in made] == [not large] * 3
-    assert [options["buffer_size"] > 0 for options in made] == [large] * 3
+    buffered = large or not stored
+    assert [options["pre_buffer"] for options in made] == [not buffered] * 3
+    assert [options["buffer_size"] > 0 for options in made] == [buffered] * 3
 
 
 def test_a_row_group_of_many_bytes_is_warned_of(
