@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN
@@ -36,7 +35,7 @@ from evalsampling.stats.partition import Partition
 from evalsampling.stats.score_kinds import ScoreSums
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
-from evalsampling.stats.strata import GreatestRank, cut_edges, cut_parting
+from evalsampling.stats.strata import GreatestRank, LeafTable, cut_edges, cut_parting
 
 FEW_LEAVES = 4
 """A warning comes where fewer than one in this many of the leaves asked for come out."""
@@ -265,6 +264,10 @@ class Stratification:
             )
         return table
 
+    @functools.cached_property
+    def _bins(self) -> LeafTable:
+        return LeafTable(self.bin_edges)
+
     def bins(self, batch: PoolBatch, outputs: Outputs) -> IntArray:
         """Return the bin of each row, shape (n,)."""
         plan = self.plan
@@ -275,16 +278,13 @@ class Stratification:
         if self.grouped is not None:
             columns = self.grouped.columns
             return self.grouped.find([read_scores(batch, plan, column) for column in columns])
-        score: npt.NDArray[np.floating]
         if self.compared is not None:
-            score = self.compared.score(outputs)
-        elif plan.strata.by_predictions:
+            return self._bins.find(self.compared.score(outputs))
+        if plan.strata.by_predictions:
             return np.zeros(len(outputs), dtype=np.int64)
-        elif self.binned_by_score:
-            score = outputs.score[:, 0]
-        else:
-            score = read_scores(batch, plan, str(plan.pool.score))
-        return np.searchsorted(self.bin_edges, score, side="right")
+        if self.binned_by_score:
+            return self._bins.find(outputs.score[:, 0])
+        return self._bins.find(read_scores(batch, plan, str(plan.pool.score)))
 
     def known_rows(self, summary: PoolSummary) -> IntArray:
         """Return how many rows each cell has at least, as far as a first pass tells.

@@ -9,6 +9,7 @@ leaf being open-ended.
 
 import dataclasses
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Protocol, Self
 
@@ -16,8 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.histogram import dyadic_bins, dyadic_exponent
 from evalsampling.stats.score_counts import ScoreBins, ScoreCounts
 from evalsampling.stats.tree import parting_of_cuts
+
+_TABLE_BINS = 1 << 14
+"""Most bins between the edges of a table of leaves: it stays in the processor's cache."""
+
+_ROWS_AT_A_TIME = 1 << 14
+"""Scores looked up at a time: the intermediate arrays stay in the cache too."""
+
+_SEARCHED = -1
+"""Stands for the leaf of a bin with an edge strictly inside."""
 
 BINS_PER_LEAF = 8
 """Most bins per leaf of the histogram that edges are cut from, unless a method needs finer ones:
@@ -274,3 +285,93 @@ def with_labels(labels: IntArray) -> IntArray:
     has_labels = labels > 0
     group: IntArray = np.cumsum(has_labels) - has_labels
     return np.minimum(group, max(int(has_labels.sum()) - 1, 0))
+
+
+@dataclasses.dataclass(frozen=True)
+class _EqualWidthBins:
+    """Dyadic bins between the least and the greatest edge (`stats.histogram`)."""
+
+    low: float
+    high: float
+    exponent: int
+
+    @classmethod
+    def over(cls, edges: FloatArray) -> "_EqualWidthBins":
+        least, greatest = float(edges[0]), float(edges[-1])
+        low = math.nextafter(least, -sys.float_info.max)
+        return cls(low, greatest, dyadic_exponent(least, greatest, _TABLE_BINS))
+
+    def __call__(self, scores: npt.NDArray[np.floating]) -> IntArray:
+        # Moving scores up to low and down to high keeps their leaves, and quotients small.
+        return dyadic_bins(np.clip(scores, self.low, self.high, dtype=np.float64), self.exponent)
+
+
+@dataclasses.dataclass(frozen=True)
+class _FloatOrderBins:
+    """Bins by the leading bits of float64: of equal widths within each power of two."""
+
+    shift: int  # trailing bits left out, at least 1, so that differences of bins are in int64
+
+    @classmethod
+    def over(cls, edges: FloatArray) -> "_FloatOrderBins":
+        shift = 1
+        while np.ptp(cls(shift)(edges[[0, -1]])) >= _TABLE_BINS:
+            shift += 1
+        return cls(shift)
+
+    def __call__(self, scores: npt.NDArray[np.floating]) -> IntArray:
+        bits = np.add(scores, 0.0, dtype=np.float64).view(np.int64)  # -0.0 + 0.0 is 0.0
+        # Without their sign, the bits of negative numbers run the wrong way.
+        bits ^= (bits >> 63) & np.iinfo(np.int64).max
+        bits >>= self.shift
+        return bits
+
+
+_Bins = _EqualWidthBins | _FloatOrderBins
+
+
+class LeafTable:
+    """Finds the leaves of scores through a fine table before any search.
+
+    The range of the edges is divided into bins. A bin without an edge strictly inside lies in
+    one leaf, which the table knows; only scores in the other bins are searched for. Bins are
+    dyadic, on whose ends edges cut from a histogram lie, so that for these nothing is searched
+    for; or they follow the order of floating-point numbers, for edges crowded near zero.
+    """
+
+    def __init__(self, edges: FloatArray) -> None:
+        """Build the table of interior edges, finite and strictly increasing."""
+        self._edges = edges
+        if not len(edges):
+            return
+        # All rows of a leaf within one bin are searched for. So the bins that separate more edges
+        # are taken, or the dyadic ones if both separate as many: they are computed faster.
+        kinds: tuple[_Bins, ...] = (_EqualWidthBins.over(edges), _FloatOrderBins.over(edges))
+        self._bins = max(kinds, key=lambda bins: len(np.unique(bins(edges))))
+        edge_bins = self._bins(edges)
+        self._first = int(edge_bins[0]) - 1
+        numbers = np.arange(self._first, int(edge_bins[-1]) + 2)
+        self._leaf = np.searchsorted(edge_bins, numbers, side="right")
+        inside = self._bins(np.nextafter(edges, -sys.float_info.max)) == edge_bins
+        self._leaf[edge_bins[inside] - self._first] = _SEARCHED
+        self._any_searched = bool(inside.any())
+
+    def find(self, scores: npt.NDArray[np.floating]) -> IntArray:
+        """Return the leaf of each finite score, shape (n,): the number of edges at or below it."""
+        if not len(self._edges):
+            return np.zeros(len(scores), dtype=np.int64)
+        leaves = np.empty(len(scores), dtype=np.int64)
+        for begin in range(0, len(scores), _ROWS_AT_A_TIME):
+            part = slice(begin, begin + _ROWS_AT_A_TIME)
+            self._find(scores[part], leaves[part])
+        return leaves
+
+    def _find(self, scores: npt.NDArray[np.floating], leaves: IntArray) -> None:
+        bins = self._bins(scores)
+        bins -= self._first
+        self._leaf.take(bins, out=leaves, mode="clip")  # bins beyond the edges: as the outermost
+        if self._any_searched:
+            rows = np.flatnonzero(leaves == _SEARCHED)
+            leaves[rows] = np.searchsorted(
+                self._edges, scores[rows].astype(np.float64), side="right"
+            )

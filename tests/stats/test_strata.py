@@ -62,7 +62,8 @@ def test_csf_follows_the_rule_and_leaves_no_leaf_empty(name: str, leaves: int) -
     assert edges.tolist() == slow_csf(histogram.lower_ends, histogram.counts, leaves)
     assert len(edges) < leaves
     assert np.all(np.diff(edges) > 0)
-    assert np.all(leaf_rows(edges, scores) > 0)
+    rows = np.bincount(strata.LeafTable(edges).find(scores), minlength=len(edges) + 1)
+    assert np.all(rows > 0)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -79,8 +80,7 @@ def test_csf_follows_the_rule_on_random_counts(seed: int) -> None:
 
 
 def leaf_rows(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    leaf = np.searchsorted(edges, scores, side="right")
-    return np.bincount(leaf, minlength=len(edges) + 1)
+    return np.bincount(strata.LeafTable(edges).find(scores), minlength=len(edges) + 1)
 
 
 def slow_equal_count(counts: list[int], leaves: int) -> list[int]:
@@ -256,6 +256,122 @@ def test_limits_of_the_histograms() -> None:
     assert METHODS["equal_count"].bins(1 << 12) == 1 << 16
     assert METHODS["equal_count"].bins(1 << 14) == strata.BINS_PER_LEAF << 14
     assert {METHODS[method].bins(9) for method in ("equal_width", "geometric")} == {2}
+
+
+def searched(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    return np.searchsorted(edges, scores.astype(np.float64), side="right")
+
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+NARROW = st.floats(allow_nan=False, allow_infinity=False, width=32)
+
+
+def near(values: list[float]) -> list[float]:
+    """The values, their negatives and their neighbours, all finite; zeros and subnormals."""
+    signed = np.array([*values, 0.0, 5e-324, 1e-310, 1.0, np.finfo(np.float64).max])
+    signed = np.concatenate([signed, -signed])
+    with np.errstate(over="ignore"):
+        beside = [np.nextafter(signed, end) for end in (-np.inf, np.inf)]
+    scores = np.concatenate([signed, *beside])
+    return scores[np.isfinite(scores)].tolist()
+
+
+@hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
+@hypothesis.given(
+    edges=st.lists(FLOATS | st.floats(0, 1) | st.floats(0.5, 0.5000001), max_size=40),
+    runs=st.integers(0, 3),
+    scores=st.lists(FLOATS, max_size=30),
+    narrow=st.lists(NARROW, max_size=30),
+)
+def test_table_of_any_edges_finds_what_a_search_finds(
+    edges: list[float], runs: int, scores: list[float], narrow: list[float]
+) -> None:
+    """Whatever the table; among the edges are runs of adjacent numbers."""
+    bounds = np.array(edges)
+    for _ in range(runs):
+        bounds = np.append(bounds, np.nextafter(bounds, 1e300))
+    bounds = np.unique(bounds)
+    table = strata.LeafTable(bounds)
+    wide = np.array([*scores, *near(bounds.tolist()), *bounds])
+    np.testing.assert_array_equal(table.find(wide), searched(bounds, wide))
+    with np.errstate(over="ignore"):
+        cast = np.array([*narrow, *wide]).astype(np.float32)
+    cast = cast[np.isfinite(cast)]
+    np.testing.assert_array_equal(table.find(cast), searched(bounds, cast))
+
+
+@pytest.mark.parametrize("edges", [[-0.0], [-0.0, 5e-324], [-5e-324, -0.0, 1.0], [-1e-9, 0.0, 1e9]])
+@pytest.mark.parametrize("bins", [strata._EqualWidthBins, strata._FloatOrderBins])
+def test_each_kind_of_bins_is_exact_about_zero(
+    edges: list[float], bins: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Zeros of both signs are equal."""
+    monkeypatch.setattr(strata, "_EqualWidthBins", bins)
+    monkeypatch.setattr(strata, "_FloatOrderBins", bins)
+    scores, bounds = np.array(near(edges)), np.array(edges)
+    table = strata.LeafTable(bounds)
+    assert isinstance(table._bins, bins)
+    np.testing.assert_array_equal(table.find(scores), searched(bounds, scores))
+
+
+@pytest.mark.parametrize("bins", [strata._EqualWidthBins, strata._FloatOrderBins])
+@pytest.mark.parametrize("scale", [5e-324, 1e-9, 1.0, 1e307])
+def test_each_kind_of_bins_is_exact(
+    bins: type, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strata, "_EqualWidthBins", bins)
+    monkeypatch.setattr(strata, "_FloatOrderBins", bins)
+    rng = np.random.default_rng(7)
+    for size in (1, 2, 30, 300):
+        bounds = np.unique(np.round(rng.normal(size=size) * 100) * (scale / 100))
+        bounds = bounds[np.isfinite(bounds)]
+        scores = np.array([*near(bounds.tolist()), *rng.normal(size=99) * scale])
+        scores = scores[np.isfinite(scores)]
+        table = strata.LeafTable(bounds)
+        np.testing.assert_array_equal(table.find(scores), searched(bounds, scores))
+
+
+def bins_of(edges: np.ndarray) -> type:
+    return type(strata.LeafTable(edges)._bins)
+
+
+def test_edges_choose_the_bins() -> None:
+    """Equal widths wherever they tell all edges apart, the order of floats near zero."""
+    rng = np.random.default_rng(8)
+    histogram = ScoreHistogram.from_scores(rng.normal(size=20_000), strata.BINS_PER_LEAF * 256)
+    equal_width = (
+        strata.csf_edges(histogram.lower_ends, histogram.counts, 256),
+        np.linspace(0, 1, 257),
+        np.sort(rng.normal(size=255)),
+        np.array([0.5]),
+    )
+    for edges in equal_width:
+        assert bins_of(edges) is strata._EqualWidthBins
+    crowded = (
+        np.array([1e-9, 1e-6, 1e-3, 0.1, 0.5]),
+        np.geomspace(1e-9, 1, 255),
+        -np.geomspace(1e-300, 1e300, 99)[::-1],
+        np.array([0.0, 1e-300, 1e300]),
+    )
+    for edges in crowded:
+        assert bins_of(edges) is strata._FloatOrderBins
+
+
+def test_table_searches_for_rows_of_few_bins_only() -> None:
+    """Edges cut from a histogram none; geometric ones at most a bin each, of 16,384."""
+    table = strata.LeafTable(np.geomspace(1e-9, 1, 255))
+    assert np.count_nonzero(table._leaf == -1) <= 255
+    assert len(table._leaf) > 8000
+    table = strata.LeafTable(np.arange(-3, 50) / 64)
+    assert not table._any_searched
+
+
+def test_many_scores_are_found_as_few_are() -> None:
+    """More than are looked up at a time, in reverse and with gaps."""
+    scores = np.random.default_rng(9).normal(size=40_001).astype(np.float32)
+    edges = np.array([-1.0, 0.3, 1.7])
+    found = strata.LeafTable(edges).find(scores[::-2])
+    np.testing.assert_array_equal(found, searched(edges, scores[::-2]))
 
 
 @pytest.mark.parametrize("leaves", [1, 2, 7, 300])
