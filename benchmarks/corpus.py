@@ -31,6 +31,9 @@ MEASURES = ("f1", "precision", "recall", "accuracy", "average_precision")
 LEAST_RMSE = 0.005
 """Smaller errors count as this one: ratios of errors next to nothing say nothing."""
 
+FINER_RMSE = 0.001
+"""A finer least error, by which the page says how much the other one decides."""
+
 NO_VALUE = 0.5
 """Error of an estimate without a value."""
 
@@ -212,7 +215,7 @@ class Page:
             key: one for key, one in found.items() if key in before and key[1] in COMPARED
         }
         self._pools = sorted({key[0] for key in self._found})
-        self._budgets = sorted({key[2] for key in self._found})
+        self.budgets = sorted({key[2] for key in self._found})
 
     @property
     def settings(self) -> int:
@@ -233,6 +236,7 @@ class Page:
             commits=commits,
             baseline=baseline,
             least_rmse=LEAST_RMSE,
+            finer_rmse=FINER_RMSE,
             least_score=LEAST_SCORE,
             no_value=NO_VALUE,
             low_coverage=LOW_COVERAGE,
@@ -242,10 +246,8 @@ class Page:
 
     def summary(self) -> Iterator[Sequence[str]]:
         """Yield the lines of the table of measures and labels."""
-        for measure, budget in itertools.product(COMPARED, self._budgets):
-            keys = [(pool, measure, budget) for pool in self._pools]
-            keys = [key for key in keys if key in self._found]
-            mine, others = ([each[key] for key in keys] for each in (self._found, self._before))
+        for measure, budget in itertools.product(COMPARED, self.budgets):
+            mine, others = self._both(measure, budget)
             held = np.nan_to_num([one.coverage for one in mine])
             shown = [np.average(held, weights=[one.claims for one in mine])]
             shown += [np.mean([getattr(one, name) for one in mine]) for name in MEANS]
@@ -263,6 +265,19 @@ class Page:
                 f"{error:.3f} ({low:.2f} to {high:.2f})",
                 f"{score:.3f}",
             )
+
+    def finer(self) -> Iterator[Sequence[str]]:
+        """Yield, for each measure, ratios of errors by budget, by the finer least error."""
+        for measure in COMPARED:
+            both = (self._both(measure, budget) for budget in self.budgets)
+            errors = ([[one.rmse for one in each] for each in pair] for pair in both)
+            yield measure, *(f"{mean_ratio(*each, FINER_RMSE):.3f}" for each in errors)
+
+    def _both(self, measure: str, budget: int) -> list[list[Setting]]:
+        """Return the settings of all pools, and those of the baseline."""
+        keys = [(pool, measure, budget) for pool in self._pools]
+        keys = [key for key in keys if key in self._found]
+        return [[each[key] for key in keys] for each in (self._found, self._before)]
 
     def low(self) -> Iterator[Sequence[str]]:
         """Yield the settings that cover too little."""
@@ -286,7 +301,7 @@ class Page:
 
     def by_pool(self) -> Iterator[Sequence[str]]:
         """Yield the lines of the table of F1 by pool, the first with the names of its columns."""
-        shown = [budget for budget in (300, 1000) if budget in self._budgets] or self._budgets
+        shown = [budget for budget in (300, 1000) if budget in self.budgets] or self.budgets
         names = ("error", "error_of_ais", "coverage", "width")
         yield ["pool", "truth", *(f"{name}_{budget}" for budget in shown for name in names)]
         for pool in self._pools:
@@ -303,7 +318,7 @@ class Page:
         rng = np.random.default_rng(1)
         figure = runner.new_figure(7.0, 2.4)
         left, right = figure.subplots(1, 2, sharey=True)
-        for place, budget in enumerate(self._budgets):
+        for place, budget in enumerate(self.budgets):
             keys = [key for key in self._found if key[1:] == ("f1", budget)]
             height = place + rng.uniform(-0.28, 0.28, len(keys))
             look = {"s": 9, "alpha": 0.55, "color": "#d62728", "linewidths": 0}
@@ -314,7 +329,7 @@ class Page:
         left.axvline(0.95, color="black", linewidth=0.5, linestyle="dotted")
         right.axvline(1.0, color="black", linewidth=0.5, linestyle="dotted")
         right.set_xscale("log")
-        left.set_yticks(range(len(self._budgets)), [f"{b:,} labels" for b in self._budgets])
+        left.set_yticks(range(len(self.budgets)), [f"{b:,} labels" for b in self.budgets])
         left.set_xlabel("coverage of the default interval of F1")
         right.set_xlabel("error of F1 over that of ais")
         runner.save_figure(figure, path)
