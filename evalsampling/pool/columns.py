@@ -321,7 +321,7 @@ class LabelColumns(PoolBatch):
         values = column.to_numpy()
         low, high = (int(values.min()), int(values.max())) if len(values) else (0, -1)
         if classes == tuple(range(len(classes))) and low >= 0 and high < len(classes):
-            return values
+            return values.astype(np.int64, copy=False)
         listed = pa.array(classes, pa.int64())
         codes = pc.index_in(column.cast(pa.int64(), safe=False), value_set=listed)
         wrong = codes.is_null().to_numpy(zero_copy_only=False)

@@ -28,6 +28,9 @@ from evalsampling.stats.history import History, Round
 _ROUNDING = 1e-9
 """A fraction this close to 0 or 1 differs from it by rounding only."""
 
+_NO_VARIANCE = 1e-20
+"""A variance below this share of another is that of a constant, which rounding alone moves."""
+
 
 def water_fill(size: FloatArray, rows: IntArray, expected: float) -> FloatArray:
     """Return inclusion probabilities min(1, kappa size) that sum to a number of rows, or all."""
@@ -68,10 +71,11 @@ def compromise(variance: FloatArray, share: FloatArray, weights: FloatArray) -> 
     It minimises the sum of their variances, each times its weight and by the least that a size for
     it alone leaves (W. G. Cochran, *Sampling Techniques*, 3rd edition, 1977, section 5A.3). Of each
     cell there are the ``share`` of its rows and what a row adds to the ``variance`` of each of m
-    quantities, shape (m, cells).
+    quantities, shape (m, cells). Quantities that do not vary count for nothing.
     """
     least = least_variance(variance, share)
-    by_least = np.divide(weights, least, out=np.zeros_like(least), where=least > 0)
+    varies = least > _NO_VARIANCE * least.max(initial=0.0)
+    by_least = np.divide(weights, least, out=np.zeros_like(least), where=varies)
     return np.asarray(np.sqrt(by_least @ variance))
 
 

@@ -252,6 +252,18 @@ def test_a_slice_whose_rows_are_all_labelled_is_exact() -> None:
     assert "rows that add to it had no chance" in str(least.reason)
 
 
+@pytest.mark.parametrize("type", ["int8", "uint64"])
+def test_predictions_of_any_width_go_with_slices(type: str) -> None:
+    guess = (np.arange(ROWS) > 120).astype(type)
+    frame = pd.DataFrame(
+        {"score": np.linspace(0, 1, ROWS), "guess": guess, "city": ["a", "b"] * 100}
+    )
+    evaluation = Evaluation.from_frame(
+        frame, prediction="guess", strata={"slices": {"city": ["a"]}}, seed=3
+    )
+    assert len(evaluation.sample(20)) == 20
+
+
 def test_measures_of_slices_that_are_asked_for_later() -> None:
     evaluation, pool = on_slice(ON_NEW, strata={"slices": {"city": "Bern"}})
     ids = evaluation.sample(60)

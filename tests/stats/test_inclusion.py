@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from evalsampling.stats.inclusion import (
+    compromise,
     distinct_rows,
     draw_unseen,
     mix_evenly,
@@ -222,3 +223,11 @@ def test_rows_have_their_probabilities() -> None:
     assert np.all(np.abs(found.mean(axis=0) - chance * table.count) < 4 * error)
     off = np.cov(found.T)[~np.eye(len(table), dtype=bool)]
     assert off.max() < 4 / np.sqrt(len(found)), "indicators are negatively associated"
+
+
+def test_a_quantity_that_only_rounding_moves_counts_for_nothing() -> None:
+    rng = np.random.default_rng(5)
+    share, weights = np.full(12, 1 / 12), np.array([1.0, 2.0, 1.0])
+    variance = rng.random((3, 12)) * [[1.0], [1e-32], [1e-12]]
+    alone = compromise(variance[[0, 2]], share, weights[[0, 2]])
+    assert compromise(variance, share, weights) == pytest.approx(alone, rel=1e-12)
