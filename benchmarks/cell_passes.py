@@ -90,7 +90,7 @@ def _statistics(pool: Path, edges: Sequence[float]) -> Callable[[], Sums]:
             engine = BeamEngine(root)
             catalog = engine.value("Catalog", Catalog.read(spec.reading))
             items = engine.expand(Step("ListItems", operator.attrgetter("items")), catalog)
-            stratification = engine.value("GivenPartition", given)
+            stratification = engine.value("Stratification", given)
             cells, _ = engine.read(plan.fetch_cells(stratification), items)
             (sums,) = engine.run(cells, plan.SUM_CELLS)
             engine.call(Step("Write", _write, (found,)), sums)
