@@ -21,7 +21,6 @@ from evalsampling.pool.columns import (
     with_slices,
 )
 from evalsampling.pool.lists import QueryBatch
-from evalsampling.pool.one_order import orders_of
 from evalsampling.pool.stored_columns import GIVEN, output_columns, query_columns
 from evalsampling.preparation.queries import ExpectedQueries
 from evalsampling.preparation.stratification import Stratification
@@ -29,7 +28,6 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, UInt64Arr
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.clusters import ClusterSums
 from evalsampling.stats.kdtree import KdTree
-from evalsampling.stats.orders import OrderCounts
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import keys_by_cluster
 from evalsampling.stats.slices import SliceCounts
@@ -113,11 +111,6 @@ class CellBatch:
         """Return the sketch of the clusters of the rows; the spec names clusters."""
         assert self.outputs.cluster is not None
         return ClusterSums.of_numbers(self.outputs.cluster)
-
-    def orders(self, rows: int) -> OrderCounts:
-        """Return which pairs of records there are in which order, given the rows of the pool."""
-        plan = self.stratification.plan
-        return orders_of(self.batch, plan.pool, plan.seed, rows)
 
     @property
     def has_label(self) -> BoolArray | None:

@@ -15,6 +15,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.one_order import orders_of
 from evalsampling.pool.splits import WorkItem
 from evalsampling.pool.stored_rows import Scorer, score_item, scored_item
 from evalsampling.preparation.assignment import CellBatch, assign_cells
@@ -38,6 +39,7 @@ from evalsampling.spec.id_columns import IdColumns
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.clusters import SharedClusters
+from evalsampling.stats.orders import OrderCounts
 
 # --- what is read
 
@@ -211,7 +213,12 @@ def _check_share(
 
 def count_orders(rows: Any) -> Total:
     """Return the stage that makes the `OrderCounts` of pairs, given the rows of the pool."""
-    return Total("CountOrders", Step("CountPairs", CellBatch.orders, (rows,)), "AddOrders")
+    return Total("CountOrders", Step("CountPairs", _count_orders, (rows,)), "AddOrders")
+
+
+def _count_orders(cells: CellBatch, rows: int) -> OrderCounts:
+    plan = cells.stratification.plan
+    return orders_of(cells.batch, plan.pool, plan.seed, rows)
 
 
 def recount(held: HeldRows) -> Total:
