@@ -1,6 +1,7 @@
 """Annotators of a batch: what each answers, and files of it."""
 
 import csv
+import operator
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,10 +42,13 @@ def votes(
     wrong: float = 0.2,
     skipped: float = 0.05,
 ) -> list[Vote]:
-    """Answers of some annotators to all tasks of a round, some of them wrong or declined."""
+    """Answers of some annotators to all tasks of a round, some of them wrong or declined.
+
+    How many of each class are is the same each time, though names of tasks are not.
+    """
     draw = random.Random(seed)
     given = []
-    for task, label in truth_of_tasks(job, number).items():
+    for task, label in sorted(truth_of_tasks(job, number).items(), key=operator.itemgetter(1)):
         for name in annotators:
             said = str(1 - int(label)) if draw.random() < wrong else label
             declined = draw.random() < skipped
