@@ -8,10 +8,11 @@ leaf being open-ended.
 """
 
 import dataclasses
+import functools
 import math
 import sys
 from collections.abc import Callable, Sequence
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -257,10 +258,18 @@ class GreatestRank:
     def find(self, scores: Sequence[npt.NDArray[np.floating]]) -> IntArray:
         """Return the leaf of each row, shape (n,), given all its scores, shape (n,) each."""
         found = [
-            leaf[np.searchsorted(edges, score, side="right")]
-            for edges, leaf, score in zip(self.edges, self.leaf, scores, strict=True)
+            leaf[table.find(score)]
+            for table, leaf, score in zip(self._tables, self.leaf, scores, strict=True)
         ]
         return np.asarray(np.max(found, axis=0))
+
+    @functools.cached_property
+    def _tables(self) -> list["LeafTable"]:
+        return [LeafTable(edges) for edges in self.edges]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields to pickle, without the tables."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
 
 def equal_strata(key: FloatArray, rows: IntArray, strata: int) -> IntArray:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import pickle
 import pkgutil
 from fractions import Fraction
 
@@ -462,9 +463,11 @@ def test_a_lowest_score_that_most_rows_share_ranks_none_of_them() -> None:
 def test_leaves_outlive_files_and_processes() -> None:
     of = several_scores()
     leaves = ranked_leaves(of)
-    copy = read_record(strata.GreatestRank, json.loads(json.dumps(as_plain(leaves))))
-    assert np.array_equal(copy.find(of), leaves.find(of))
-    assert copy.leaves == leaves.leaves
+    before = leaves.find(of)
+    of_file = read_record(strata.GreatestRank, json.loads(json.dumps(as_plain(leaves))))
+    for copy in (of_file, pickle.loads(pickle.dumps(leaves))):
+        assert np.array_equal(copy.find(of), before)
+        assert copy.leaves == leaves.leaves
 
 
 @pytest.mark.parametrize("value", [0.0, -3.5])
