@@ -59,8 +59,9 @@ class CalibrationCurve:
     x is the log-odds of the share of the rows that are ranked lower, so only the order of the
     scores matters.
 
-    Over J equal steps of x from the top down, eta_0 = a, eta_j = eta_{j-1} - exp(b + s_j) dx, s a
-    stationary Gaussian process; between the steps it is linear. The rate of a cell is
+    Over J equal steps of x from the top down, eta_j = eta_{j-1} - exp(b + s_j) dx, s a stationary
+    Gaussian process; between the steps it is linear, and a at the cut, above which there are as
+    many rows as are predicted positive. The rate of a cell is
     p = (m + sigma) / (1 + m), sigma = expit(eta(x) + effects), the odds m of the background being
     rho times the pool's mean of sigma (1 - sigma), the overlap of the classes: where scores
     separate them, few positives hide. A prior relative to positives takes the mean of sigma
@@ -77,6 +78,7 @@ class CalibrationCurve:
     # (groups, effects): shift of the log-odds of a group by one standard deviation of each effect
     effect: FloatArray
     step: float  # dx
+    cut: float  # place of the cut in steps from the top, in [0, J]
     hidden: HiddenPrior = HIDDEN  # prior of rho
 
     @classmethod
@@ -84,12 +86,14 @@ class CalibrationCurve:
         cls,
         probability: FloatArray,
         count: IntArray,
+        predicted: float,
         effect: FloatArray | None = None,
         hidden: HiddenPrior = HIDDEN,
     ) -> "CalibrationCurve":
         """Return the model of the curve of a pool, before any label.
 
         `probability`: shape (cells,): prior probability of a positive; only its order matters.
+        `predicted`: number of rows that are predicted positive; of several systems, their mean.
         `effect`: shape (cells, effects): predictions that the score does not explain, in [-1, 1].
         """
         x = log_odds_of_rank(probability, count)
@@ -97,6 +101,8 @@ class CalibrationCurve:
         step = max(np.ptp(x) / STEPS, 1e-9)
         place = np.rint((x.max() - x) / step * _PER_STEP)
         effects = [] if effect is None else [_PREDICTION_SPREAD * effect]
+        if not np.ptp(x):  # Without an order there is no cut: the level may be any.
+            effects.append(np.full((len(x), 1), _PREDICTION_SPREAD))
         rows = np.column_stack([place, *effects])
         first, group = distinct_rows(rows)
         key = rows[first]
@@ -107,7 +113,10 @@ class CalibrationCurve:
         weight[each, corner] = 1 - (at - corner)
         weight[each, corner + 1] = at - corner
         rows_of: FloatArray = np.bincount(group, share).astype(np.float64)
-        return cls(group, weight, rows_of, key[:, 1:], step, hidden)
+        rows, least = count.sum(), 0.5
+        above = min(max(predicted, least), rows - least)
+        cut = float(np.clip((x.max() - np.log(rows / above - 1)) / step, 0, STEPS))
+        return cls(group, weight, rows_of, key[:, 1:], step, cut, hidden)
 
     @property
     def corner(self) -> IntArray:
@@ -150,7 +159,7 @@ class CalibrationCurve:
     @functools.cached_property
     def fallen(self) -> FloatArray:
         """Coefficients of the falls in corners and effects, shape (J, J + 1 + effects)."""
-        return fallen(self.effect.shape[1])
+        return fallen(self.cut, self.effect.shape[1])
 
 
 @dataclasses.dataclass(frozen=True)

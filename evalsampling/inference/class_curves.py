@@ -59,8 +59,9 @@ def _curve(table: CellTable, y: int, falls: bool, hidden: HiddenPrior) -> Calibr
     if key not in table.memory:
         x = likeliness(table, y)
         x = -x if falls else x
+        predicted = table.count @ _predicted(table, y).mean(axis=1)
         effect = unexplained_predictions(table, y, x)
-        table.memory[key] = CalibrationCurve.from_cells(x, table.count, effect, hidden)
+        table.memory[key] = CalibrationCurve.from_cells(x, table.count, predicted, effect, hidden)
     curve: CalibrationCurve = table.memory[key]
     return curve
 
@@ -93,7 +94,7 @@ def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -
     It is the share of a cell's rows that are predicted y, minus 1 above the threshold that agrees
     best: (cells, systems), in [-1, 1], without systems whose predictions are a threshold's.
     """
-    predicted = table.kinds.by_cell((table.kinds.prediction == y).astype(np.float64))
+    predicted = _predicted(table, y)
     order = np.argsort(probability, kind="stable")
     is_first = np.diff(probability[order], prepend=-np.inf) > 0
     columns = []
@@ -112,6 +113,11 @@ def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -
         return np.zeros((len(table), 0))
     by_system = np.stack(kept)
     return np.asarray(by_system[distinct_rows(by_system)[0]].T)
+
+
+def _predicted(table: CellTable, y: int) -> FloatArray:
+    """Return the share of each cell's rows that each system predicts y, shape (cells, systems)."""
+    return table.kinds.by_cell((table.kinds.prediction == y).astype(np.float64))
 
 
 def labels_by_cell(table: CellTable, history: History, domain: Domain) -> IntArray:

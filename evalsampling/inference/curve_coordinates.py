@@ -12,8 +12,10 @@ from evalsampling.stats.arrays import FloatArray
 STEPS = 24
 """Steps of the curve from the top score to the bottom."""
 
-TOP_SPREAD = 5.0
-"""Standard deviation of the log-odds of the highest scores."""
+CUT_MEAN, CUT_SPREAD = -1.5, 2.0
+"""Mean and standard deviation of the log-odds at the cut between predicted rows and others.
+
+Fits to all labels of 53 real pools have -1.6 and 1.9 (docs/studies/calibrated-trials.md)."""
 
 SLOPE_SPREAD = 1.0
 """Standard deviation of the logarithm of the curve's mean slope, by that of the prior."""
@@ -51,6 +53,7 @@ class Coordinates:
         linear = np.concatenate([slope, ratio, direct], axis=1)
         constant = np.zeros(linear.shape[1])
         constant[:STEPS], constant[STEPS] = np.log(step), np.log(hidden.share)
+        constant[STEPS + 1 : 2 * (STEPS + 1)] = CUT_MEAN
         ceiling = np.full(STEPS + 1, np.inf)
         ceiling[:STEPS] = _STEEPEST + np.log(step)
         return cls(np.zeros(len(slope)), np.eye(len(slope)), constant, linear, ceiling)
@@ -90,13 +93,18 @@ def _slope_and_direct(effects: int) -> tuple[FloatArray, FloatArray]:
     slope = np.zeros((dimensions, STEPS))
     slope[1], slope[2 : 2 + STEPS] = SLOPE_SPREAD, STEP_SPREAD * np.linalg.cholesky(covariance).T
     direct = np.zeros((dimensions, corners + effects))
-    direct[0, :corners], direct[2 + STEPS : -1, corners:] = TOP_SPREAD, np.eye(effects)
+    direct[0, :corners], direct[2 + STEPS : -1, corners:] = CUT_SPREAD, np.eye(effects)
     return slope, direct
 
 
-@functools.cache
-def fallen(effects: int) -> FloatArray:
-    """Return what falls add to corners and effects, (J, J + 1 + effects): -1 for corners below."""
+
+def fallen(cut: float, effects: int) -> FloatArray:
+    """Return what falls add to corners and effects, shape (J, J + 1 + effects).
+
+    Corners above the cut, a place in steps from the top, are higher than it by the falls between,
+    those below it lower.
+    """
+    falls = np.arange(STEPS)[:, None]
     added = np.zeros((STEPS, STEPS + 1 + effects))
-    added[:, 1 : STEPS + 1] = -np.triu(np.ones((STEPS, STEPS)))
+    added[:, : STEPS + 1] = np.clip(cut - falls, 0, 1) - (falls < np.arange(STEPS + 1))
     return added

@@ -29,7 +29,7 @@ def example(hidden: HiddenPrior = HIDDEN) -> CalibrationCurve:
     probability = special.expit(np.linspace(3, -9, 40))
     count = np.geomspace(10, 10**6, 40).astype(np.int64)
     effect = (np.arange(40) % 2)[:, None] - 0.5
-    return CalibrationCurve.from_cells(probability, count, effect, hidden)
+    return CalibrationCurve.from_cells(probability, count, 500, effect, hidden)
 
 
 def some_labels(curve: CalibrationCurve, seed: int = 1, most: int = 30) -> tuple[FloatArray, ...]:
@@ -40,7 +40,7 @@ def some_labels(curve: CalibrationCurve, seed: int = 1, most: int = 30) -> tuple
     return labelled, rng.binomial(labelled, rate)
 
 
-def by_the_words(curve: CalibrationCurve, z: FloatArray, count: FloatArray):
+def by_the_words(curve: CalibrationCurve, z: FloatArray, count: FloatArray, predicted: float):
     """The rates of cells by the model of the docstring, given their rows from the top down."""
     below = (np.cumsum(count[::-1])[::-1] - count / 2) / count.sum()
     x = np.log(below / (1 - below))
@@ -48,26 +48,30 @@ def by_the_words(curve: CalibrationCurve, z: FloatArray, count: FloatArray):
     covariance = np.exp(-curve_coordinates.STEP_DECAY * apart) + 1e-9 * np.eye(STEPS)
     s = curve_coordinates.STEP_SPREAD * np.linalg.cholesky(covariance) @ z[2 : 2 + STEPS]
     b = curve_coordinates.SLOPE_SPREAD * z[1]
-    corners, step = [curve_coordinates.TOP_SPREAD * z[0]], (x[0] - x[-1]) / STEPS
+    corners, step = [0.0], (x[0] - x[-1]) / STEPS
     for j in range(STEPS):
         corners.append(corners[-1] - np.exp(b + s[j]) * step)
     place = np.round((x[0] - x) / step * 6) / 6
-    eta = np.interp(place, np.arange(STEPS + 1), corners)
+    of_cut = np.log((count.sum() - predicted) / predicted)
+    at_cut = np.interp((x[0] - of_cut) / step, np.arange(STEPS + 1), corners)
+    eta = np.interp(place, np.arange(STEPS + 1), corners) - at_cut
+    eta += curve_coordinates.CUT_MEAN + curve_coordinates.CUT_SPREAD * z[0]
     sigma = special.expit(eta)
     over = {"positives": sigma, "overlap": sigma * (1 - sigma)}[curve.hidden.relative_to]
     m = curve.hidden.share * np.exp(curve.hidden.spread * z[-1]) * (over @ count) / count.sum()
     return (m + sigma) / (1 + m)
 
 
+@pytest.mark.parametrize("predicted", [1, 7000, 40_000])
 @pytest.mark.parametrize("relative_to", RELATIVE_TO)
-def test_rates_are_those_of_the_model(relative_to: str) -> None:
+def test_rates_are_those_of_the_model(relative_to: str, predicted: int) -> None:
     """At corners and between: on the line in the log-odds of the rank."""
     count = np.random.default_rng(4).integers(1, 2000, 60)
     hidden = HiddenPrior(0.2, 0.7, relative_to)
-    curve = CalibrationCurve.from_cells(np.linspace(1, 0, 60), count, hidden=hidden)
+    curve = CalibrationCurve.from_cells(np.linspace(1, 0, 60), count, predicted, hidden=hidden)
     z = np.random.default_rng(1).standard_normal((5, curve.dimensions))
     found = CurveDraws(curve.at(z)).rates()
-    wanted = [by_the_words(curve, one, count) for one in z]
+    wanted = [by_the_words(curve, one, count, predicted) for one in z]
     assert found == pytest.approx(np.array(wanted), rel=1e-9)
     assert np.all(np.diff(found, axis=1) <= 0), "monotone"
 
@@ -78,8 +82,10 @@ def test_rates_are_those_of_the_model(relative_to: str) -> None:
 def test_only_the_order_of_the_scores_matters(change) -> None:
     rng = np.random.default_rng(3)
     probability, count = rng.random(50).round(1), rng.integers(1, 99, 50)
-    one, other = (CalibrationCurve.from_cells(p, count) for p in (probability, change(probability)))
-    for name in ("group", "weight", "share", "effect", "step"):
+    one, other = (
+        CalibrationCurve.from_cells(p, count, 100) for p in (probability, change(probability))
+    )
+    for name in ("group", "weight", "share", "effect", "step", "cut"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
     assert len(np.unique(one.group)) == len(np.unique(probability)), "equal scores, equal rates"
 
@@ -173,7 +179,7 @@ def votes_of_trees(rng: np.random.Generator) -> tuple[FloatArray, ...]:
 def test_mode_is_found_where_probabilities_are_exactly_0_and_1() -> None:
     """A climb from the middle of the prior alone ends where the background takes all positives."""
     probability, count, positive = votes_of_trees(np.random.default_rng(2))
-    curve = CalibrationCurve.from_cells(probability, count)
+    curve = CalibrationCurve.from_cells(probability, count, 100)
     labelled = np.minimum(count, 60)
     met = np.rint(labelled * positive / count).astype(np.int64)
     fit = curve.fit(labelled, met)
@@ -198,7 +204,7 @@ def test_chains_that_disagree_are_told() -> None:
 
 def one_group(hidden: HiddenPrior, labelled: int, positive: int) -> tuple[CalibrationCurve, ...]:
     """A pool whose scores are all equal, and its curve given labels."""
-    curve = CalibrationCurve.from_cells(np.full(3, 0.1), np.array([5, 10, 100]), None, hidden)
+    curve = CalibrationCurve.from_cells(np.full(3, 0.1), np.array([5, 10, 100]), 5, None, hidden)
     return curve, curve.fit(np.array([0, labelled, 0]), np.array([0, positive, 0]))
 
 
@@ -217,12 +223,12 @@ def one_group(hidden: HiddenPrior, labelled: int, positive: int) -> tuple[Calibr
 def test_rate_of_one_group_is_the_integral(
     hidden: HiddenPrior, labelled: int, positive: int
 ) -> None:
-    """Scores all equal, so a and rho alone count: integrated over 601 x 601 points.
+    """Scores all equal, so the level and rho alone count: integrated over 601 x 601 points.
 
     Mean, and chance of a rate below each of five quantiles, to .03 with 9,600 draws.
     """
     z = np.linspace(-7, 7, 601)
-    sigma = special.expit(5 * z)[:, None]
+    sigma = special.expit(-1.5 + np.hypot(2, 5) * z)[:, None]
     m = hidden.share * np.exp(hidden.spread * z) * sigma * (1 - sigma)
     rate = np.minimum((m + sigma) / (1 + m), 1 - 1e-16)
     log = special.xlogy(positive, rate) + special.xlog1py(labelled - positive, -rate)
@@ -268,7 +274,7 @@ def test_rates_are_numbers_at_the_limits(name: str, answer: str) -> None:
     elif answer == "contrary":
         positive = np.where(probability < np.median(probability), labelled, 0)
     for hidden in (HiddenPrior(), HiddenPrior(10, 5), HiddenPrior(1e-9, 0.01)):
-        curve = CalibrationCurve.from_cells(probability, count, None, hidden)
+        curve = CalibrationCurve.from_cells(probability, count, 1, None, hidden)
         fit = curve.fit(labelled, positive)
         assert np.isfinite(fit.log_evidence)
         rates = fit.draw(np.random.default_rng(1), Schedule(8, 2, 2)).rates()
@@ -297,7 +303,7 @@ def test_two_groups_by_weighting_draws_of_the_prior() -> None:
 
     Means to a tenth of a standard deviation, standard deviations to a tenth.
     """
-    curve = CalibrationCurve.from_cells(np.array([0.6, 0.02]), np.array([50, 5000]))
+    curve = CalibrationCurve.from_cells(np.array([0.6, 0.02]), np.array([50, 5000]), 50)
     labelled, positive = np.array([12, 30]), np.array([9, 1])
     labels = GroupLabels.from_cells(curve, labelled, positive)
     rng = np.random.default_rng(5)

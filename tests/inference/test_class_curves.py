@@ -66,7 +66,9 @@ def test_curve_is_the_likelier_of_two(seed: int) -> None:
     rank = likeliness(table, 1)
     evidence = []
     for x in (rank, -rank):
-        curve = CalibrationCurve.from_cells(x, table.count, unexplained_predictions(table, 1, x))
+        predicted = table.count @ table.kinds.predicted(1)
+        effect = unexplained_predictions(table, 1, x)
+        curve = CalibrationCurve.from_cells(x, table.count, predicted, effect)
         evidence.append(curve.fit(seen.sum(axis=1), seen[:, 1]).log_evidence)
     assert found.log_evidence == pytest.approx(max(evidence))
 

@@ -36,7 +36,7 @@ def test_linear_is_what_the_parameters_mean() -> None:
     (found,) = linear(coordinates(), z)
     assert found[:STEPS] == pytest.approx(np.log(0.4) + 0.7)
     assert found[STEPS] == pytest.approx(np.log(0.1) + 1.5 * 2.0)
-    assert found[STEPS + 1 : -2] == pytest.approx(5.0 * 0.3)
+    assert found[STEPS + 1 : -2] == pytest.approx(-1.5 + 2.0 * 0.3)
     assert found[-2:] == pytest.approx([1.1, -0.4])
 
 
@@ -57,7 +57,7 @@ def test_posterior_is_the_same_in_all_coordinates(relative_to: str) -> None:
     count = np.geomspace(10, 10**6, 40).astype(np.int64)
     effect = (np.arange(40) % 2)[:, None] - 0.5
     hidden = HiddenPrior(0.2, 1.2, relative_to)
-    curve = CalibrationCurve.from_cells(probability, count, effect, hidden)
+    curve = CalibrationCurve.from_cells(probability, count, 500, effect, hidden)
     labelled = np.arange(40) % 7
     labels = GroupLabels.from_cells(curve, labelled, np.minimum(labelled, np.arange(40) % 3))
     scaled = other(curve.coordinates)
