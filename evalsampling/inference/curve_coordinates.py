@@ -12,10 +12,11 @@ from evalsampling.stats.arrays import FloatArray
 STEPS = 24
 """Steps of the curve from the top score to the bottom."""
 
-CUT_MEAN, CUT_SPREAD = -1.5, 2.0
-"""Mean and standard deviation of the log-odds at the cut between predicted rows and others.
+CUT_SPREAD = 3.0
+"""Standard deviation of the log-odds at the cut between predicted rows and others.
 
-Fits to all labels of 53 real pools have -1.6 and 1.9 (docs/studies/calibrated-trials.md)."""
+Fits to all labels of 53 real pools have a mean of -1.6 and a standard deviation of 1.9
+(docs/studies/calibrated-trials.md)."""
 
 SLOPE_SPREAD = 1.0
 """Standard deviation of the logarithm of the curve's mean slope, by that of the prior."""
@@ -53,7 +54,6 @@ class Coordinates:
         linear = np.concatenate([slope, ratio, direct], axis=1)
         constant = np.zeros(linear.shape[1])
         constant[:STEPS], constant[STEPS] = np.log(step), np.log(hidden.share)
-        constant[STEPS + 1 : 2 * (STEPS + 1)] = CUT_MEAN
         ceiling = np.full(STEPS + 1, np.inf)
         ceiling[:STEPS] = _STEEPEST + np.log(step)
         return cls(np.zeros(len(slope)), np.eye(len(slope)), constant, linear, ceiling)

@@ -55,7 +55,7 @@ def by_the_words(curve: CalibrationCurve, z: FloatArray, count: FloatArray, pred
     of_cut = np.log((count.sum() - predicted) / predicted)
     at_cut = np.interp((x[0] - of_cut) / step, np.arange(STEPS + 1), corners)
     eta = np.interp(place, np.arange(STEPS + 1), corners) - at_cut
-    eta += curve_coordinates.CUT_MEAN + curve_coordinates.CUT_SPREAD * z[0]
+    eta += curve_coordinates.CUT_SPREAD * z[0]
     sigma = special.expit(eta)
     over = {"positives": sigma, "overlap": sigma * (1 - sigma)}[curve.hidden.relative_to]
     m = curve.hidden.share * np.exp(curve.hidden.spread * z[-1]) * (over @ count) / count.sum()
@@ -228,7 +228,7 @@ def test_rate_of_one_group_is_the_integral(
     Mean, and chance of a rate below each of five quantiles, to .03 with 9,600 draws.
     """
     z = np.linspace(-7, 7, 601)
-    sigma = special.expit(-1.5 + np.hypot(2, 5) * z)[:, None]
+    sigma = special.expit(np.hypot(3, 5) * z)[:, None]
     m = hidden.share * np.exp(hidden.spread * z) * sigma * (1 - sigma)
     rate = np.minimum((m + sigma) / (1 + m), 1 - 1e-16)
     log = special.xlogy(positive, rate) + special.xlog1py(labelled - positive, -rate)

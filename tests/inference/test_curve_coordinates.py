@@ -36,7 +36,7 @@ def test_linear_is_what_the_parameters_mean() -> None:
     (found,) = linear(coordinates(), z)
     assert found[:STEPS] == pytest.approx(np.log(0.4) + 0.7)
     assert found[STEPS] == pytest.approx(np.log(0.1) + 1.5 * 2.0)
-    assert found[STEPS + 1 : -2] == pytest.approx(-1.5 + 2.0 * 0.3)
+    assert found[STEPS + 1 : -2] == pytest.approx(3.0 * 0.3)
     assert found[-2:] == pytest.approx([1.1, -0.4])
 
 
