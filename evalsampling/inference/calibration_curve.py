@@ -37,7 +37,7 @@ _LOWEST = -700.0
 STARTS = 4
 """Number of different starting points of climbs to the mode, and of groups of chains."""
 
-_TOPS = (-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0)
+_CUTS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)
 _SLOPES = (-3.0, -2.0, -1.0, 0.0, 1.0)
 _BACKGROUNDS = (-2.0, 0.0, 2.0)
 """Possible starting points of climbs, in standard deviations of the prior."""
@@ -103,9 +103,9 @@ class CalibrationCurve:
         effects = [] if effect is None else [_PREDICTION_SPREAD * effect]
         if not np.ptp(x):  # Without an order there is no cut: the level may be any.
             effects.append(np.full((len(x), 1), _PREDICTION_SPREAD))
-        rows = np.column_stack([place, *effects])
-        first, group = distinct_rows(rows)
-        key = rows[first]
+        places = np.column_stack([place, *effects])
+        first, group = distinct_rows(places)
+        key = places[first]
         at = key[:, 0] / _PER_STEP
         corner = np.minimum(at.astype(np.int64), STEPS - 1)
         weight = np.zeros((len(key), STEPS + 1))
@@ -113,8 +113,8 @@ class CalibrationCurve:
         weight[each, corner] = 1 - (at - corner)
         weight[each, corner + 1] = at - corner
         rows_of: FloatArray = np.bincount(group, share).astype(np.float64)
-        rows, least = count.sum(), 0.5
-        above = min(max(predicted, least), rows - least)
+        rows = int(count.sum())
+        above = min(max(predicted, 0.5), rows - 0.5)
         cut = float(np.clip((x.max() - np.log(rows / above - 1)) / step, 0, STEPS))
         return cls(group, weight, rows_of, key[:, 1:], step, cut, hidden)
 
@@ -448,8 +448,8 @@ class CurveDraws:
 def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
     """Return the starting points of climbs to the mode, shape (`STARTS`, dimensions).
 
-    They are the points of highest posterior density on a grid over the prior of the top, the mean
-    slope and the background, each with another top or slope: from the prior mean, where most rates
+    They are the points of highest posterior density on a grid over the prior of the cut, the mean
+    slope and the background, each with another cut or slope: from the prior mean, where most rates
     may be 0 or 1, no step would find the mode.
     """
     points = _points_of_prior(curve.dimensions)
@@ -460,8 +460,8 @@ def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
 
 @functools.cache
 def _points_of_prior(dimensions: int) -> FloatArray:
-    """Return a grid over the prior of top, mean slope and background: (points, dimensions)."""
-    grid = np.stack(np.meshgrid(_TOPS, _SLOPES, _BACKGROUNDS), axis=-1).reshape(-1, 3)
+    """Return a grid over the prior of cut, mean slope and background: (points, dimensions)."""
+    grid = np.stack(np.meshgrid(_CUTS, _SLOPES, _BACKGROUNDS), axis=-1).reshape(-1, 3)
     points = np.zeros((len(grid), dimensions))
     points[:, [0, 1, -1]] = grid
     return points

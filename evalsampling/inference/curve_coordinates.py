@@ -97,7 +97,6 @@ def _slope_and_direct(effects: int) -> tuple[FloatArray, FloatArray]:
     return slope, direct
 
 
-
 def fallen(cut: float, effects: int) -> FloatArray:
     """Return what falls add to corners and effects, shape (J, J + 1 + effects).
 
