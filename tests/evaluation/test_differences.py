@@ -82,7 +82,7 @@ def test_interval_chance_and_test_of_a_difference_never_contradict_each_other(
     """Of over 200 comparisons, the slow ones too: what is said first is of one method."""
     seen = []
     for seed in range(seeds):
-        evaluation, label = three_systems(seed=seed, sampler=sampler, measure=MEASURES)
+        evaluation, label = three_systems(0.85, seed=seed, sampler=sampler, measure=MEASURES)
         ids = evaluation.sample(60 + 40 * (seed % 5))
         evaluation.label(ids, label[ids])
         for one in evaluation.estimate():
