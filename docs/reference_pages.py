@@ -22,8 +22,7 @@ from evalsampling.spec.evaluation import RoundSize, StopSpec, StrataSpec
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.spec.labels import GoldSpec, LabelsSpec
-from evalsampling.spec.lists import ListsSpec
-from evalsampling.spec.pool import PoolSpec
+from evalsampling.spec.pool import ListsSpec, PoolSpec
 from evalsampling.spec.sections import Section
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.systems import SystemSpec

@@ -4,11 +4,11 @@ import argparse
 import dataclasses
 import enum
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from evalsampling.commands.options import Options
+    from evalsampling.commands.options import Options, WorkspaceOptions
     from evalsampling.commands.result import Result
 
 
@@ -61,6 +61,21 @@ class Command:
 
         add_options = functools.partial(add_to_command, options=options)
         return cls(add_options, run, text, beam, **settings)
+
+
+def through_pipeline(
+    job: Callable[[Sequence[str]], None], options: "WorkspaceOptions", beam: Sequence[str]
+) -> Any:
+    """Run a Beam job that does the work of a command, and return the object that the job wrote."""
+    from evalsampling.commands.options import job_arguments
+    from evalsampling.workspace.workspace import Workspace
+
+    workspace = Workspace(options.workspace)
+    workspace.check_prepared()
+    located = dataclasses.replace(options, workspace=workspace.path)
+    with workspace.temporary_result() as (url, read):
+        job([*job_arguments(located), f"--output={url}", *beam])
+        return read()
 
 
 def told(result: Any) -> Iterable[str]:

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import UNNAMED
+from evalsampling.evaluation.graded import graded_outputs, item_ids
 from evalsampling.label_spaces.base import FLAG, LABEL
-from evalsampling.labels.items import graded_outputs, item_ids
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_gains, build_measures, thresholded_parts
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
@@ -350,7 +350,7 @@ def _read_batch(path: Path, read: Callable[[Path], pa.Table]) -> PoolBatch:
 
 @dataclasses.dataclass(frozen=True)
 class _Grades:
-    """Codes of the true grades of items by their names (`labels.items.item_ids`), in a file."""
+    """Codes of the true grades of items by their names (`item_ids`), in a file."""
 
     path: Path
     items: pa.Array
