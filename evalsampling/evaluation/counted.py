@@ -15,13 +15,13 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.graded import empty_history
 from evalsampling.labels.tally import Awaited
+from evalsampling.parts.records import finite
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.report.numbers import Number
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.clusters import SharedClusters
-from evalsampling.stats.finite import finite
 from evalsampling.stats.history import History
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.permanent import PermanentNumbers

@@ -23,8 +23,7 @@ from evalsampling.pool.stored_columns import (
     ROW,
 )
 from evalsampling.spec.id_columns import IdColumns, in_words
-from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
-from evalsampling.stats.distinct import within_runs
+from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array, within_runs
 
 PARTS = 16
 """Parts the reserve of a pool is written in, each by one worker."""

@@ -22,6 +22,7 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.build import Range, build_measures, not_expected
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
+from evalsampling.parts.records import finite
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.effort import draws_for, effort_of, paid_by, prices_of, saving_of
 from evalsampling.simulation.imagined import Curves, imagine, is_believed
@@ -38,7 +39,6 @@ from evalsampling.spec import AnalysisPlan
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
-from evalsampling.stats.finite import finite
 
 MOST_ATTEMPTS = 100
 """Imagined pools without a value after which a measure counts as undefined."""
