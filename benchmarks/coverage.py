@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pools
 import pyarrow.parquet as pq
 import runner
@@ -32,6 +31,7 @@ from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.summary import Point
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.arrays import FloatArray
 
 CURVE = "pr_curve"
 BAND = "PR band"
@@ -190,7 +190,7 @@ def _read(folder: Path, pool: str, drives: str, thresholds: int) -> pools.Ground
 
 
 def rows_of(
-    measure: Measure, truth: npt.NDArray[np.float64], point: Point, _: runner.Result
+    measure: Measure, truth: FloatArray, point: Point, _: runner.Result
 ) -> Iterator[runner.Result]:
     """Yield a row for each interval of each number with a truth, or of a whole curve.
 

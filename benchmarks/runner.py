@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import numpy.typing as npt
 import pools
 import pyarrow as pa
@@ -34,6 +33,7 @@ from evalsampling.samplers import Sampler
 from evalsampling.simulation.simulate import Plan, run_repeat
 from evalsampling.simulation.summary import Point
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.stats.arrays import FloatArray
 
 FOLDER = pools.PROJECT / "docs" / "studies"
 
@@ -95,9 +95,7 @@ def commit() -> str:
 # --- simulated evaluations
 
 
-def rows_of(
-    measure: Measure, truth: npt.NDArray[np.float64], point: Point, at: Result
-) -> Iterator[Result]:
+def rows_of(measure: Measure, truth: FloatArray, point: Point, at: Result) -> Iterator[Result]:
     """Yield a row for each number of a measure, with the default interval."""
     for one, true in zip(point.estimates, truth.tolist(), strict=True):
         yield {
@@ -125,7 +123,7 @@ class Trial:
     plan: Plan
 
     @functools.cached_property
-    def truths(self) -> list[npt.NDArray[np.float64]]:
+    def truths(self) -> list[FloatArray]:
         """The value of each measure, from all labels."""
         return [self.known.value(measure) for measure in self.measures]
 
@@ -151,7 +149,7 @@ class Study:
     plan: Plan
     names: Callable[[Options], Iterable[Names]]
     trial: Callable[..., Trial]
-    rows: Callable[[Measure, npt.NDArray[np.float64], Point, Result], Iterable[Result]] = rows_of
+    rows: Callable[[Measure, FloatArray, Point, Result], Iterable[Result]] = rows_of
     repeats: int = 20
     most: Mapping[str, int] = dataclasses.field(default_factory=dict)
     block: int = 5
@@ -304,7 +302,8 @@ def main(
     parser.add_argument(
         "--output", type=Path, default=FOLDER, metavar="DIR", help="default: studies"
     )
-    pools.add_option(parser, pools.SHARED if study is None else study.pools)
+    source, told = pools.SHARED if study is None else study.pools, "default: %(default)s"
+    parser.add_argument("--pools", type=Path, default=source, metavar="DIR", help=told)
     by_name = {table.name.rpartition("/")[2]: table for table in tables}
     if study is None:
         parser.add_argument("--only", nargs="*", choices=by_name, default=by_name, metavar="TABLE")
