@@ -41,21 +41,14 @@ FEW = 64
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """A way to sample, its sampler as in a spec.
-
-    Attributes:
-        drives: the measure it samples for; that of several classes for `f1` is `macro_f1`.
-        thresholds: of the curve that is estimated from its draws; 0 for no curve.
-        pools: that it is tried on; all if empty.
-        most: repeats, at most; None: as many as are asked for.
-    """
+    """A way to sample, its sampler as in a spec."""
 
     name: str
     sampler: dict[str, Any]
-    drives: str = "f1"
-    thresholds: int = 0
-    pools: tuple[str, ...] = ()
-    most: int | None = None
+    drives: str = "f1"  # the measure it samples for; of several classes `f1` is `macro_f1`
+    thresholds: int = 0  # of the curve that is estimated from its draws; 0 for no curve
+    pools: tuple[str, ...] = ()  # that it is tried on; all if empty
+    most: int | None = None  # repeats; None: as many as are asked for
 
 
 METHODS = (

@@ -60,21 +60,13 @@ def write(directory: Path, name: str, columns: Mapping[str, Any]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Draws:
-    """Draws with replacement by a sampler's first proposal; arrays are of shape (kinds,).
+    """Draws with replacement by a sampler's first proposal; arrays are of shape (kinds,)."""
 
-    Attributes:
-        count: rows of each kind.
-        chance: that a draw is of each kind.
-        ratio: weight of a draw: an even chance over that of its row, 0 if it is never drawn.
-        loss: what a row adds to the numerator of the measure.
-        weight: what it adds to the denominator.
-    """
-
-    count: IntArray
-    chance: FloatArray
-    ratio: FloatArray
-    loss: FloatArray
-    weight: FloatArray
+    count: IntArray  # rows of each kind
+    chance: FloatArray  # that a draw is of each kind
+    ratio: FloatArray  # weight of a draw: an even chance over that of its row, 0 if never drawn
+    loss: FloatArray  # what a row adds to the numerator of the measure
+    weight: FloatArray  # what it adds to the denominator
 
     @classmethod
     def of(
