@@ -283,10 +283,7 @@ def scale(cells: int) -> list[Result]:
 
 
 def table(
-    name: str,
-    header: str,
-    work: Callable[[Any], list[Result]],
-    tasks: Callable[[], Iterable[Any]],
+    name: str, header: str, work: Callable[[Any], list[Result]], tasks: Callable[[], Iterable[Any]]
 ) -> Table:
     """Return a table of what work makes of tasks: settings, how many runs each had, and means."""
     setting, means = (part.split(",") for part in header.split(",runs,"))

@@ -71,7 +71,7 @@ QUERIES = {
         "path": "pool.parquet",
         "lists": {"items": "items"},
         "systems": {"old": {"score": "old"}},
-    },
+    }
 }
 """A spec with the section that only pools of queries have."""
 
@@ -115,9 +115,7 @@ Sources: **[MR]** N. G. Marchant and B. I. P. Rubinstein, *Needle in a Haystack*
 UAI 2018."""
 """What the letters in brackets stand for on the pages of samplers and measures."""
 
-CALLED = {
-    ("", "measure"): "measures",
-}
+CALLED = {("", "measure"): "measures"}
 """Attributes of those records that have another name than their key."""
 
 

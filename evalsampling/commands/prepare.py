@@ -31,12 +31,7 @@ from evalsampling.storage import open_store
 from evalsampling.storage.checksums import FILES
 from evalsampling.telemetry import progress
 from evalsampling.workspace.manifest import ExecutionContext, read_jobs
-from evalsampling.workspace.prepared import (
-    CLUSTERS,
-    PreparedPool,
-    cells_to_store,
-    slices_to_store,
-)
+from evalsampling.workspace.prepared import CLUSTERS, PreparedPool, cells_to_store, slices_to_store
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.workspace import STORED, Workspace
 
@@ -274,11 +269,7 @@ class Preparation:
             "pool": catalog.fingerprint,
             **({} if self.table is None else {"table": self.table}),
             **({} if clusters is None else {CLUSTERS: dataclasses.asdict(clusters.shared())}),
-            "warnings": [
-                *catalog.warnings,
-                *stratification.warnings(table),
-                *about_orders(orders),
-            ],
+            "warnings": [*catalog.warnings, *stratification.warnings(table), *about_orders(orders)],
             "scores": stratification.said_of_scores(table),
             "seconds": manifest["seconds"],
             "runner": self.context.runner,

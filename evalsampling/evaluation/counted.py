@@ -67,10 +67,7 @@ def analysis_of(
 
 
 def next_chances(
-    analysis: Analysis,
-    new_rows: int,
-    budget: int | None = None,
-    begin: FloatArray | None = None,
+    analysis: Analysis, new_rows: int, budget: int | None = None, begin: FloatArray | None = None
 ) -> RoundChances:
     """Return the chances of the next round, as `sample` would draw it now.
 
@@ -89,9 +86,7 @@ def next_chances(
 
 
 def estimated(
-    analysis: Analysis,
-    rejects: int = 0,
-    outside: Mapping[str, int] = MappingProxyType({}),
+    analysis: Analysis, rejects: int = 0, outside: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, Any]:
     """Return what an analysis says of its measures as plain values, and as finite numbers or None.
 

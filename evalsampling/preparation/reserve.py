@@ -13,15 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.pool.stored_columns import (
-    CELL,
-    FILE,
-    GIVEN,
-    HASH,
-    ID,
-    PAYLOAD_PREFIX,
-    ROW,
-)
+from evalsampling.pool.stored_columns import CELL, FILE, GIVEN, HASH, ID, PAYLOAD_PREFIX, ROW
 from evalsampling.spec.id_columns import IdColumns, in_words
 from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array, within_runs
 
