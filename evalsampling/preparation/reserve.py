@@ -35,16 +35,11 @@ COMPACT_ABOVE = 1 << 18
 
 @dataclasses.dataclass(frozen=True)
 class Reserve:
-    """The rows of each cell with a label, then the ``capacity`` of least hash: a mergeable state.
+    """The rows of each cell with a label, then the `capacity` of least hash: a mergeable state."""
 
-    Attributes:
-        capacity: most rows without a label that are kept of a cell.
-        rows: columns cell, hash, id, file, row, the outputs (`output_columns`), slices and
-            payload, ordered by cell, those that have a label already first, and hash;
-            None for no rows.
-    """
-
-    capacity: int
+    capacity: int  # most rows without a label that are kept of a cell
+    # columns cell, hash, id, file, row, the outputs (`output_columns`), slices and payload, ordered
+    # by cell, those that have a label already first, and hash; None for no rows
     rows: pa.Table | None = None
 
     def __add__(self, other: "Reserve") -> "Reserve":

@@ -47,19 +47,16 @@ class KnownPool:
 
     Outputs are alike if no threshold of a measure lies between the scores, and probabilities,
     weights and rates are the same to one part in 1,024; the means stand for the kind.
-
-    Attributes:
-        cell: shape (kinds,), ascending: index into the table; `label`, `count` alike.
-        rate: shape (kinds, classes): P(label | row) of a stochastic oracle, which `label` is the
-            likeliest of; None if a row has its label.
     """
 
     table: CellTable
-    cell: IntArray
+    cell: IntArray  # shape (kinds,), ascending: index into the table; `label`, `count` alike
     label: IntArray
     count: IntArray
     outputs: Outputs
     systems: tuple[str | None, ...] = (None,)
+    # shape (kinds, classes): P(label | row) of a stochastic oracle, which `label` is the likeliest
+    # of; None if a row has its label
     rate: FloatArray | None = None
     reading: ReadingPlan = UNNAMED  # what its labels and scores are; none of them is at hand
 
