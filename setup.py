@@ -68,10 +68,7 @@ setup(
     extras_require={
         "dagster": ["dagster-pipes>=1.13"],
         "delta": ["deltalake>=1.6"],
-        "gcp": [
-            "apache-beam[gcp]>=2.70,<3",
-            "google-cloud-storage>=3",
-        ],
+        "gcp": ["apache-beam[gcp]>=2.70,<3", "google-cloud-storage>=3"],
         "iceberg": ["pyiceberg>=0.12"],
         "mlflow": ["mlflow-skinny>=3"],
         "spark": ["pandas>=2.2", "pyspark>=3.5,<5"],

@@ -10,7 +10,6 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pools
 import runner
 from runner import Options, Row, Table
@@ -31,8 +30,6 @@ from evalsampling.samplers import (
 )
 from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.stats.history import History
-
-FloatArray = npt.NDArray[np.float64]
 
 ROWS = 33_296
 """As the thesis's pool of e-mails."""

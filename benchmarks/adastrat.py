@@ -16,18 +16,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import runner
 from runner import Options, Row, Table
 
 from evalsampling.measures import PRCurve
 from evalsampling.samplers import AdaStrat, LogStrat, RankedSampler
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable, Kinds, Leaves
 from evalsampling.stats.history import History
 from evalsampling.stats.precision_queries import QueryBound
-
-IntArray = npt.NDArray[np.int64]
 
 ITEMS = 35_615
 ENDS, SCALES = (0.3, 0.5), (1, 10, 100, 1000)
@@ -85,7 +83,7 @@ class List:
         return KnownPool(table, cell, label, count, kinds.take(cell))
 
 
-def _running_average(label: IntArray) -> npt.NDArray[np.float64]:
+def _running_average(label: IntArray) -> FloatArray:
     """Return the mean of WINDOW items around each, of fewer near the ends."""
     hits, place = np.append(0, np.cumsum(label)), np.arange(ITEMS)
     reach = np.minimum(WINDOW // 2, np.minimum(place, ITEMS - 1 - place))

@@ -1,13 +1,9 @@
 """Measures how long what users wait for takes, beside plain work in the same run.
 
-    python benchmarks/bench.py              # fails if one is 1.4 times its limit twice in a row
-    python benchmarks/bench.py --tighten    # also lowers limits where less was measured
-    python benchmarks/bench.py --record     # also adds a line to docs/bench.md
-
 Ratios are of processor time, so that they say the same on another machine and beside other work.
-It takes about five minutes; `make bench` installs what it needs. `bench_ratios.py` has what is
-measured. `bench_limits.json` has the most that each ratio was once held to: a new limit is the
-ratio measured with a margin for noise, and is taken only where it is below the one before.
+`bench_ratios.py` has what is measured. `bench_limits.json` has the most that each ratio was once
+held to: a new limit is the ratio measured with a margin for noise, and is taken only where it is
+below the one before.
 """
 
 import argparse

@@ -1,13 +1,9 @@
 """Judges certificates: promises that are broken, rows given away, widths of bounds, time.
 
-    python benchmarks/certify.py --only certificates-broken  # made pools just below the goal
-    python benchmarks/certify.py --only certificates-corpus  # real pools with truth
-    python benchmarks/certify.py --only certificates-bounds  # beside 1.96 standard errors
-    python benchmarks/certify.py --only certificates-rival   # BARGAIN 0.1.3, where it is installed
-    python benchmarks/certify.py --only certificates-scale   # time of a certificate of 10^9 rows
-
-Promises are looked at after every round. *broken* is a share of all repeats, whether a promise was
-proved in them or not; *rows* is a mean that counts repeats without a proof as 0.
+Pools are made, with promises just below the goal, or real ones with truth. A rival is BARGAIN
+0.1.3, where it is installed. Promises are looked at after every round. *broken* is a share of all
+repeats, whether a promise was proved in them or not; *rows* is a mean that counts repeats without a
+proof as 0.
 """
 
 import concurrent.futures
@@ -287,10 +283,7 @@ def scale(cells: int) -> list[Result]:
 
 
 def table(
-    name: str,
-    header: str,
-    work: Callable[[Any], list[Result]],
-    tasks: Callable[[], Iterable[Any]],
+    name: str, header: str, work: Callable[[Any], list[Result]], tasks: Callable[[], Iterable[Any]]
 ) -> Table:
     """Return a table of what work makes of tasks: settings, how many runs each had, and means."""
     setting, means = (part.split(",") for part in header.split(",runs,"))

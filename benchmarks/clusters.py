@@ -13,7 +13,6 @@ from typing import Any
 
 import corpus
 import numpy as np
-import numpy.typing as npt
 import pools
 import runner
 from runner import Options
@@ -22,6 +21,7 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.intervals import covers
 from evalsampling.samplers import Clusters
 from evalsampling.simulation.truth import KnownPool, Urns
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.history import History
 from evalsampling.stats.permanent import PermanentNumbers
@@ -105,7 +105,7 @@ def in_clusters(
     return dataclasses.replace(known, cell=cell, label=label, count=ones, outputs=outputs)
 
 
-def _normal(place: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _normal(place: FloatArray) -> FloatArray:
     """Return normal numbers in the order of some places in [0, 1]."""
     order = np.argsort(np.argsort(place))
     return np.sort(np.random.default_rng(0).standard_normal(len(place)))[order]

@@ -9,7 +9,6 @@ import dataclasses
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pools
 import runner
 from runner import Options, Row, Table
@@ -17,11 +16,9 @@ from scipy import special
 
 from evalsampling import Evaluation, samplers
 from evalsampling.measures import Accuracy, FBeta, Measure
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.costs import predicted_saving
 from evalsampling.stats.history import History
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 ALONE = "optimal_importance"
 """Without a mixture, the thesis's active."""

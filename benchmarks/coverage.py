@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pools
 import pyarrow.parquet as pq
 import runner
@@ -32,6 +31,7 @@ from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.summary import Point
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.arrays import FloatArray
 
 CURVE = "pr_curve"
 BAND = "PR band"
@@ -41,21 +41,14 @@ FEW = 64
 
 @dataclasses.dataclass(frozen=True)
 class Method:
-    """A way to sample, its sampler as in a spec.
-
-    Attributes:
-        drives: the measure it samples for; that of several classes for `f1` is `macro_f1`.
-        thresholds: of the curve that is estimated from its draws; 0 for no curve.
-        pools: that it is tried on; all if empty.
-        most: repeats, at most; None: as many as are asked for.
-    """
+    """A way to sample, its sampler as in a spec."""
 
     name: str
     sampler: dict[str, Any]
-    drives: str = "f1"
-    thresholds: int = 0
-    pools: tuple[str, ...] = ()
-    most: int | None = None
+    drives: str = "f1"  # the measure it samples for; of several classes `f1` is `macro_f1`
+    thresholds: int = 0  # of the curve that is estimated from its draws; 0 for no curve
+    pools: tuple[str, ...] = ()  # that it is tried on; all if empty
+    most: int | None = None  # repeats; None: as many as are asked for
 
 
 METHODS = (
@@ -190,7 +183,7 @@ def _read(folder: Path, pool: str, drives: str, thresholds: int) -> pools.Ground
 
 
 def rows_of(
-    measure: Measure, truth: npt.NDArray[np.float64], point: Point, _: runner.Result
+    measure: Measure, truth: FloatArray, point: Point, _: runner.Result
 ) -> Iterator[runner.Result]:
     """Yield a row for each interval of each number with a truth, or of a whole curve.
 

@@ -9,7 +9,8 @@ import numpy.typing as npt
 import pools
 from scipy import special
 
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.stats.arrays import FloatArray, IntArray
+
 Columns = dict[str, npt.NDArray[np.generic]]
 
 ROWS = 15_000
@@ -50,16 +51,18 @@ def _scored(
     }
 
 
-def _positives(rows: int, count: int) -> npt.NDArray[np.int64]:
+def _positives(rows: int, count: int) -> IntArray:
     """Return labels, the first of which are positive."""
     return (np.arange(rows) < count).astype(np.int64)
 
 
-def _told(change: Callable[[FloatArray], FloatArray]) -> Callable[[np.random.Generator], Columns]:
-    """Return what makes a pool whose prior has other log-odds than the labels."""
+def _told(
+    change: Callable[[FloatArray], FloatArray], mean: float = -5.0
+) -> Callable[[np.random.Generator], Columns]:
+    """Return what makes a pool whose prior may have other log-odds than the labels."""
 
     def make(rng: np.random.Generator) -> Columns:
-        logit = _logits(rng)
+        logit = _logits(rng, mean=mean)
         return _pool(rng, logit, special.expit(change(logit)))
 
     return make
@@ -117,14 +120,9 @@ def _four_classes(rng: np.random.Generator) -> Columns:
 def _rare(rng: np.random.Generator) -> Columns:
     """One row of 10,000 is positive."""
     columns = _pool(rng, _logits(rng, 300_000, mean=-12.0))
-    label = np.zeros(300_000, dtype=np.int64)
-    label[rng.choice(300_000, 30, replace=False, p=_shares(columns["probability"]))] = 1
+    label, rate = np.zeros(300_000, dtype=np.int64), columns["probability"].astype(np.float64)
+    label[rng.choice(300_000, 30, replace=False, p=rate / rate.sum())] = 1
     return columns | {"label": label}
-
-
-def _shares(weight: npt.NDArray[np.generic]) -> FloatArray:
-    numbers = weight.astype(np.float64)
-    return numbers / numbers.sum()
 
 
 def _separated(rng: np.random.Generator) -> Columns:
@@ -138,10 +136,6 @@ def _useless(rng: np.random.Generator) -> Columns:
     """The score hardly tells the 4 % positives from the others."""
     label = (rng.random(ROWS) < 0.04).astype(np.int64)
     return _scored(rng.normal(-3, 1, ROWS) + 0.3 * label, label, -1.5)
-
-
-def _balanced(rng: np.random.Generator) -> Columns:
-    return _pool(rng, _logits(rng, mean=0.0))
 
 
 def _low_threshold(rng: np.random.Generator) -> Columns:
@@ -240,7 +234,7 @@ SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
     "rare": _rare,
     "separated": _separated,
     "useless": _useless,
-    "balanced": _balanced,
+    "balanced": _told(lambda logit: logit, mean=0.0),
     NUMBERS: _numbers,
     "low-threshold": _low_threshold,
     "forest": functools.partial(_votes, trees=100),

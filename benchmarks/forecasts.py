@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 import corpus
 import numpy as np
-import numpy.typing as npt
 import runner
 from runner import Options
 
@@ -20,8 +19,7 @@ from evalsampling.inference.intervals import MODEL_BASED
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, SPREAD, outlook
 from evalsampling.measures.base import Measure
 from evalsampling.simulation.summary import Point
-
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.stats.arrays import FloatArray
 
 MEASURES = ("f1", "precision", "recall", "accuracy")
 ASKED = (100, 300)

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import rankings
 import runner
 from runner import Options, Row, Table
@@ -25,11 +24,9 @@ from scipy import special
 
 from evalsampling.measures import Accuracy, Joint
 from evalsampling.samplers import Compare, Passive, ReplacementSampler
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable, Kinds, Leaves
 from evalsampling.stats.history import History
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 BUDGETS = np.unique(np.round(np.geomspace(2, 800, 30)).astype(int))
 """Draws at which a system is chosen."""

@@ -1,12 +1,9 @@
 """Whether tests notice small changes of the package: random ones, stored with the test that fails.
 
-    python benchmarks/mutants.py choose      # writes benchmarks/mutants.csv
-    python benchmarks/mutants.py run         # finds killers, and continues
-    python benchmarks/mutants.py check       # fails where one survives now
-
-Tests run in a copy of the project, without those that are slow: first those of the module, then the
-golden ones, then those of the room. With `--coverage`, a file of coverage.py with contexts, only
-those that run the changed line, in all rooms.
+`choose` draws the changes, `run` finds the tests and continues, `check` fails where a change
+survives now. Tests run in a copy of the project, without those that are slow: first those of the
+module, then the golden ones, then those of the room. With `--coverage`, a file of coverage.py with
+contexts, only those that run the changed line, in all rooms.
 """
 
 import argparse

@@ -25,9 +25,8 @@ from evalsampling.measures.build import build_driver
 from evalsampling.measures.comparisons import Difference
 from evalsampling.samplers import Compare, Passive, ReplacementSampler
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.history import History
-
-FloatArray = npt.NDArray[np.float64]
 
 FITTED, LEVEL = 500, 0.05
 """Rows that models are fitted to, and the level of the test that ends an evaluation."""
@@ -215,7 +214,7 @@ def after(systems: str, options: Options) -> Iterator[Row]:
                     yield name, str(size), test, way, wrong, f"{p_value.mean():.3f}", *told
 
 
-def _percent(flags: npt.NDArray[np.bool_]) -> str:
+def _percent(flags: BoolArray) -> str:
     return f"{100 * flags.mean():.2f} %"
 
 

@@ -4,13 +4,11 @@ import dataclasses
 import os
 import sys
 import tempfile
-from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -24,20 +22,12 @@ from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import History
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 
 PROJECT = Path(__file__).resolve().parents[1]
 SHARED = PROJECT.parent / "shared" / "pools"
 CORPUS = SHARED.with_name("corpus")
-
-
-def add_option(parser: ArgumentParser, default: Path = SHARED) -> None:
-    """Let the folder of the pools be chosen."""
-    told = "folder of NAME.parquet and NAME-truth.parquet (default: %(default)s)"
-    parser.add_argument("--pools", type=Path, default=default, metavar="DIR", help=told)
 
 
 def find(directory: Path) -> list[str]:
@@ -70,21 +60,13 @@ def write(directory: Path, name: str, columns: Mapping[str, Any]) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Draws:
-    """Draws with replacement by a sampler's first proposal; arrays are of shape (kinds,).
+    """Draws with replacement by a sampler's first proposal; arrays are of shape (kinds,)."""
 
-    Attributes:
-        count: rows of each kind.
-        chance: that a draw is of each kind.
-        ratio: weight of a draw: an even chance over that of its row, 0 if it is never drawn.
-        loss: what a row adds to the numerator of the measure.
-        weight: what it adds to the denominator.
-    """
-
-    count: IntArray
-    chance: FloatArray
-    ratio: FloatArray
-    loss: FloatArray
-    weight: FloatArray
+    count: IntArray  # rows of each kind
+    chance: FloatArray  # that a draw is of each kind
+    ratio: FloatArray  # weight of a draw: an even chance over that of its row, 0 if never drawn
+    loss: FloatArray  # what a row adds to the numerator of the measure
+    weight: FloatArray  # what it adds to the denominator
 
     @classmethod
     def of(

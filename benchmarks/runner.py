@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import numpy.typing as npt
 import pools
 import pyarrow as pa
@@ -34,6 +33,7 @@ from evalsampling.samplers import Sampler
 from evalsampling.simulation.simulate import Plan, run_repeat
 from evalsampling.simulation.summary import Point
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.stats.arrays import FloatArray
 
 FOLDER = pools.PROJECT / "docs" / "studies"
 
@@ -46,21 +46,13 @@ Names = tuple[str, ...]
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A table of a study.
+    """A table of a study."""
 
-    Attributes:
-        name: its file below the folder of studies, without the end.
-        header: the first line of the file: names of the columns.
-        rows: returns the rows, by the options of the command.
-        repeats: unless others are asked for.
-        kept: whether it has a file; else it is printed, for a page that has its figures.
-    """
-
-    name: str
-    header: str
+    name: str  # its file below the folder of studies, without the end
+    header: str  # the first line of the file: names of the columns
     rows: Callable[[Options], Iterable[Row]]
-    repeats: int = 0
-    kept: bool = True
+    repeats: int = 0  # unless others are asked for
+    kept: bool = True  # as a file; else it is printed, for a page that has its figures
 
     def make(self, options: Options) -> None:
         """Print the table row by row, then write its file if it has rows, whole or not at all."""
@@ -95,9 +87,7 @@ def commit() -> str:
 # --- simulated evaluations
 
 
-def rows_of(
-    measure: Measure, truth: npt.NDArray[np.float64], point: Point, at: Result
-) -> Iterator[Result]:
+def rows_of(measure: Measure, truth: FloatArray, point: Point, at: Result) -> Iterator[Result]:
     """Yield a row for each number of a measure, with the default interval."""
     for one, true in zip(point.estimates, truth.tolist(), strict=True):
         yield {
@@ -125,36 +115,25 @@ class Trial:
     plan: Plan
 
     @functools.cached_property
-    def truths(self) -> list[npt.NDArray[np.float64]]:
+    def truths(self) -> list[FloatArray]:
         """The value of each measure, from all labels."""
         return [self.known.value(measure) for measure in self.measures]
 
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """Trials, each simulated many times, and what is kept of a repeat.
+    """Trials, each simulated many times, and what is kept of a repeat."""
 
-    Attributes:
-        name: of the folder below build/ where results go.
-        plan: of the trials; results of another are refused.
-        names: returns the names of all trials by the options: the pool first, the sampler last.
-        trial: returns a trial, given the options and its names.
-        rows: yields rows of results, given a measure, its truth of shape (components,), what a
-            repeat came to at a budget, and the columns that all rows have.
-        repeats: of each trial, unless others are asked for.
-        most: repeats of some samplers, at most.
-        block: repeats of a file.
-        pools: folder of the pools.
-    """
-
-    name: str
-    plan: Plan
-    names: Callable[[Options], Iterable[Names]]
-    trial: Callable[..., Trial]
-    rows: Callable[[Measure, npt.NDArray[np.float64], Point, Result], Iterable[Result]] = rows_of
-    repeats: int = 20
-    most: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    block: int = 5
+    name: str  # of the folder below build/ where results go
+    plan: Plan  # of the trials; results of another are refused
+    names: Callable[[Options], Iterable[Names]]  # of all trials: the pool first, the sampler last
+    trial: Callable[..., Trial]  # given the options and its names
+    # of results, given a measure, its truth of shape (components,), what a repeat came to at a
+    # budget, and the columns that all rows have
+    rows: Callable[[Measure, FloatArray, Point, Result], Iterable[Result]] = rows_of
+    repeats: int = 20  # of each trial, unless others are asked for
+    most: Mapping[str, int] = dataclasses.field(default_factory=dict)  # repeats of some samplers
+    block: int = 5  # repeats of a file
     pools: Path = pools.CORPUS
 
     def run(self, options: Options) -> None:
@@ -291,20 +270,17 @@ def main(
     then: Callable[[Options], int | None] = lambda options: 0,
     **own: int | bool | Path,
 ) -> None:
-    """Make the tables of a program, or run its study; end with the exit status.
+    """Make the tables of a program, or run the study that they are of; end with the exit status.
 
-    Args:
-        about: its first line is the help of the command.
-        tables: that there are.
-        study: that they are of.
-        then: makes what there is beside the tables, and returns the exit status.
-        **own: options beside those of all programs, with their defaults.
+    The help of the command is the first line of `about`; `then` makes what there is beside the
+    tables, and returns the exit status; `own` are further options, with their defaults.
     """
     parser = argparse.ArgumentParser(description=(about or "").splitlines()[0])
     parser.add_argument(
         "--output", type=Path, default=FOLDER, metavar="DIR", help="default: studies"
     )
-    pools.add_option(parser, pools.SHARED if study is None else study.pools)
+    source, told = pools.SHARED if study is None else study.pools, "default: %(default)s"
+    parser.add_argument("--pools", type=Path, default=source, metavar="DIR", help=told)
     by_name = {table.name.rpartition("/")[2]: table for table in tables}
     if study is None:
         parser.add_argument("--only", nargs="*", choices=by_name, default=by_name, metavar="TABLE")

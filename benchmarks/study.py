@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pools
 import runner
 from runner import Options, Row, Table
@@ -25,8 +24,7 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.summary import Point
 from evalsampling.spec import RoundSize
-
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.stats.arrays import FloatArray, IntArray
 
 CURVE = "pr_curve"
 MEASURES = ("f1", "accuracy", CURVE)
@@ -230,7 +228,7 @@ def of(runs: Runs, pool: str, measure: str) -> dict[str, Run]:
 
 
 @functools.cache
-def _choices(repeats: int) -> npt.NDArray[np.int64]:
+def _choices(repeats: int) -> IntArray:
     return np.random.Generator(np.random.PCG64(1)).integers(repeats, size=(RESAMPLES, repeats))
 
 

@@ -153,11 +153,7 @@ def true_values(known: Labelled) -> dict[str, float]:
     predicted = known.score > 0
     hits = float(np.sum(predicted & known.truth))
     wanted, found = float(known.truth.sum()), float(predicted.sum())
-    return {
-        "f1": 2 * hits / (wanted + found),
-        "precision": hits / found,
-        "recall": hits / wanted,
-    }
+    return {"f1": 2 * hits / (wanted + found), "precision": hits / found, "recall": hits / wanted}
 
 
 def pictures() -> dict[str, str]:

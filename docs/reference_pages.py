@@ -22,8 +22,7 @@ from evalsampling.spec.evaluation import RoundSize, StopSpec, StrataSpec
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.spec.labels import GoldSpec, LabelsSpec
-from evalsampling.spec.lists import ListsSpec
-from evalsampling.spec.pool import PoolSpec
+from evalsampling.spec.pool import ListsSpec, PoolSpec
 from evalsampling.spec.sections import Section
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.systems import SystemSpec
@@ -72,7 +71,7 @@ QUERIES = {
         "path": "pool.parquet",
         "lists": {"items": "items"},
         "systems": {"old": {"score": "old"}},
-    },
+    }
 }
 """A spec with the section that only pools of queries have."""
 
@@ -116,9 +115,7 @@ Sources: **[MR]** N. G. Marchant and B. I. P. Rubinstein, *Needle in a Haystack*
 UAI 2018."""
 """What the letters in brackets stand for on the pages of samplers and measures."""
 
-CALLED = {
-    ("", "measure"): "measures",
-}
+CALLED = {("", "measure"): "measures"}
 """Attributes of those records that have another name than their key."""
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.transforms.util import Reshuffle
 
-from evalsampling.stats.finite import finite
+from evalsampling.parts.records import finite
 from tests.jobs import Job
 
 PLAIN = ("--runner=FnApiRunner",)

@@ -4,11 +4,11 @@ import argparse
 import dataclasses
 import enum
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from evalsampling.commands.options import Options
+    from evalsampling.commands.options import Options, WorkspaceOptions
     from evalsampling.commands.result import Result
 
 
@@ -22,25 +22,19 @@ class Beam(enum.Enum):
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """One command; its name and its help are in `listing.COMMANDS`.
+    """One command; its name and its help are in `listing.COMMANDS`."""
 
-    Attributes:
-        add_options: adds the options of the command to a parser.
-        run: runs the command with parsed arguments and returns its result; gets what shows the
-            result, for a command that does more once it is shown.
-        text: returns the text that is printed for a result.
-        beam: whether it runs on Beam.
-        remarks: returns lines for stderr about a result.
-        status: exit code of a result.
-        reads_pools: whether a call reads rows of a pool, so that a user's scorer may run.
-    """
-
+    # adds the options of the command to a parser
     add_options: Callable[[argparse.ArgumentParser], None]
+    # runs the command with parsed arguments and returns its result; gets what shows the result, for
+    # a command that does more once it is shown
     run: Callable[[argparse.Namespace, Callable[[Any], None]], "Result"]
-    text: Callable[[argparse.Namespace, Any], str]
+    text: Callable[[argparse.Namespace, Any], str]  # returns the text that is printed for a result
     beam: Beam = Beam.NEVER
+    # returns lines for stderr about a result
     remarks: Callable[[Any], Iterable[str]] = lambda _: ()
-    status: Callable[[argparse.Namespace, Any], int] = lambda *_: 0
+    status: Callable[[argparse.Namespace, Any], int] = lambda *_: 0  # exit code of a result
+    # whether a call reads rows of a pool, so that a user's scorer may run
     reads_pools: Callable[[argparse.Namespace], bool] = lambda _: False
 
     @classmethod
@@ -61,6 +55,21 @@ class Command:
 
         add_options = functools.partial(add_to_command, options=options)
         return cls(add_options, run, text, beam, **settings)
+
+
+def through_pipeline(
+    job: Callable[[Sequence[str]], None], options: "WorkspaceOptions", beam: Sequence[str]
+) -> Any:
+    """Run a Beam job that does the work of a command, and return the object that the job wrote."""
+    from evalsampling.commands.options import job_arguments
+    from evalsampling.workspace.workspace import Workspace
+
+    workspace = Workspace(options.workspace)
+    workspace.check_prepared()
+    located = dataclasses.replace(options, workspace=workspace.path)
+    with workspace.temporary_result() as (url, read):
+        job([*job_arguments(located), f"--output={url}", *beam])
+        return read()
 
 
 def told(result: Any) -> Iterable[str]:

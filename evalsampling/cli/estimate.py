@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.cli.command import Beam, Command, told
-from evalsampling.cli.pipeline import through_pipeline
+from evalsampling.cli.command import Beam, Command, through_pipeline, told
 from evalsampling.cli.wording import counted, hanging, table, wrapped
 from evalsampling.commands.estimate_labelled import (
     OF_TABLE,

@@ -4,8 +4,7 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 
-from evalsampling.cli.command import Beam, Command
-from evalsampling.cli.pipeline import through_pipeline
+from evalsampling.cli.command import Beam, Command, through_pipeline
 from evalsampling.cli.wording import counted, wrapped
 from evalsampling.commands.budget import Raised, raise_budget
 from evalsampling.commands.sample import SampleOptions, SampleResult, sample

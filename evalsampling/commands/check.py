@@ -39,23 +39,16 @@ MOST_ROWS = 10_000
 
 @dataclasses.dataclass(frozen=True)
 class CheckResult(Result):
-    """What is wrong with a spec.
+    """What is wrong with a spec."""
 
-    Attributes:
-        problems: in words, each in a line; none if nothing was found.
-        files: of the pool, None if it cannot be known.
-        rows: of the pool, likewise; a condition leaves them uncounted.
-        looked_at: rows whose values were looked at, the first of the pool.
-        warnings: what is odd about these, but does not keep the workspace from being prepared.
-        scores: what is made of the scores of these, in a sentence; None where labels are no classes
-            or nothing could be looked at.
-    """
-
-    problems: tuple[str, ...]
-    files: int | None
-    rows: int | None
-    looked_at: int
+    problems: tuple[str, ...]  # in words, each in a line; none if nothing was found
+    files: int | None  # of the pool, None if it cannot be known
+    rows: int | None  # of the pool, likewise; a condition leaves them uncounted
+    looked_at: int  # rows whose values were looked at, the first of the pool
+    # what is odd about these, but does not keep the workspace from being prepared
     warnings: tuple[str, ...] = ()
+    # what is made of the scores of these, in a sentence; None where labels are no classes or
+    # nothing could be looked at
     scores: str | None = None
 
     @property

@@ -20,12 +20,7 @@ from evalsampling.commands.options import (
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.pool.guesses import NUMBER_TEXT, Guess, SampledColumn, look_at
-from evalsampling.spec.labels_at_hand import (
-    CLUSTERS,
-    WITHIN,
-    LabelsAtHand,
-    read_labels_at_hand,
-)
+from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN, LabelsAtHand, read_labels_at_hand
 from evalsampling.spec.sections import Section, nearest
 from evalsampling.stats.score_kinds import ROUNDING
 from evalsampling.storage import is_url

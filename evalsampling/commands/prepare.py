@@ -31,12 +31,7 @@ from evalsampling.storage import open_store
 from evalsampling.storage.checksums import FILES
 from evalsampling.telemetry import progress
 from evalsampling.workspace.manifest import ExecutionContext, read_jobs
-from evalsampling.workspace.prepared import (
-    CLUSTERS,
-    PreparedPool,
-    cells_to_store,
-    slices_to_store,
-)
+from evalsampling.workspace.prepared import CLUSTERS, PreparedPool, cells_to_store, slices_to_store
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.workspace import STORED, Workspace
 
@@ -76,33 +71,21 @@ class PrepareCommandOptions(PrepareOptions):
 
 @dataclasses.dataclass(frozen=True)
 class PrepareResult(Result):
-    """A pool that is prepared.
-
-    Attributes:
-        workspace: where.
-        rows: of the pool.
-        leaves: strata of the scores.
-        cells: leaves divided by predictions.
-        reserve_rows: rows that are kept to be drawn from.
-        seconds: it took.
-        runner: name of the Beam runner.
-        warnings: what is odd about the pool.
-        scores: what was made of the scores, in a sentence; None where labels are no classes.
-        answers: wanted in all, where a row is to have several; else None.
-    """
+    """A pool that is prepared."""
 
     only_if_any = ("answers",)
 
     workspace: str
-    rows: int
-    leaves: int
-    cells: int
-    reserve_rows: int
-    seconds: float
-    runner: str | None
-    warnings: tuple[str, ...] = ()
+    rows: int  # of the pool
+    leaves: int  # strata of the scores
+    cells: int  # leaves divided by predictions
+    reserve_rows: int  # rows that are kept to be drawn from
+    seconds: float  # it took
+    runner: str | None  # name of the Beam runner
+    warnings: tuple[str, ...] = ()  # what is odd about the pool
+    # what was made of the scores, in a sentence; None where labels are no classes
     scores: str | None = None
-    answers: int | None = None
+    answers: int | None = None  # wanted in all, where a row is to have several; else None
 
     @classmethod
     def read(cls, workspace: Workspace) -> "PrepareResult":
@@ -123,19 +106,14 @@ _ANEW = "choose another workspace or remove this one"
 
 @dataclasses.dataclass(frozen=True)
 class Preparation:
-    """One run of `prepare`.
-
-    Attributes:
-        spec: of the evaluation.
-        context: what it runs on, for the record.
-        attempt: in the names of what it writes where others may be preparing the same workspace;
-            empty where they are locked out.
-        check_ids: whether all ids of the pool are checked, not only those of the reserve.
-    """
+    """One run of `prepare`."""
 
     spec: EvaluationSpec
-    context: ExecutionContext
+    context: ExecutionContext  # what it runs on, for the record
+    # in the names of what it writes where others may be preparing the same workspace; empty where
+    # they are locked out
     attempt: str
+    # whether all ids of the pool are checked, not only those of the reserve
     check_ids: bool = False
 
     @classmethod
@@ -274,11 +252,7 @@ class Preparation:
             "pool": catalog.fingerprint,
             **({} if self.table is None else {"table": self.table}),
             **({} if clusters is None else {CLUSTERS: dataclasses.asdict(clusters.shared())}),
-            "warnings": [
-                *catalog.warnings,
-                *stratification.warnings(table),
-                *about_orders(orders),
-            ],
+            "warnings": [*catalog.warnings, *stratification.warnings(table), *about_orders(orders)],
             "scores": stratification.said_of_scores(table),
             "seconds": manifest["seconds"],
             "runner": self.context.runner,

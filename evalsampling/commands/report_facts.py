@@ -18,11 +18,11 @@ from evalsampling.inference.results import as_json
 from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.labels.controls import records
 from evalsampling.labels.tally import State
+from evalsampling.parts.records import finite
 from evalsampling.receivers.run import TITLE, Run
 from evalsampling.report.facts import VERSION, Facts
 from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
 from evalsampling.spec.gates import GatesSpec
-from evalsampling.stats.finite import finite
 from evalsampling.storage import is_url
 from evalsampling.workspace.manifest import digest, pool_digest, read_jobs, versions
 from evalsampling.workspace.snapshot import Snapshot

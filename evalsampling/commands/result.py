@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any, ClassVar
 
-from evalsampling.stats.finite import finite
+from evalsampling.parts.records import finite
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,14 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evalsampling import samplers
-from evalsampling.commands.options import (
-    SpecOptions,
-    listed,
-    numbers,
-    option,
-    positive,
-    some_text,
-)
+from evalsampling.commands.options import SpecOptions, listed, numbers, option, positive, some_text
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.specs import load_pinned

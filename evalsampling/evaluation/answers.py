@@ -20,15 +20,10 @@ from evalsampling.stats.history import NO_LABEL
 
 @dataclasses.dataclass(frozen=True)
 class Answers:
-    """Labels with the ids of their rows, side by side.
-
-    Attributes:
-        ids: ids of the rows.
-        texts: label of each row as text, whether or not there is such a class.
-    """
+    """Labels with the ids of their rows, side by side."""
 
     ids: Sequence[Any]
-    texts: Sequence[str]
+    texts: Sequence[str]  # label of each row as text, whether or not there is such a class
 
     @classmethod
     def read(cls, id: Any, label: Any, labels: LabelsSpec, id_columns: IdColumns) -> "Answers":

@@ -15,10 +15,10 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.proofs import Proof, Search
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.unsearched import chances_of_labels, most_positives
+from evalsampling.parts.records import finite
 from evalsampling.report.numbers import shown
 from evalsampling.spec.promise import BELOW, Promise
 from evalsampling.stats.arrays import BoolArray, FloatArray
-from evalsampling.stats.finite import finite
 from evalsampling.version import __version__
 
 LABELS, MODEL = "labels", "model"

@@ -15,13 +15,13 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.graded import empty_history
 from evalsampling.labels.tally import Awaited
+from evalsampling.parts.records import finite
 from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.report.numbers import Number
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.clusters import SharedClusters
-from evalsampling.stats.finite import finite
 from evalsampling.stats.history import History
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.permanent import PermanentNumbers
@@ -67,10 +67,7 @@ def analysis_of(
 
 
 def next_chances(
-    analysis: Analysis,
-    new_rows: int,
-    budget: int | None = None,
-    begin: FloatArray | None = None,
+    analysis: Analysis, new_rows: int, budget: int | None = None, begin: FloatArray | None = None
 ) -> RoundChances:
     """Return the chances of the next round, as `sample` would draw it now.
 
@@ -89,9 +86,7 @@ def next_chances(
 
 
 def estimated(
-    analysis: Analysis,
-    rejects: int = 0,
-    outside: Mapping[str, int] = MappingProxyType({}),
+    analysis: Analysis, rejects: int = 0, outside: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, Any]:
     """Return what an analysis says of its measures as plain values, and as finite numbers or None.
 

@@ -9,9 +9,9 @@ from evalsampling.evaluation.statement import display_name, is_due_to_unmet
 from evalsampling.inference.intervals import MODEL_BASED, Interval
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook, range_in_words, rounded
 from evalsampling.inference.results import TIE, Estimate, Target, full_name, place_of
+from evalsampling.parts.records import finite
 from evalsampling.report.numbers import MOST_DIGITS, OUTCOMES, shown, shown_range
 from evalsampling.spec.gates import Gate, GatesSpec
-from evalsampling.stats.finite import finite
 
 EXIT_CODES = {True: 0, False: 10, None: 11}
 """Exit codes of a command by whether its gates are reached; 1 and 2 are failure and usage."""

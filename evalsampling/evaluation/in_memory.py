@@ -21,14 +21,7 @@ from evalsampling.pool.columns import required_columns
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.frames import Column, Frame, Table, has_index, is_table, to_array
 from evalsampling.pool.one_order import without_other_order
-from evalsampling.pool.stored_columns import (
-    CELL,
-    HASH,
-    ID,
-    RANK,
-    SLICE_PREFIX,
-    outputs_of_columns,
-)
+from evalsampling.pool.stored_columns import CELL, HASH, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.ids import check_unique_ids
 from evalsampling.preparation.plan import stratify_rows

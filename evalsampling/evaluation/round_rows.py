@@ -29,12 +29,7 @@ from evalsampling.labels.votes import Reject, check_votes
 from evalsampling.pool.batch import batches_of, mapping_of
 from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.row_ids import as_text
-from evalsampling.pool.stored_columns import (
-    CELL,
-    PAYLOAD_PREFIX,
-    SLICE_PREFIX,
-    outputs_of_columns,
-)
+from evalsampling.pool.stored_columns import CELL, PAYLOAD_PREFIX, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.slices import Slices
 from evalsampling.spec import LabellingPlan, ReadingPlan

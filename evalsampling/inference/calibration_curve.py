@@ -15,8 +15,7 @@ import scipy
 
 from evalsampling.inference.curve_coordinates import STEPS, Coordinates, fallen
 from evalsampling.spec.hidden import HiddenPrior
-from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.distinct import distinct_rows
+from evalsampling.stats.arrays import FloatArray, IntArray, distinct_rows
 from evalsampling.stats.hamiltonian import Schedule, climb, hamiltonian, nested_r_hat
 from evalsampling.stats.log_odds import log_odds_of_rank
 

@@ -5,9 +5,8 @@ import numpy as np
 from evalsampling.inference.calibration_curve import CalibrationCurve, CurveFit
 from evalsampling.inference.domains import Domain
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History
 from evalsampling.stats.log_odds import log_odds_of_rank
 

@@ -11,9 +11,8 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.unsearched import chances_of_labels, most_positives
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import History, Votes
 from evalsampling.stats.outputs import Outputs
 

@@ -32,10 +32,7 @@ def expected_likelihood(table: CellTable) -> float:
 
 
 def label_likelihood(
-    table: CellTable,
-    history: History,
-    sample: WeightedSample,
-    inside: BoolArray | None = None,
+    table: CellTable, history: History, sample: WeightedSample, inside: BoolArray | None = None
 ) -> float | None:
     """Return the label likelihood that the labels show, in (0, 1]; None for too few labels.
 

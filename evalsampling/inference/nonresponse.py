@@ -4,9 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import NO_LABEL, History
 
 WELL_ANSWERED = 0.5

@@ -34,9 +34,8 @@ from evalsampling.measures.on_cells import (
     extreme_outputs,
 )
 from evalsampling.spec.hidden import HiddenPrior
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.hamiltonian import Schedule, keep_freed_memory
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import water_fill

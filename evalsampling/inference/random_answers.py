@@ -26,8 +26,7 @@ import dataclasses
 import numpy as np
 
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
-from evalsampling.stats.distinct import distinct_rows
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from evalsampling.stats.history import History, Votes
 
 _GOLDEN = (5**0.5 - 1) / 2

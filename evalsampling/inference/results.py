@@ -20,7 +20,7 @@ from evalsampling.inference.outlook import Outlook
 from evalsampling.inference.ratio_bias import Bias
 from evalsampling.inference.significance import Significance
 from evalsampling.inference.unsearched import Unsearched
-from evalsampling.stats.finite import finite
+from evalsampling.parts.records import finite
 from evalsampling.stats.magnitudes import BY
 
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from evalsampling.inference.intervals import clopper_pearson
 from evalsampling.inference.predictive import LabelModel
+from evalsampling.parts.records import finite
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.finite import finite
 from evalsampling.stats.history import History
 
 MOST_BANDS = 12

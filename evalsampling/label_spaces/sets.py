@@ -28,7 +28,6 @@ from evalsampling.label_spaces.base import (
 )
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.hashing import hash_integers
-from evalsampling.stats.packed_bits import packed, unpacked
 
 MOST_LABELS = 8
 """Most labels whose sets are classes, 2^8 of them; of more, cells know about each label."""
@@ -365,3 +364,14 @@ def _checked(labels: Any) -> tuple[str, ...]:
         twice = next(label for label in labels if labels.count(label) > 1)
         raise InputError(f"labels.multilabel: {twice!r} is there twice")
     return tuple(labels)
+
+
+def packed(held: BoolArray) -> npt.NDArray[np.uint8]:
+    """Return rows of truth values as bytes, shape (n, bytes): of each the first is the highest."""
+    return np.packbits(held, axis=1)
+
+
+def unpacked(rows: Iterable[bytes], labels: int) -> BoolArray:
+    """Return the rows that `packed` made bytes of, shape (n, labels)."""
+    data = np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(-1, (labels + 7) // 8)
+    return np.unpackbits(data, axis=1, count=labels).astype(np.bool_)

@@ -109,35 +109,24 @@ def objects(given: Any) -> list[Fields]:
 
 @dataclasses.dataclass(frozen=True)
 class Export:
-    """A line of the table.
-
-    Attributes:
-        tool: its name.
-        marks: fields that tell it. `|` is between those of which one is enough; `*` stands for the
-            beginning or the end of a name.
-        values: returns what a part says.
-        parts: returns the parts of a row, an answer each.
-        annotator: paths of the annotator in a part, `|` between them; likewise `time`, `status`.
-        time: of the answer.
-        status: whether it counts, see `_STATUS`.
-        names: paths of the name that we gave the row, where no field has our name for it.
-        own: fields with names of the tool's own.
-        without: what a question has that a part leaves out.
-        mixed: whether what is shown stands among the questions.
-        hint: how to ask or to export, so that the answer can be read.
-    """
+    """A line of the table."""
 
     tool: str
+    # fields that tell it. `|` is between those of which one is enough; `*` stands for the beginning
+    # or the end of a name.
     marks: tuple[str, ...]
-    values: Callable[[Fields], ChosenAnswer]
+    values: Callable[[Fields], ChosenAnswer]  # returns what a part says
+    # returns the parts of a row, an answer each
     parts: Callable[[Fields], Iterable[Any]] = lambda row: [row]
+    # paths of the annotator in a part, `|` between them; likewise `time`, `status`
     annotator: str = ""
-    time: str = ""
-    status: str = ""
-    names: str = ""
-    own: tuple[str, ...] = ()
-    without: Any = None
-    mixed: bool = False
+    time: str = ""  # of the answer
+    status: str = ""  # whether it counts, see `_STATUS`
+    names: str = ""  # paths of the name that we gave the row, where no field has our name for it
+    own: tuple[str, ...] = ()  # fields with names of the tool's own
+    without: Any = None  # what a question has that a part leaves out
+    mixed: bool = False  # whether what is shown stands among the questions
+    # how to ask or to export, so that the answer can be read
     hint: str = "ask for one class of the whole row"
 
     def has(self, fields: Iterable[str]) -> bool:

@@ -115,11 +115,7 @@ def _spelt(text: str, kind: re.Pattern[str] | None) -> str:
 
 
 def answer_of(
-    subject: int,
-    annotator: str | None,
-    label: str | None,
-    unsure: bool,
-    codes: Mapping[str, int],
+    subject: int, annotator: str | None, label: str | None, unsure: bool, codes: Mapping[str, int]
 ) -> Answer:
     """Return a vote as an answer: without a label it is `UNSURE` or `SKIPPED`."""
     if label is not None:

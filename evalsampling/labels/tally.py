@@ -114,19 +114,15 @@ class Tally:
 
     Without corrections, the result depends neither on the order of the deliveries nor on how votes
     are divided among them.
-
-    Attributes:
-        subjects: what votes can be about.
-        answers: by subject and annotator, the code of the answer.
-        corrected: by question whose label has changed, the number of rounds at its last change.
-        rule: how votes decide: `MAJORITY`; `MEDIAN`, of numbers; `EACH`, where each answer is a
-            draw of a stochastic oracle and counts as it is, and a subject is decided once it has
-            all answers wanted.
     """
 
-    subjects: Subjects
+    subjects: Subjects  # what votes can be about
+    # by subject and annotator, the code of the answer
     answers: dict[int, dict[str | None, int]] = dataclasses.field(default_factory=dict)
+    # by question whose label has changed, the number of rounds at its last change
     corrected: dict[int, int] = dataclasses.field(default_factory=dict)
+    # how votes decide: `MAJORITY`; `MEDIAN`, of numbers; `EACH`, where each answer is a draw of a
+    # stochastic oracle and counts as it is, and a subject is decided once it has all answers wanted
     rule: str = MAJORITY
     _settled: dict[int, int] = dataclasses.field(default_factory=dict)
     _last: dict[int, int] = dataclasses.field(default_factory=dict)

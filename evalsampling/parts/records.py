@@ -1,5 +1,6 @@
 """Records and the objects of JSON that stand for them: what dataclasses say of their fields."""
 
+import math
 from typing import Any, TypeVar, get_args
 
 import msgspec
@@ -25,6 +26,15 @@ def read_record(kind: type[Record], content: Any, where: str = "") -> Record:
 def as_plain(record: Any) -> Any:
     """Return the object of JSON that stands for a record, with its arrays as lists."""
     return msgspec.to_builtins(record, enc_hook=lambda array: array.tolist())
+
+
+def finite(result: Any) -> Any:
+    """Return a result of any nesting with None for every number that is not finite."""
+    if isinstance(result, dict):
+        return {key: finite(value) for key, value in result.items()}
+    if isinstance(result, list | tuple):
+        return [finite(value) for value in result]
+    return None if isinstance(result, float) and not math.isfinite(result) else result
 
 
 def _array(kind: type, values: Any) -> Any:

@@ -35,10 +35,7 @@ _DIGITS = 9
 
 
 def read_outputs(
-    batch: PoolBatch,
-    plan: ReadingPlan,
-    rules: tuple[str, ...],
-    ranks: RankPrior | None = None,
+    batch: PoolBatch, plan: ReadingPlan, rules: tuple[str, ...], ranks: RankPrior | None = None
 ) -> Outputs:
     """Return scores, predictions and probabilities of each system for the rows of a batch."""
     scores, predictions, probabilities, tags = [], [], [], []

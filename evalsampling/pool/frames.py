@@ -15,13 +15,7 @@ import pyarrow as pa
 import pyarrow.interchange
 
 from evalsampling.errors import InputError
-from evalsampling.pool.arrow import (
-    beginnings,
-    column_of,
-    nested_fields,
-    plain,
-    there_are,
-)
+from evalsampling.pool.arrow import beginnings, column_of, nested_fields, plain, there_are
 from evalsampling.storage.filesystems import one_line
 
 

@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 from evalsampling.pool.arrow import first_unreadable, is_list, is_text, plain
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.spec import PoolSpec, ReadingPlan, SystemSpec
-from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.distinct import within_runs
+from evalsampling.stats.arrays import FloatArray, IntArray, within_runs
 from evalsampling.stats.gains import NO_ITEM, ExpectedLists
 from evalsampling.storage.filesystems import one_line
 

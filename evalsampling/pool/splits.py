@@ -41,15 +41,10 @@ class Contents:
 
 
 class Format(Protocol):
-    """A format of files that are imported once into Parquet.
+    """A format of files that are imported once into Parquet."""
 
-    Attributes:
-        untyped: whether there is text alone.
-        inferred: whether the types of columns are known from the first rows only.
-    """
-
-    untyped: bool
-    inferred: bool
+    untyped: bool  # whether there is text alone
+    inferred: bool  # whether the types of columns are known from the first rows only
 
     def inspect(self, file: StoredFile) -> Contents:
         """Return the columns of a file.

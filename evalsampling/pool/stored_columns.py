@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
+from evalsampling.label_spaces.sets import packed, unpacked
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.magnitudes import POWERS
 from evalsampling.stats.outputs import Outputs
-from evalsampling.stats.packed_bits import packed, unpacked
 from evalsampling.stats.slices import Named, SliceCodes
 
 CELL, RANK, HASH, ID, FILE, ROW = "cell", "rank", "hash", "id", "file", "row"

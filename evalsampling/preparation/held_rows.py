@@ -12,21 +12,13 @@ from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
 
 @dataclasses.dataclass(frozen=True)
 class HeldRows:
-    """Last row that the reserve holds of each cell, for adding later ones.
+    """Last row that the reserve holds of each cell, for adding later ones."""
 
-    Attributes:
-        short: shape (cells,), bool: whether more rows of the cell are wanted.
-        last_hash: shape (cells,): hash of the last row held.
-        last_id: shape (cells,): its id, which decides between equal hashes.
-        rows: shape (cells,): number of rows held.
-        count: shape (cells,): number of rows that the pool had when it was prepared.
-    """
-
-    short: BoolArray
-    last_hash: UInt64Array
-    last_id: npt.NDArray[np.object_]
-    rows: IntArray
-    count: IntArray
+    short: BoolArray  # shape (cells,), bool: whether more rows of the cell are wanted
+    last_hash: UInt64Array  # shape (cells,): hash of the last row held
+    last_id: npt.NDArray[np.object_]  # shape (cells,): its id, which decides between equal hashes
+    rows: IntArray  # shape (cells,): number of rows held
+    count: IntArray  # shape (cells,): number of rows that the pool had when it was prepared
 
     def later(self, cells: CellBatch, keys: UInt64Array) -> BoolArray:
         """Return which rows are of a short cell and behind the last row held of it."""

@@ -154,10 +154,7 @@ def draw_reserve(
     return Keyed(
         "DrawReserve",
         gather=Step("KeepFirst", _keep_first, (capacity, held)),
-        steps=(
-            Step("ReadPayload", _read_payload, (payload,)),
-            Step("SplitParts", split_reserve),
-        ),
+        steps=(Step("ReadPayload", _read_payload, (payload,)), Step("SplitParts", split_reserve)),
         group="GroupParts",
         merge=Step("MergeParts", _merge_parts),
         finish=finish,

@@ -13,18 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from evalsampling.errors import InputError
-from evalsampling.pool.stored_columns import (
-    CELL,
-    FILE,
-    GIVEN,
-    HASH,
-    ID,
-    PAYLOAD_PREFIX,
-    ROW,
-)
+from evalsampling.pool.stored_columns import CELL, FILE, GIVEN, HASH, ID, PAYLOAD_PREFIX, ROW
 from evalsampling.spec.id_columns import IdColumns, in_words
-from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
-from evalsampling.stats.distinct import within_runs
+from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array, within_runs
 
 PARTS = 16
 """Parts the reserve of a pool is written in, each by one worker."""
@@ -44,16 +35,11 @@ COMPACT_ABOVE = 1 << 18
 
 @dataclasses.dataclass(frozen=True)
 class Reserve:
-    """The rows of each cell with a label, then the ``capacity`` of least hash: a mergeable state.
+    """The rows of each cell with a label, then the `capacity` of least hash: a mergeable state."""
 
-    Attributes:
-        capacity: most rows without a label that are kept of a cell.
-        rows: columns cell, hash, id, file, row, the outputs (`output_columns`), slices and
-            payload, ordered by cell, those that have a label already first, and hash;
-            None for no rows.
-    """
-
-    capacity: int
+    capacity: int  # most rows without a label that are kept of a cell
+    # columns cell, hash, id, file, row, the outputs (`output_columns`), slices and payload, ordered
+    # by cell, those that have a label already first, and hash; None for no rows
     rows: pa.Table | None = None
 
     def __add__(self, other: "Reserve") -> "Reserve":

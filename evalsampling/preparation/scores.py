@@ -51,10 +51,7 @@ class ScoreRemarks:
 
     @classmethod
     def of(
-        cls,
-        batch: PoolBatch,
-        plan: ReadingPlan,
-        scores: Mapping[str, npt.NDArray[np.floating]],
+        cls, batch: PoolBatch, plan: ReadingPlan, scores: Mapping[str, npt.NDArray[np.floating]]
     ) -> "ScoreRemarks":
         """Return the counts of a batch."""
         own = {(str(s.score), s.threshold) for s in plan.pool.systems if s.threshold is not None}

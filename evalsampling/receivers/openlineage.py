@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
+from evalsampling.parts.records import finite
 from evalsampling.receivers.registry import within
 from evalsampling.receivers.run import TITLE, Run
 from evalsampling.receivers.table import write
 from evalsampling.report.numbers import Number, label_of
-from evalsampling.stats.finite import finite
 from evalsampling.storage import is_url
 from evalsampling.storage.outputs import Output
 from evalsampling.telemetry.redaction import without_passwords

@@ -1,5 +1,20 @@
 """OASIS: adaptive importance sampling of strata for F-measures.
 
+F_a = TP / (a (TP + FP) + (1 - a) (TP + FN)): precision at a = 1, recall at a = 0, F_beta at
+a = 1 / (1 + beta^2), so F1 at a = 1/2.
+
+The authors' package `oasis` 0.1.3 (PyPI) has epsilon = 1e-3 and rates from one Beta posterior a
+stratum (`stats.oracle.beta_by_stratum`), with the mean score as prior mean and a strength of
+2 / max(n_k, 1) pseudo-counts after n_k draws from the stratum; a row drawn again counts again. F is
+the running estimate, `plug_in_f` of the prior rates while that is undefined. The distribution is
+renewed after every draw. Of several systems it takes the root of the sum of their terms.
+
+It departs from the published formula in strata that hold predictions of both kinds. With m_0 and
+m_1 the factors of 1 - lam_k and lam_k in `instrumental`, the paper adds them up,
+v_k = M_k ((1 - lam_k) m_0 + lam_k m_1), and the package their squares under the root,
+v_k = M_k sqrt((1 - lam_k) m_0^2 + lam_k m_1^2), the best that is uniform within strata. On strata
+split by prediction, which cells are, both are the same.
+
 References:
     [OASIS] Marchant and Rubinstein, *In Search of an Entity Resolution OASIS: Optimal Asymptotic
     Sequential Importance Sampling*, VLDB 2017, algorithm 3.
@@ -12,10 +27,10 @@ import numpy as np
 from evalsampling.measures.binary import FBeta, Precision, Recall
 from evalsampling.samplers.base import ReplacementSampler
 from evalsampling.spec.parameters import above_0, number
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
-from evalsampling.stats.oasis import instrumental, plug_in_f
 from evalsampling.stats.oracle import beta_by_stratum
 
 
@@ -83,3 +98,32 @@ class Oasis(ReplacementSampler):
         outputs = history.outputs.take(sample.question[votes.row])
         risk = self.measure.mean_loss(outputs, votes.label, votes.spread(sample.weight))
         return float(self.measure.value(risk)[0])
+
+
+def instrumental(
+    weight: FloatArray, rate: FloatArray, predicted: FloatArray, f: float, a: float, epsilon: float
+) -> FloatArray:
+    """Return the probability q of drawing from each stratum, then uniformly within it: (strata,).
+
+    v_k = (M_k/M) [(1 - a) (1 - lam_k) F sqrt(pi_k) + lam_k sqrt(a^2 F^2 (1 - pi_k) + (1 - F)^2
+    pi_k)], q_k = epsilon M_k/M + (1 - epsilon) v_k / sum v ([OASIS]); the weight if all v are zero.
+
+    Of strata there are the ``weight`` M_k/M, the ``rate`` pi_k of positive labels and lam_k of
+    ``predicted`` ones; F is the estimate so far, a the weight of precision, both in [0, 1]. With an
+    epsilon of 0 strata that seem to add nothing are never drawn.
+    """
+    negative = (1 - a) * f * np.sqrt(rate)
+    positive = np.sqrt((a * f) ** 2 * (1 - rate) + (1 - f) ** 2 * rate)
+    value = weight * ((1 - predicted) * negative + predicted * positive)
+    total = value.sum()
+    optimal = value / total if total > 0 else weight
+    return epsilon * weight + (1 - epsilon) * optimal
+
+
+def plug_in_f(weight: FloatArray, rate: FloatArray, predicted: FloatArray, a: float) -> float:
+    """Return F_a if labels and predictions were independent within strata; 1/2 if that is 0/0.
+
+    F = sum_k M_k lam_k pi_k / sum_k M_k (a lam_k + (1 - a) pi_k).
+    """
+    positives = np.sum(weight * (a * predicted + (1 - a) * rate))
+    return float(np.sum(weight * predicted * rate) / positives) if positives > 0 else 0.5

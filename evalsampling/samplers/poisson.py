@@ -19,10 +19,9 @@ from evalsampling.inference.score_calibration import Calibration, check_calibrat
 from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers.base import Rng, Sampler, no_rounds
 from evalsampling.spec.parameters import check_share
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
-from evalsampling.stats.distinct import distinct_rows
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.inclusion import draw_next, draw_these, mix_evenly, saturates, water_fill
 from evalsampling.stats.permanent import RowNumbers

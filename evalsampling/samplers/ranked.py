@@ -23,13 +23,13 @@ from evalsampling.inference.results import Estimate
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure
 from evalsampling.measures.curves import Thresholded
+from evalsampling.parts.records import finite
 from evalsampling.samplers.base import Rng, Sampler, no_rounds
 from evalsampling.samplers.wave import Wave
 from evalsampling.spec.parameters import check_count, number
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.envelope import Envelope
-from evalsampling.stats.finite import finite
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_unseen
 from evalsampling.stats.precision_queries import (

@@ -22,23 +22,17 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.build import Range, build_measures, not_expected
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
+from evalsampling.parts.records import finite
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.effort import draws_for, effort_of, paid_by, prices_of, saving_of
 from evalsampling.simulation.imagined import Curves, imagine, is_believed
 from evalsampling.simulation.simulate import Plan, repeat_all, run_repeat, title
-from evalsampling.simulation.summary import (
-    Point,
-    Selection,
-    candidates_of,
-    mean_selection,
-    select,
-)
+from evalsampling.simulation.summary import Point, Selection, candidates_of, mean_selection, select
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import AnalysisPlan
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
-from evalsampling.stats.finite import finite
 
 MOST_ATTEMPTS = 100
 """Imagined pools without a value after which a measure counts as undefined."""
@@ -292,10 +286,7 @@ class _Imagined:
         return dataclasses.replace(self.plan, budgets=tuple(worth))
 
     def spreads(
-        self,
-        built: Sequence[samplers.Sampler],
-        workers: int | None,
-        report: Callable[[int], None],
+        self, built: Sequence[samplers.Sampler], workers: int | None, report: Callable[[int], None]
     ) -> list[list[list[Spread]]]:
         """Return the spread of each sampler, measure and budget, over curves with a range."""
         all_runs = repeat_all(self.repeat, built, self.plan.repeats, workers, report)

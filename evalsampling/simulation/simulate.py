@@ -50,29 +50,23 @@ MOST_INTERVALS = 96
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """Which repeats to simulate, and what to estimate in them.
+    """Which repeats to simulate, and what to estimate in them."""
 
-    Attributes:
-        budgets: distinct labels, or money if `by_cost`, at which estimates are taken, increasing.
-        divergence: whether proposals are compared with the best one.
-        bands: whether curves of any number of points get intervals and simultaneous bands.
-        hidden: prior of positives that scores do not reveal; None for no model-based intervals,
-            which take a tenth of a second each time.
-        votes: answers to each question of a stochastic oracle.
-        promise: what is to be proved at each budget; None for nothing.
-    """
-
+    # distinct labels, or money if `by_cost`, at which estimates are taken, increasing
     budgets: tuple[float, ...]
     round_size: RoundSize
     repeats: int
     seed: int
     confidence: float
-    divergence: bool = True
+    divergence: bool = True  # whether proposals are compared with the best one
+    # whether curves of any number of points get intervals and simultaneous bands
     bands: bool = False
+    # prior of positives that scores do not reveal; None for no model-based intervals, which take a
+    # tenth of a second each time
     hidden: HiddenPrior | None = None
     by_cost: bool = False
-    votes: int = 1
-    promise: Promise | None = None
+    votes: int = 1  # answers to each question of a stochastic oracle
+    promise: Promise | None = None  # what is to be proved at each budget; None for nothing
 
 
 def simulate(

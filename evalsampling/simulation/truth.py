@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import UNNAMED
+from evalsampling.evaluation.graded import graded_outputs, item_ids
 from evalsampling.label_spaces.base import FLAG, LABEL
-from evalsampling.labels.items import graded_outputs, item_ids
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_gains, build_measures, thresholded_parts
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
@@ -47,19 +47,16 @@ class KnownPool:
 
     Outputs are alike if no threshold of a measure lies between the scores, and probabilities,
     weights and rates are the same to one part in 1,024; the means stand for the kind.
-
-    Attributes:
-        cell: shape (kinds,), ascending: index into the table; `label`, `count` alike.
-        rate: shape (kinds, classes): P(label | row) of a stochastic oracle, which `label` is the
-            likeliest of; None if a row has its label.
     """
 
     table: CellTable
-    cell: IntArray
+    cell: IntArray  # shape (kinds,), ascending: index into the table; `label`, `count` alike
     label: IntArray
     count: IntArray
     outputs: Outputs
     systems: tuple[str | None, ...] = (None,)
+    # shape (kinds, classes): P(label | row) of a stochastic oracle, which `label` is the likeliest
+    # of; None if a row has its label
     rate: FloatArray | None = None
     reading: ReadingPlan = UNNAMED  # what its labels and scores are; none of them is at hand
 
@@ -350,7 +347,7 @@ def _read_batch(path: Path, read: Callable[[Path], pa.Table]) -> PoolBatch:
 
 @dataclasses.dataclass(frozen=True)
 class _Grades:
-    """Codes of the true grades of items by their names (`labels.items.item_ids`), in a file."""
+    """Codes of the true grades of items by their names (`item_ids`), in a file."""
 
     path: Path
     items: pa.Array

@@ -11,7 +11,6 @@ import msgspec
 from evalsampling.errors import InputError
 from evalsampling.spec.id_columns import IdColumns, columns_of, read_id, sides_of
 from evalsampling.spec.labels import LabelsSpec, of_systems
-from evalsampling.spec.lists import ListsSpec, read_lists
 from evalsampling.spec.sections import Section, absolute, given
 from evalsampling.spec.sink import EVERY_BATCH, ID, check_id_columns
 from evalsampling.spec.strata import StrataSpec
@@ -28,6 +27,7 @@ from evalsampling.spec.systems import (
     system_mapping,
 )
 from evalsampling.spec.tables import TableSpec, read_table
+from evalsampling.spec.values import Text
 from evalsampling.spec.where import AllOf, AnyOf, Condition, IsNull, Relation, read_where
 
 KEYS = (
@@ -49,6 +49,16 @@ class Mask:
 
     how: str
     characters: int = 0
+
+
+class ListsSpec(msgspec.Struct, frozen=True):
+    """The section ``pool.lists``: the columns of a query that all systems share.
+
+    Attributes:
+        items: column with the list of the items' ids, all different within a query.
+    """
+
+    items: Text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,7 +185,7 @@ def read_pool(
     for column in payload:
         if column in EVERY_BATCH:
             raise InputError(f"pool.payload: {column} is a column of every batch, rename it")
-    lists = read_lists(section)
+    lists = _read_lists(section)
     id = read_id(section, lists is not None)
     check_id_columns(id)
     pairs = section.value("pairs", Literal["unordered"])
@@ -282,6 +292,18 @@ def shown_mapping(name: str, mask: Mask | None) -> Any:
     if mask is None:
         return name
     return {name: {"truncate": mask.characters} if mask.how == "truncate" else mask.how}
+
+
+def _read_lists(pool: Section) -> ListsSpec | None:
+    """Return the section ``pool.lists``, checked; None if rows are no queries."""
+    if pool.get("lists") is None:
+        return None
+    for_rows = ("score", "score_is", "prediction", "probability", "logits", "features", "variance")
+    others = ("scorer", "weight", "cluster")
+    pool.refuse((*for_rows, *others), "with pool.lists, rows are queries and have none")
+    if pool.get("systems") is None:
+        raise InputError("pool.systems: missing, with pool.lists the rankers are named there")
+    return pool.section("lists").read(ListsSpec)
 
 
 def pool_mapping(pool: PoolSpec, labels: LabelsSpec) -> dict[str, Any]:

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, within_runs
 from evalsampling.stats.disagreement import CellDisagreement
-from evalsampling.stats.distinct import within_runs
 from evalsampling.stats.magnitudes import COST, MagnitudeClasses
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.signatures import Signatures

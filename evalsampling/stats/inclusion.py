@@ -20,9 +20,8 @@ from collections.abc import Mapping
 import numpy as np
 import scipy
 
-from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, numbered_within
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.distinct import numbered_within
 from evalsampling.stats.history import History, Round
 
 _ROUNDING = 1e-9

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray, distinct_rows, numbered_within
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.distinct import distinct_rows, numbered_within
 from evalsampling.stats.history import NO_LABEL, History, Round
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.round_chances import RoundChances

@@ -17,13 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from evalsampling.errors import InputError
-from evalsampling.storage.checksums import (
-    Checksum,
-    Checksums,
-    parse_parquet,
-    sealed,
-    unsealed,
-)
+from evalsampling.storage.checksums import Checksum, Checksums, parse_parquet, sealed, unsealed
 from evalsampling.storage.filesystems import locate, readable, unreadable
 
 VERSION = "version"

@@ -5,13 +5,13 @@ the summaries made of them.
 """
 
 from evalsampling.transforms.engine import BeamEngine as BeamEngine
+from evalsampling.transforms.engine import CountSlices as CountSlices
+from evalsampling.transforms.engine import PoissonSample as PoissonSample
+from evalsampling.transforms.engine import SumCells as SumCells
 from evalsampling.transforms.estimates import DesignRound as DesignRound
 from evalsampling.transforms.estimates import EstimateMeasures as EstimateMeasures
 from evalsampling.transforms.estimates import JoinLabels as JoinLabels
 from evalsampling.transforms.metering import read_meters as read_meters
-from evalsampling.transforms.passes import CountSlices as CountSlices
-from evalsampling.transforms.passes import PoissonSample as PoissonSample
-from evalsampling.transforms.passes import SumCells as SumCells
 from evalsampling.transforms.rounds import AssignCells as AssignCells
 from evalsampling.transforms.rounds import SampleRound as SampleRound
 from evalsampling.transforms.rounds import WriteTasks as WriteTasks

@@ -14,11 +14,7 @@ from apache_beam import pvalue
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, check_new_rows
-from evalsampling.evaluation.counted import (
-    analysis_of,
-    estimated,
-    next_chances,
-)
+from evalsampling.evaluation.counted import analysis_of, estimated, next_chances
 from evalsampling.evaluation.round_rows import (
     Packed,
     answers_by_share,

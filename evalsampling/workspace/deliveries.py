@@ -28,31 +28,19 @@ _SHARED = 3
 
 @dataclasses.dataclass(frozen=True)
 class Delivery:
-    """Labels that came in together.
+    """Labels that came in together."""
 
-    Attributes:
-        name: hash of the file's content, and a number if that content had come before.
-        votes: those that count: columns line, task, id, label, annotator, time, skipped.
-        order: in which deliveries came in, from 1.
-        rejects: number of votes that do not count.
-        rounds: how many rounds there were then.
-        file: name of the file; None of a withdrawal.
-        replace: whether its labels replace earlier ones.
-        withdraws: the round that it withdraws, if it is a withdrawal and no labels.
-        rejected: number of votes that do not count, by task.
-        folder: where its files are.
-    """
-
-    name: str
-    votes: pa.Table
-    order: int
-    rejects: int
-    rounds: int
-    file: str | None = None
-    replace: bool = False
-    withdraws: int | None = None
+    name: str  # hash of the file's content, and a number if that content had come before
+    votes: pa.Table  # those that count: columns line, task, id, label, annotator, time, skipped
+    order: int  # in which deliveries came in, from 1
+    rejects: int  # number of votes that do not count
+    rounds: int  # how many rounds there were then
+    file: str | None = None  # name of the file; None of a withdrawal
+    replace: bool = False  # whether its labels replace earlier ones
+    withdraws: int | None = None  # the round that it withdraws, if it is a withdrawal and no labels
+    # number of votes that do not count, by task
     rejected: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    folder: str = "labels"
+    folder: str = "labels"  # where its files are
 
     @classmethod
     def read(cls, workspace: Workspace, place: str, checksums: Checksums) -> "Delivery":

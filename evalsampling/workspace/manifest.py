@@ -47,10 +47,7 @@ class ExecutionContext:
             "options": dict(options),
             "seed": spec.seed,
             "spec": digest(spec.to_mapping()),
-            "input": {
-                "pool": pool_digest(pool, spec.pool),
-                "deliveries": list(deliveries),
-            },
+            "input": {"pool": pool_digest(pool, spec.pool), "deliveries": list(deliveries)},
             "counts": dict(counts),
             "started": began.isoformat(timespec="milliseconds"),
             "seconds": round(time.time() - started, 3),

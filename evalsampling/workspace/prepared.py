@@ -10,13 +10,7 @@ import pyarrow.compute as pc
 
 from evalsampling.labels.tasks import opaque_name
 from evalsampling.parts.records import read_record
-from evalsampling.pool.stored_columns import (
-    CELL,
-    ID,
-    PAYLOAD_PREFIX,
-    SLICE_PREFIX,
-    output_names,
-)
+from evalsampling.pool.stored_columns import CELL, ID, PAYLOAD_PREFIX, SLICE_PREFIX, output_names
 from evalsampling.preparation.slices import Slices
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.budget import Budget

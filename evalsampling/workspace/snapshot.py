@@ -27,12 +27,7 @@ from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.rounds import (
-    Adjudication,
-    RoundFiles,
-    read_adjudications,
-    read_rounds,
-)
+from evalsampling.workspace.rounds import Adjudication, RoundFiles, read_adjudications, read_rounds
 from evalsampling.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -8,12 +8,7 @@ import pytest
 
 from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.counted import (
-    CountedPool,
-    analysis_of,
-    estimated,
-    next_chances,
-)
+from evalsampling.evaluation.counted import CountedPool, analysis_of, estimated, next_chances
 from evalsampling.evaluation.graded import empty_history
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History

@@ -20,8 +20,8 @@ from evalsampling.inference.bets import (
     wealths,
 )
 from evalsampling.spec.promise import MEASURES
+from evalsampling.stats.arrays import numbered_within
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.distinct import numbered_within
 from evalsampling.stats.history import History, Round
 from evalsampling.stats.inclusion import draw_these, draw_unseen, simple_chances, water_fill
 from tests.inference.designs import Path, arrangements, tiny_pool, without_replacement

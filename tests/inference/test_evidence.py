@@ -5,12 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsampling.inference.evidence import (
-    FEWEST_EVIDENCE,
-    Gap,
-    SharesSeen,
-    find_missing_weight,
-)
+from evalsampling.inference.evidence import FEWEST_EVIDENCE, Gap, SharesSeen, find_missing_weight
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures import (
     Accuracy,

@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from evalsampling import InputError
-from evalsampling.label_spaces.sets import FIRST, Sets, Tags, labels_of_text, set_text
+from evalsampling.label_spaces.sets import (
+    FIRST,
+    Sets,
+    Tags,
+    labels_of_text,
+    packed,
+    set_text,
+    unpacked,
+)
 from evalsampling.spec import EvaluationSpec
 from tests.averages import MICRO_F1
 
@@ -146,3 +154,20 @@ def test_nine_labels_are_known_one_by_one() -> None:
     assert type(fewer.labels.space) is Sets
     assert (spec.sampler.name, spec.measures[0].to_mapping()) == ("poisson", MICRO_F1)
     assert EvaluationSpec.from_mapping(spec.to_mapping(), Path("/tmp")) == spec
+
+
+@pytest.mark.parametrize("values", [1, 7, 8, 9, 500])
+def test_packed_rows_come_back(values: int) -> None:
+    rows = np.random.default_rng(1).random((20, values)) < 0.3
+    data = packed(rows)
+    assert data.shape == (20, -(-values // 8))
+    np.testing.assert_array_equal(unpacked(map(bytes, data), values), rows)
+
+
+def test_the_first_value_is_the_highest_bit() -> None:
+    rows = np.array([[True, False, True], [False, True, True]])
+    assert packed(rows).ravel().tolist() == [0b10100000, 0b01100000]
+
+
+def test_no_rows_are_unpacked() -> None:
+    assert unpacked([], 12).shape == (0, 12)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from evalsampling import InputError
-from evalsampling.parts.records import as_plain, read_record
+from evalsampling.parts.records import as_plain, finite, read_record
 from evalsampling.stats.arrays import FloatArray, IntArray
 
 
@@ -76,3 +77,8 @@ def test_arrays_are_lists_in_json() -> None:
     assert (again.counts[0].dtype, again.rates.dtype) == (np.int64, np.float64)
     assert (again.counts[0].tolist(), again.rates.tolist()) == ([1, 2], [0.1, 1e-300])
     assert read_record(Table, {**content, "rates": []}).rates.dtype == np.float64
+
+
+def test_numbers_that_json_does_not_have_are_none() -> None:
+    given = {"a": [1.5, math.nan, (math.inf, "x")], "b": {"c": -np.float64("inf"), "d": 2}}
+    assert finite(given) == {"a": [1.5, None, [None, "x"]], "b": {"c": None, "d": 2}}

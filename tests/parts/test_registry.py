@@ -116,11 +116,7 @@ def test_a_name_of_two_packages_is_refused(install: Install) -> None:
         (BY_NAME, "their_module:Sheet", "is no class below evalsampling.samplers.base.Sampler"),
         (BY_NAME, "their_module:Half", "does not write design, weigh"),
         (SINKS, "their_module:Sheet", "is a class, where an object is wanted: a Sink"),
-        (
-            SINKS,
-            "their_module:NOTHING",
-            "is no Sink: it has no batch, checks_tasks, endings",
-        ),
+        (SINKS, "their_module:NOTHING", "is no Sink: it has no batch, checks_tasks, endings"),
         (
             TABLES,
             "their_module:NOTHING",

@@ -155,11 +155,7 @@ def test_a_path_that_contradicts_its_file(
 @pytest.mark.parametrize(
     ("version", "planned", "problem"),
     [
-        (
-            datetime.date(2026, 1, 1),
-            [],
-            r"pool\.table\.own: pin must return JSON: Object of",
-        ),
+        (datetime.date(2026, 1, 1), [], r"pool\.table\.own: pin must return JSON: Object of"),
         (1, ["a.parquet"], r"pool\.table\.own: plan returned 'a\.parquet', no PlannedFile"),
         (1, None, "column 'm', row 0: has 7, but the table of the file 8"),
     ],

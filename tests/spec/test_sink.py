@@ -44,10 +44,7 @@ def test_what_is_not_used_is_not_written() -> None:
     ("keys", "words"),
     [
         ({"sink": {"format": "xls"}}, "sink.format: must be one of csv, jsonl, parquet, vendor"),
-        (
-            {"sink": {"format": "xlsx", "escape": True}},
-            "; xlsx is not",
-        ),
+        ({"sink": {"format": "xlsx", "escape": True}}, "; xlsx is not"),
         (
             {"sink": {"format": "jsonl", "escape": True}},
             "sink.escape: is of csv, vendor, splink, which are CSV; jsonl is not",

@@ -8,14 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.label_spaces.base import (
-    Columns,
-    Field,
-    InSpec,
-    LabelSpace,
-    System,
-    UnlistedCodes,
-)
+from evalsampling.label_spaces.base import Columns, Field, InSpec, LabelSpace, System, UnlistedCodes
 from evalsampling.measures.base import Mean
 from evalsampling.stats.outputs import Outputs
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from evalsampling.stats.distinct import distinct_rows
+from evalsampling.stats.arrays import distinct_rows
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(0, 2), (1, 1), (40, 1), (200, 2), (500, 3)])
