@@ -224,6 +224,7 @@ class PoolScores:
         Then warnings of those that predict positives where their score is low.
         """
         positive, kinds = plan.labels.positive, table.kinds
+        other = plan.labels.space.text(1 - positive)
         contradictions, turned = [], []
         for place, (system, rule) in enumerate(zip(plan.pool.systems, self.rules, strict=True)):
             predicted = kinds.predicted(positive, place)
@@ -247,8 +248,8 @@ class PoolScores:
             if columns[key] and chance_of_order(score, table.count, predicted) < _TURNED:
                 turned.append(
                     f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "
-                    "score is to rise with the chance of a positive: is it that of the other "
-                    "class? Then turn it round"
+                    "score is to rise with the chance of a positive: turn it round, or say "
+                    f"labels.positive: {other} if that is the class you ask about"
                 )
         return contradictions + turned
 

@@ -117,6 +117,7 @@ def test_a_score_that_is_turned_round_is_told_of(job: Any) -> None:
         told = [each for each in warnings if "is lower where positives are predicted" in each]
         assert len(told) == times
         assert all(each.startswith("pool.score: 'score' is lower") for each in told)
+        assert all("or say labels.positive: 0 if that is the class" in each for each in told)
 
 
 def test_features_without_a_score_come_with_a_word(job: Any) -> None:
