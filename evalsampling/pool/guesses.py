@@ -100,12 +100,12 @@ class SampledColumn:
     @property
     def classes(self) -> dict[str, int]:
         """The rows of each class of a text: of one in several cases or with blanks, all of them."""
-        spelled: dict[str, list[str]] = {}
-        for value in sorted(self.rows_of, key=self.rows_of.__getitem__, reverse=True):
-            spelled.setdefault(plain(value), []).append(value)
-        return {
-            ways[0].strip(): sum(map(self.rows_of.__getitem__, ways)) for ways in spelled.values()
-        }
+        names: dict[str, str] = {}
+        rows: dict[str, int] = {}
+        for value, count in sorted(self.rows_of.items(), key=lambda one: -one[1]):
+            name = names.setdefault(plain(value), value.strip())
+            rows[name] = rows.get(name, 0) + count
+        return rows
 
     @property
     def is_unique(self) -> bool:
