@@ -137,7 +137,7 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
     for name in required_columns(spec.reading):
         if name not in contents.with_field(name).names:
             fields = contents.fields.names if "." in name else []
-            near = nearest(name, [*contents.schema.names, *fields])
+            near = nearest(name, [*contents.schema.names, *fields], "there are")
             is_meant = "did you mean" in near and not isinstance(spec.pool.probability, Mapping)
             hint = near if is_meant else missing_column(name, spec.pool) or near
             missing = f"column {name!r} is missing{hint}"

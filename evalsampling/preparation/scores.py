@@ -91,6 +91,11 @@ class ScoreRemarks:
         )
 
 
+def _alike(predicted: float, rows: int) -> str:
+    """Return which rows are predicted positive if that is none or all of them, else no text."""
+    return "no row is" * (predicted == 0) or "all rows are" * (predicted == rows)
+
+
 def _words(name: str, threshold: float, below: int, reaching: int) -> str:
     rows = below + reaching
     some = f"{name}: 1 row" if rows == 1 else f"{name}: {rows:,} rows"
@@ -221,18 +226,26 @@ class PoolScores:
     def _about_systems(self, plan: ReadingPlan, table: CellTable) -> list[str]:
         """Return warnings of systems whose scores expect far other positives than are predicted.
 
-        Then warnings of those that predict positives where their score is low.
+        Before them those of thresholds that no score reaches, or all do; after them those of
+        systems that predict positives where their score is low.
         """
         positive, kinds = plan.labels.positive, table.kinds
         other = plan.labels.space.text(1 - positive)
-        contradictions, turned = [], []
+        off_scale, contradictions, turned = [], [], []
         for place, (system, rule) in enumerate(zip(plan.pool.systems, self.rules, strict=True)):
             predicted = kinds.predicted(positive, place)
             own = kinds.by_cell(np.nan_to_num(kinds.probability[:, place, positive]))
             sums = float(table.count @ own), float(table.count @ predicted)
             columns = {"score": system.score, "probability": system.probability}
             whose = "pool" if system.name is None else f"pool.systems.{system.name}"
-            if rule not in (NO_PROBABILITY, RANKS) and contradicts(*sums):
+            ends, alike = self.sums[place].ends, _alike(sums[1], table.rows)
+            if system.threshold is not None and ends is not None and alike:
+                off_scale.append(
+                    f"{whose}.prediction: scores go from {ends[0]:.6g} to {ends[1]:.6g}, so by the "
+                    f"threshold {system.threshold:g} {alike} predicted positive. Is it on the "
+                    "scale of the scores?"
+                )
+            elif rule not in (NO_PROBABILITY, RANKS) and contradicts(*sums):
                 key = "score" if system.probability is None else "probability"
                 way_out = {
                     "score": f"say {whose}.score_is: order if it is but an order",
@@ -251,7 +264,7 @@ class PoolScores:
                     "score is to rise with the chance of a positive: turn it round, or say "
                     f"labels.positive: {other} if that is the class you ask about"
                 )
-        return contradictions + turned
+        return off_scale + contradictions + turned
 
     def to_mapping(self) -> dict[str, Any]:
         """Return what `from_mapping` takes, for JSON."""

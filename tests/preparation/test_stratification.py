@@ -120,6 +120,22 @@ def test_a_score_that_is_turned_round_is_told_of(job: Any) -> None:
         assert all("or say labels.positive: 0 if that is the class" in each for each in told)
 
 
+@pytest.mark.parametrize(
+    ("threshold", "told"),
+    [(0.5, None), (20, "by the threshold 20 no row is"), (-0.1, "threshold -0.1 all rows are")],
+)
+def test_a_threshold_off_the_scale_is_told_of(job: Any, threshold: float, told: str | None) -> None:
+    """In place of advice to calibrate scores that may be good ones."""
+    pool = make_pool()
+    place = pool.table.schema.get_field_index("score")
+    probability = pc.divide(1.0, pc.add(1.0, pc.exp(pc.negate(pool.table["score"]))))
+    given = Pool(pool.table.set_column(place, "score", probability), pool.truth)
+    keys = {"prediction": {"threshold": threshold}}
+    warnings = job(given, pool=keys).prepare("--in-process").json["warnings"]
+    assert len(warnings) == (told is not None)
+    assert all(w.startswith("pool.prediction: scores go from") and str(told) in w for w in warnings)
+
+
 def test_features_without_a_score_come_with_a_word(job: Any) -> None:
     """Not where a score says which rows are likely positive."""
     said = {}
