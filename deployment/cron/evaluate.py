@@ -36,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--measure", nargs="+", default=[], help="measures to report and to stop by"
     )
     arguments = parser.parse_args(argv)
+    if not arguments.inbox.is_dir():
+        parser.error(f"--inbox: {arguments.inbox}: there is no such folder; make it first")
     try:
         with alone(arguments.inbox) as lock:
             told = {"state": "busy"} if lock is None else one_pass(arguments, Command(lock))

@@ -428,7 +428,8 @@ def read_given(batch: PoolBatch, labels: LabelsSpec) -> dict[str, pa.Array]:
     for row, text in zip(labelled.tolist(), texts, strict=True):
         code = space.codes.get(meant.get(text, text))
         if code is None:
-            raise batch.error(at_hand.column, row, space.problem(text))
+            problem = f"{space.problem(text)}; where there is no label the cell is empty"
+            raise batch.error(at_hand.column, row, problem)
         codes[row] = code
     columns = {GIVEN: pa.array(codes, mask=codes < 0)}
     if at_hand.number is not None:

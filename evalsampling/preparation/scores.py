@@ -92,8 +92,12 @@ class ScoreRemarks:
 
 
 def _alike(predicted: float, rows: int) -> str:
-    """Return which rows are predicted positive if that is none or all of them, else no text."""
-    return "no row is" * (predicted == 0) or "all rows are" * (predicted == rows)
+    """Return what follows if no row, or every one, is predicted positive, else no text."""
+    if predicted == 0:
+        return "no row is predicted positive, and F1 and recall are 0 whatever the labels"
+    return "all rows are predicted positive, and recall is 1 whatever the labels" * (
+        predicted == rows
+    )
 
 
 def _words(name: str, threshold: float, below: int, reaching: int) -> str:
@@ -226,25 +230,28 @@ class PoolScores:
     def _about_systems(self, plan: ReadingPlan, table: CellTable) -> list[str]:
         """Return warnings of systems whose scores expect far other positives than are predicted.
 
-        Before them those of thresholds that no score reaches, or all do; after them those of
-        systems that predict positives where their score is low.
+        Before them those of systems that predict the same of all rows; after them those of systems
+        that predict positives where their score is low.
         """
         positive, kinds = plan.labels.positive, table.kinds
         other = plan.labels.space.text(1 - positive)
-        off_scale, contradictions, turned = [], [], []
+        unlike, contradictions, turned = [], [], []
         for place, (system, rule) in enumerate(zip(plan.pool.systems, self.rules, strict=True)):
             predicted = kinds.predicted(positive, place)
             own = kinds.by_cell(np.nan_to_num(kinds.probability[:, place, positive]))
             sums = float(table.count @ own), float(table.count @ predicted)
             columns = {"score": system.score, "probability": system.probability}
             whose = "pool" if system.name is None else f"pool.systems.{system.name}"
-            ends, alike = self.sums[place].ends, _alike(sums[1], table.rows)
-            if system.threshold is not None and ends is not None and alike:
-                off_scale.append(
-                    f"{whose}.prediction: scores go from {ends[0]:.6g} to {ends[1]:.6g}, so by the "
-                    f"threshold {system.threshold:g} {alike} predicted positive. Is it on the "
-                    "scale of the scores?"
+            alike = _alike(sums[1], table.rows)
+            ends = None if system.threshold is None else self.sums[place].ends
+            if alike and ends is not None:
+                unlike.append(
+                    f"{whose}.prediction: by the threshold {system.threshold:g} {alike}. Scores "
+                    f"go from {ends[0]:.6g} to {ends[1]:.6g}: is it on their scale?"
                 )
+            elif alike:
+                asked = plan.labels.space.text(positive)
+                unlike.append(f"{whose}.prediction: {alike}. Is {asked} the class you ask about?")
             elif rule not in (NO_PROBABILITY, RANKS) and contradicts(*sums):
                 key = "score" if system.probability is None else "probability"
                 way_out = {
@@ -264,7 +271,7 @@ class PoolScores:
                     "score is to rise with the chance of a positive: turn it round, or say "
                     f"labels.positive: {other} if that is the class you ask about"
                 )
-        return off_scale + contradictions + turned
+        return unlike + contradictions + turned
 
     def to_mapping(self) -> dict[str, Any]:
         """Return what `from_mapping` takes, for JSON."""

@@ -122,7 +122,7 @@ def test_a_score_that_is_turned_round_is_told_of(job: Any) -> None:
 
 @pytest.mark.parametrize(
     ("threshold", "told"),
-    [(0.5, None), (20, "by the threshold 20 no row is"), (-0.1, "threshold -0.1 all rows are")],
+    [(0.5, None), (20, "no row is predicted positive"), (-0.1, "all rows are predicted")],
 )
 def test_a_threshold_off_the_scale_is_told_of(job: Any, threshold: float, told: str | None) -> None:
     """In place of advice to calibrate scores that may be good ones."""
@@ -133,7 +133,21 @@ def test_a_threshold_off_the_scale_is_told_of(job: Any, threshold: float, told: 
     keys = {"prediction": {"threshold": threshold}}
     warnings = job(given, pool=keys).prepare("--in-process").json["warnings"]
     assert len(warnings) == (told is not None)
-    assert all(w.startswith("pool.prediction: scores go from") and str(told) in w for w in warnings)
+    for warning in warnings:
+        assert warning.startswith(f"pool.prediction: by the threshold {threshold:g} {told}")
+        assert "Scores go from 0.00" in warning
+
+
+def test_a_class_that_is_never_predicted_is_told_of(job: Any) -> None:
+    pool = make_pool()
+    table = pool.table.append_column("never", pa.array([0] * len(pool.table)))
+    [warning] = (
+        job(Pool(table, pool.truth), pool={"prediction": "never"})
+        .prepare("--in-process")
+        .json["warnings"]
+    )
+    assert "no row is predicted positive, and F1 and recall are 0 whatever the labels" in warning
+    assert warning.endswith("Is 1 the class you ask about?")
 
 
 def test_features_without_a_score_come_with_a_word(job: Any) -> None:
