@@ -185,31 +185,26 @@ class Guess:
         ]
         single = _best(ids, _IDS) or _best(meant, _IDS) or next(iter(ids), None)
         id = _pair(columns) if single is None else (single,)
-        others = [column for column in columns if column not in id and column.nearly_full]
-        rest = [column for column in others if not column.nulls]
-        # Called what is looked for, with some rows empty: that is told when they are read.
-        gaps = [column for column in others if column.nulls]
+        rest = [column for column in columns if column not in id and column.nearly_full]
         numbers = [column for column in rest if column.kind == "number"]
         whole = [column for column in rest if column.kind == "whole"]
-        shares = [column for column in numbers if column.is_share]
+        full = [column for column in numbers if not column.nulls]
+        shares = [column for column in full if column.is_share]
         score = _best(numbers, _SCORES) or _best(whole, _SCORES)
-        score = score or _best([each for each in gaps if each.kind == "number"], _SCORES)
-        score = score or next(iter((*shares, *numbers)), None)
-        coded, coded_gaps = (
-            [
-                column for column in among
-                if column.values and column.kind != "number" and column.distinct >= 1
-                and column is not score and all(map(str.strip, column.values))
-            ]
-            for among in (rest, gaps)
-        )  # fmt: skip
+        score = score or next(iter((*shares, *full)), None)
+        coded = [
+            column for column in rest
+            if column.values and column.kind != "number" and column.distinct >= 1
+            and column is not score and all(map(str.strip, column.values))
+        ]  # fmt: skip
         alike = [column for column in coded if labels and labels <= {*column.values}]
         prediction = _best(alike, _PREDICTIONS) or next(iter(alike), None)
-        prediction = prediction or _best(coded, _PREDICTIONS) or _best(coded_gaps, _PREDICTIONS)
+        prediction = prediction or _best(coded, _PREDICTIONS)
         if prediction is None:  # the only column that says yes or no
             says = [
-                column for column in coded if column.kind == "truth" or yes_and_no(column.values)
-            ]
+                column for column in coded
+                if not column.nulls and (column.kind == "truth" or yes_and_no(column.values))
+            ]  # fmt: skip
             prediction = says[0] if len(says) == 1 else None
         classes = _classes(prediction)
         others = [column for column in shares if column is not score]
@@ -323,12 +318,15 @@ def _typed(text: pa.Array) -> pa.Array:
 
 
 def _best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:
-    """Return the column whose name fits best, None if none fits; earlier names are preferred."""
+    """Return the column whose name fits best, None if none fits; earlier names are preferred.
+
+    First come columns in which no row lacks a value. Of others that is told when they are read.
+    """
     ranked = []
     for place, column in enumerate(columns):
         name = column.name.lower()
         ranks = [
-            (exact, rank, place)
+            (column.nulls > 0, exact, rank, place)
             for rank, wanted in enumerate(names)
             for exact, fits in enumerate(
                 (name == wanted, wanted in name.split("_"), wanted in name)
