@@ -174,7 +174,7 @@ def _prepared(
     if whole:
         check_gated_slices(spec, counts)
     table = stratification.table(sums, whole)
-    about = stratification.about_scores(table) + stratification.about_features()
+    about = stratification.about_scores(table, whole) + stratification.about_features()
     about += [] if whole else unmet_values(table, "none of them")
     if sides_of(spec.pool.id) is not None:
         pairs = (orders_of(batch, spec.pool, spec.seed, 0) for batch in batches)
