@@ -162,7 +162,7 @@ def deliveries(inbox: str) -> list[str]:
     found = [
         path.path if path.protocol in ("", "file") else f"{path.protocol}://{path.path}"
         for path in ObjectStoragePath(inbox).iterdir()
-        if path.suffix in SUFFIXES and not path.name.startswith(".") and path.is_file()
+        if path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file()
     ]
     return sorted(path for path in found if "://" in path or not Path(path).is_symlink())
 

@@ -36,6 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--measure", nargs="+", default=[], help="measures to report and to stop by"
     )
     arguments = parser.parse_args(argv)
+    if not arguments.inbox.is_dir():
+        parser.error(f"--inbox: {arguments.inbox}: there is no such folder; make it first")
     try:
         with alone(arguments.inbox) as lock:
             told = {"state": "busy"} if lock is None else one_pass(arguments, Command(lock))
@@ -75,7 +77,9 @@ def deliveries(inbox: Path) -> list[str]:
     Paths are absolute, so that no name is taken for an option. Symbolic links are passed over: who
     may write into the inbox could name any file with one.
     """
-    named = [path for path in inbox.iterdir() if path.suffix in SUFFIXES and path.name[0] != "."]
+    named = [
+        path for path in inbox.iterdir() if path.suffix.lower() in SUFFIXES and path.name[0] != "."
+    ]
     for path in sorted(named):
         if path.is_symlink():
             print(f"evaluate: {path}: a symbolic link, passed over", file=sys.stderr)

@@ -130,7 +130,7 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
     for name in required_columns(spec.reading):
         if name not in contents.with_field(name).names:
             fields = contents.fields.names if "." in name else []
-            near = nearest(name, [*contents.schema.names, *fields])
+            near = nearest(name, [*contents.schema.names, *fields], "there are")
             is_meant = "did you mean" in near and not isinstance(spec.pool.probability, Mapping)
             hint = near if is_meant else missing_column(name, spec.pool) or near
             missing = f"column {name!r} is missing{hint}"
@@ -167,7 +167,7 @@ def _prepared(
     if whole:
         check_gated_slices(spec, counts)
     table = stratification.table(sums, whole)
-    about = stratification.about_scores(table) + stratification.about_features()
+    about = stratification.about_scores(table, whole) + stratification.about_features()
     about += [] if whole else unmet_values(table, "none of them")
     if sides_of(spec.pool.id) is not None:
         pairs = (orders_of(batch, spec.pool, spec.seed, 0) for batch in batches)

@@ -152,9 +152,9 @@ def _spec_text(
 
 
 def _positive(guess: Guess, named: str | None) -> int | str:
-    """Return the class that measures are about: the one that is named, or the last."""
+    """Return the class that measures are about: the one that is named, or the likely one."""
     if named is None or len(guess.classes) < 2:
-        return guess.classes[-1]
+        return guess.positive
     by_text = {str(value): value for value in guess.classes}
     if named not in by_text:
         raise InputError(f"--positive: {named!r} is none of: {', '.join(by_text)}")

@@ -19,7 +19,7 @@ from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import required_columns
 from evalsampling.pool.conditions import Filter
-from evalsampling.pool.frames import Column, Frame, Table, has_index, is_table, to_array
+from evalsampling.pool.frames import Column, Frame, Table, has_index, is_column, is_table, to_array
 from evalsampling.pool.one_order import without_other_order
 from evalsampling.pool.stored_columns import CELL, HASH, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.assignment import assign_cells
@@ -114,6 +114,8 @@ class MemoryPool:
         """Prepare a table; see `Evaluation.from_frame`."""
         table, spec = Table.of(frame), _named(spec, "frame")
         own = {key: value for key, value in named.items() if value is not None}
+        for key in (key for key in own if is_column(own[key])):
+            raise InputError(f"{key}: name a column of the table; from_arrays takes its values")
         own |= {"id": [*own["id"]]} if isinstance(own.get("id"), tuple) else {}
         pool = spec["pool"] = {**spec["pool"], **own}
         of_classes = pool.get("probability") or pool.get("logits")
@@ -252,12 +254,22 @@ def _columns_of(matrix: Any, names: Mapping[Any, str]) -> dict[str, Any]:
 def _named(spec: dict[str, Any], path: str) -> dict[str, Any]:
     """Return a spec whose pool has a path, and whose measures and samplers have their names.
 
-    Keys of ``pool`` may be given by themselves.
+    Keys of ``pool`` may be given by themselves, and what ``labels`` lists as arrays.
     """
-    makers = {"measure": entry_of_measure, "sampler": entry_of_sampler}
+    makers = {"labels": _listed, "measure": entry_of_measure, "sampler": entry_of_sampler}
     named = {key: makers[key](item) if key in makers else item for key, item in spec.items()}
     of_pool = {key: named.pop(key) for key in POOL_KEYS if key in named}
     return named | {"pool": {"path": path, **named.get("pool", {}), **of_pool}}
+
+
+def _listed(keys: Any) -> Any:
+    """Return keys of a spec with lists in place of arrays, as ``unique()`` of pandas gives them."""
+    if isinstance(keys, Mapping):
+        return {key: _listed(value) for key, value in keys.items()}
+    if isinstance(keys, list | tuple):
+        return [_listed(value) for value in keys]
+    listed = getattr(keys, "tolist", None) or getattr(keys, "to_list", None)
+    return keys if listed is None else listed()
 
 
 def _space_of(spec: dict[str, Any], of_items: bool = False) -> LabelSpace:

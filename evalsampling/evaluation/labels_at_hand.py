@@ -281,4 +281,4 @@ def _two_sided(difference: float, spread: float) -> float:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g}"
+    return f"{100 * share:.{2 + (share >= 0.995)}g}"

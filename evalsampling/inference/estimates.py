@@ -286,8 +286,10 @@ def doubt_about(interval: Interval, number: SampledNumber) -> str | None:
     is_one_row = interval.method == "student" and largest_share(number.terms) > DOMINANT
     if width >= (NARROW_AND_SYMMETRIC if is_one_row else NARROW) * expected:
         return None
+    low, high = number.bounds
+    likely = min(expected, high - low)
     return (
-        f"its interval is {width:.2g} wide, where scores and labels make {expected:.2g} likely. "
+        f"its interval is {width:.2g} wide, where scores and labels make {likely:.2g} likely. "
         "Rows that weigh much are hardly ever drawn, and few or none have a label: do not rely on "
         "it"
     )

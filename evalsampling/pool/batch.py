@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import functools
+import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -208,8 +209,12 @@ class PoolBatch:
     def parsed(self, name: str, text: pa.Array, kind: pa.DataType, what: str) -> pa.Array:
         """Return what text stands for."""
         parse = functools.partial(pc.cast, target_type=kind)
-        problem = f"must be {what}, got "
-        return self._made(name, text, parse, lambda value, _: problem + reprlib.repr(value.as_py()))
+
+        def problem(value: pa.Scalar, _: Exception) -> str:
+            shown = f"must be {what}, got {reprlib.repr(value.as_py())}"
+            return shown + "; write 0.93 for 0,93 or 93 %, 1234 for 1,234" * _is_written(value)
+
+        return self._made(name, text, parse, problem)
 
     def ids(self, name: IdColumns) -> pa.Array:
         """Return the ids, checked to be integers or strings without nulls."""
@@ -229,6 +234,11 @@ class PoolBatch:
     def id_texts(self, names: Sequence[str]) -> pa.Array:
         """Return ids of several columns as if all were text, as a file without types has."""
         return joined([self.ids(name).cast(pa.large_string()) for name in names])
+
+
+def _is_written(value: pa.Scalar) -> bool:
+    """Tell whether a text is a number as people write one: ``0,93``, ``93 %`` or ``1,234``."""
+    return re.fullmatch(r"\s*[-+]?\d[\d\s.,']*%?\s*", value.as_py()) is not None
 
 
 def whole_number_texts(column: pa.Array) -> pa.Array:

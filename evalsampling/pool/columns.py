@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY, RANKS, SCORE
 from evalsampling.label_spaces.sets import labels_of_text, shortened
-from evalsampling.label_spaces.spellings import plain as plain_text
-from evalsampling.label_spaces.spellings import yes_and_no
+from evalsampling.label_spaces.spellings import meant_texts
 from evalsampling.pool.arrow import characters, is_list, is_number, is_text, plain
 from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.pool.rendering import rendered
@@ -329,14 +328,14 @@ class LabelColumns(PoolBatch):
     def _spelled(self, name: str, column: pa.Array, classes: Sequence[int | str]) -> IntArray:
         """Return the place of each text among classes, also of one that spells a class otherwise.
 
-        That is ``1.0`` for 1, and a word like yes for the class that says so.
+        That is ``1.0`` for 1, ``Match `` for match, and a word like yes for the class that says so.
         """
         coded = pc.dictionary_encode(column)
         texts, known = coded.dictionary.to_pylist(), {str(c): n for n, c in enumerate(classes)}
-        whole, words = all(isinstance(value, int) for value in classes), yes_and_no([*known])
+        whole, meant = all(isinstance(value, int) for value in classes), meant_texts(texts, known)
         numbers = whole_number_texts(coded.dictionary).to_pylist() if whole else texts
         codes = [
-            known.get(text, known.get(number, known.get(words.get(plain_text(text), text))))
+            known.get(text, known.get(number, known.get(meant.get(text, text))))
             for text, number in zip(texts, numbers, strict=True)
         ]
         unknown = [text for text, code in zip(texts, codes, strict=True) if code is None]
@@ -426,7 +425,8 @@ def read_given(batch: PoolBatch, labels: LabelsSpec) -> dict[str, pa.Array]:
     for row, text in zip(labelled.tolist(), texts, strict=True):
         code = space.codes.get(meant.get(text, text))
         if code is None:
-            raise batch.error(at_hand.column, row, space.problem(text))
+            problem = f"{space.problem(text)}; where there is no label the cell is empty"
+            raise batch.error(at_hand.column, row, problem)
         codes[row] = code
     columns = {GIVEN: pa.array(codes, mask=codes < 0)}
     if at_hand.number is not None:

@@ -50,6 +50,11 @@ def is_table(values: Any) -> bool:
     return isinstance(values, Mapping) or hasattr(values, "columns")
 
 
+def is_column(values: Any) -> bool:
+    """Tell whether something holds the values of a column, and is no name of one."""
+    return hasattr(values, "__array__") and not isinstance(values, str)
+
+
 def index_of(values: Any) -> list[Any] | None:
     """Return the names of rows, in order; None where only their place distinguishes rows."""
     return list(values.index.tolist()) if has_index(values) else None
@@ -67,7 +72,16 @@ def to_array(values: Any, name: str) -> pa.Array:
         column = _as_arrow(values)
         return plain(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name}: cannot be read as a column: {one_line(error)}") from error
+        why = f"{one_line(error)}{_of_types(values)}"
+        raise InputError(f"{name}: cannot be read as a column: {why}") from error
+
+
+def _of_types(values: Any) -> str:
+    """Return what to do with values of several types, empty if they are of one."""
+    several = {type(value).__name__ for value in values if value is not None}
+    if len(several) < 2:
+        return ""
+    return f"; it holds {' and '.join(sorted(several))}: make all of them text, or all numbers"
 
 
 def _dimensions(values: Any) -> int:

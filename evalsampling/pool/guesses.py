@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.label_spaces.spellings import yes_and_no
+from evalsampling.label_spaces.spellings import plain, yes_and_no
 from evalsampling.pool.arrow import is_number, is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
@@ -62,7 +62,8 @@ class SampledColumn:
     examples: tuple[str, ...]  # a few values as text
     low: float | None = None  # least value of numbers, else None
     high: float | None = None  # greatest
-    values: tuple[str, ...] = ()  # all values that differ, as text, if they are few
+    # rows of each value that differs, as text, if they are few
+    rows_of: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     @classmethod
     def of(cls, batch: PoolBatch, name: str) -> "SampledColumn":
@@ -80,16 +81,31 @@ class SampledColumn:
             kind = NUMBER_TEXT if pc.all(number).as_py() and pc.any(other).as_py() else kind
         if kind == "other":
             return cls(name, kind, 0, len(column), column.null_count, ())
-        counts = pc.unique(values).to_pylist()
+        counts = {one["values"]: one["counts"] for one in pc.value_counts(values).to_pylist()}
         ends: tuple[float | None, float | None] = (None, None)
         if kind in ("number", "whole") and len(values):
             low, high = (end.as_py() for end in pc.min_max(values).values())
             ends = float(low), float(high)
         return cls(
             name, kind, len(counts), len(column), column.null_count,
-            tuple(str(value)[:40] for value in counts[:3]), *ends,
-            tuple(sorted(map(str, counts))) if len(counts) <= _MOST_CLASSES else (),
+            tuple(str(value)[:40] for value in [*counts][:3]), *ends,
+            {str(v): counts[v] for v in counts} if len(counts) <= _MOST_CLASSES else {},
         )  # fmt: skip
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All values that differ, as text, if they are few."""
+        return tuple(sorted(self.rows_of))
+
+    @property
+    def classes(self) -> dict[str, int]:
+        """The rows of each class of a text: of one in several cases or with blanks, all of them."""
+        names: dict[str, str] = {}
+        rows: dict[str, int] = {}
+        for value, count in sorted(self.rows_of.items(), key=lambda one: -one[1]):
+            name = names.setdefault(plain(value), value.strip())
+            rows[name] = rows.get(name, 0) + count
+        return rows
 
     @property
     def is_unique(self) -> bool:
@@ -100,6 +116,11 @@ class SampledColumn:
     def nearly_unique(self) -> bool:
         """Whether nine rows of ten have a value of their own, and none lacks one."""
         return not self.nulls and 0 < 0.9 * self.rows <= self.distinct
+
+    @property
+    def nearly_full(self) -> bool:
+        """Whether nine rows of ten have a value."""
+        return self.nulls <= 0.1 * self.rows
 
     @property
     def is_share(self) -> bool:
@@ -135,6 +156,15 @@ class Guess:
         lacks_score = self.score is None and not self.unread_score
         return self.prediction is not None and (lacks_score or len(self.classes) > 2)
 
+    @property
+    def positive(self) -> int | str:
+        """The class that measures may be about: of two that are no yes and no the rarer one."""
+        last = self.classes[-1]
+        rows = {} if self.prediction is None else self.prediction.classes
+        if isinstance(last, int) or len(rows) != 2 or yes_and_no(rows):
+            return last
+        return min(sorted(rows, reverse=True), key=rows.__getitem__)
+
     @classmethod
     def of(
         cls, columns: Sequence[SampledColumn], known: Sequence[str] = (), label: str | None = None
@@ -155,12 +185,13 @@ class Guess:
         ]
         single = _best(ids, _IDS) or _best(meant, _IDS) or next(iter(ids), None)
         id = _pair(columns) if single is None else (single,)
-        rest = [column for column in columns if column not in id and not column.nulls]
+        rest = [column for column in columns if column not in id and column.nearly_full]
         numbers = [column for column in rest if column.kind == "number"]
         whole = [column for column in rest if column.kind == "whole"]
-        shares = [column for column in numbers if column.is_share]
+        full = [column for column in numbers if not column.nulls]
+        shares = [column for column in full if column.is_share]
         score = _best(numbers, _SCORES) or _best(whole, _SCORES)
-        score = score or next(iter((*shares, *numbers)), None)
+        score = score or next(iter((*shares, *full)), None)
         coded = [
             column for column in rest
             if column.values and column.kind != "number" and column.distinct >= 1
@@ -171,8 +202,9 @@ class Guess:
         prediction = prediction or _best(coded, _PREDICTIONS)
         if prediction is None:  # the only column that says yes or no
             says = [
-                column for column in coded if column.kind == "truth" or yes_and_no(column.values)
-            ]
+                column for column in coded
+                if not column.nulls and (column.kind == "truth" or yes_and_no(column.values))
+            ]  # fmt: skip
             prediction = says[0] if len(says) == 1 else None
         classes = _classes(prediction)
         others = [column for column in shares if column is not score]
@@ -190,6 +222,7 @@ class Guess:
             column for column in others
             if column.kind == "text" and column not in slices and not is_taken(column.name)
             and _best([column], _SCORES) is None
+            and not (column.values and _best([column], _PREDICTIONS))
         ]  # fmt: skip
         unread = any(
             column.kind == NUMBER_TEXT or _best([column], _SCORES) is not None for column in others
@@ -285,12 +318,15 @@ def _typed(text: pa.Array) -> pa.Array:
 
 
 def _best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:
-    """Return the column whose name fits best, None if none fits; earlier names are preferred."""
+    """Return the column whose name fits best, None if none fits; earlier names are preferred.
+
+    First come columns in which no row lacks a value. Of others that is told when they are read.
+    """
     ranked = []
     for place, column in enumerate(columns):
         name = column.name.lower()
         ranks = [
-            (exact, rank, place)
+            (column.nulls > 0, exact, rank, place)
             for rank, wanted in enumerate(names)
             for exact, fits in enumerate(
                 (name == wanted, wanted in name.split("_"), wanted in name)
@@ -307,4 +343,4 @@ def _classes(prediction: SampledColumn | None) -> tuple[int | str, ...]:
         return (0, 1)
     if prediction.kind == "whole":
         return tuple(sorted(map(int, prediction.values)))
-    return prediction.values
+    return tuple(sorted(prediction.classes))

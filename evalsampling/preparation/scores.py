@@ -14,7 +14,7 @@ from evalsampling.measures.build import OrderedScoreError, Range, build_measures
 from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.numbers import near
-from evalsampling.spec import PoolSpec, ReadingPlan
+from evalsampling.spec import PoolSpec, ReadingPlan, SystemSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.rank_prior import RankPrior
 from evalsampling.stats.score_counts import ScoreCounts
@@ -86,6 +86,11 @@ class ScoreRemarks:
             _words(name, threshold, *self.rows[name, threshold])
             for name, threshold in sorted(self.rows)
         )
+
+
+def _whose(system: SystemSpec) -> str:
+    """Return the part of a spec that is about a system."""
+    return "pool" if system.name is None else f"pool.systems.{system.name}"
 
 
 def _words(name: str, threshold: float, below: int, reaching: int) -> str:
@@ -215,19 +220,44 @@ class PoolScores:
             *of_systems,
         ]
 
+    def about_predictions(self, plan: ReadingPlan, table: CellTable) -> list[str]:
+        """Return warnings of systems that predict all rows positive, or none."""
+        space = plan.labels.space
+        if not (space.has_classes and space.is_binary) or plan.pool.lists is not None:
+            return []
+        told = []
+        for place, system in enumerate(plan.pool.systems):
+            predicted = float(table.count @ table.kinds.predicted(plan.labels.positive, place))
+            if 0 < predicted < table.rows:
+                continue
+            said = "no row is predicted positive, and F1 and recall are 0 whatever the labels"
+            if predicted:
+                said = "all rows are predicted positive, and recall is 1 whatever the labels"
+            ends = self.sums[place].ends
+            if system.threshold is not None and ends is not None:
+                said = (
+                    f"by the threshold {system.threshold:g} {said}. Scores go from {ends[0]:.6g} "
+                    f"to {ends[1]:.6g}: is it on their scale?"
+                )
+            else:
+                said += f". Is {space.text(plan.labels.positive)} the class you ask about?"
+            told.append(f"{_whose(system)}.prediction: {said}")
+        return told
+
     def _about_systems(self, plan: ReadingPlan, table: CellTable) -> list[str]:
         """Return warnings of systems whose scores expect far other positives than are predicted.
 
         Then warnings of those that predict positives where their score is low.
         """
         positive, kinds = plan.labels.positive, table.kinds
+        other = plan.labels.space.text(1 - positive)
         contradictions, turned = [], []
         for place, (system, rule) in enumerate(zip(plan.pool.systems, self.rules, strict=True)):
             predicted = kinds.predicted(positive, place)
             own = kinds.by_cell(np.nan_to_num(kinds.probability[:, place, positive]))
             sums = float(table.count @ own), float(table.count @ predicted)
             columns = {"score": system.score, "probability": system.probability}
-            whose = "pool" if system.name is None else f"pool.systems.{system.name}"
+            whose = _whose(system)
             if rule not in (NO_PROBABILITY, RANKS) and contradicts(*sums):
                 key = "score" if system.probability is None else "probability"
                 way_out = {
@@ -244,8 +274,8 @@ class PoolScores:
             if columns[key] and chance_of_order(score, table.count, predicted) < _TURNED:
                 turned.append(
                     f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "
-                    "score is to rise with the chance of a positive: is it that of the other "
-                    "class? Then turn it round"
+                    "score is to rise with the chance of a positive: turn it round, or say "
+                    f"labels.positive: {other} if that is the class you ask about"
                 )
         return contradictions + turned
 

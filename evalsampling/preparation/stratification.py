@@ -204,9 +204,13 @@ class Stratification:
             "and predictions if you can, and name it pool.score"
         ]
 
-    def about_scores(self, table: CellTable) -> list[str]:
-        """Return warnings of scores: match weights, and those that predictions contradict."""
-        return self.scores.warnings(self.plan, table)
+    def about_scores(self, table: CellTable, whole: bool = True) -> list[str]:
+        """Return warnings of scores: match weights, and those that predictions contradict.
+
+        Of the whole pool also those of classes that are never predicted, or always.
+        """
+        alike = self.scores.about_predictions(self.plan, table) if whole else []
+        return alike + self.scores.warnings(self.plan, table)
 
     def score_summary(self, table: CellTable) -> ScoreSummary | None:
         """Return what was made of the scores; None where labels are not of classes."""

@@ -43,13 +43,14 @@ def convert(path: str, value: Any, kind: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with floats in place of decimals and numbers of NumPy, also within it."""
+    """Return a value with Python's numbers in place of decimals and NumPy's, also within it."""
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
-    is_number = isinstance(value, decimal.Decimal | numbers.Real)
-    return float(value) if is_number and not isinstance(value, int) else value
+    if isinstance(value, int) or not isinstance(value, decimal.Decimal | numbers.Real):
+        return value
+    return int(value) if isinstance(value, numbers.Integral) else float(value)
 
 
 def _wrong(path: str, value: Any, kind: Any, message: str) -> tuple[str, Any, Any]:

@@ -74,7 +74,7 @@ class ScoreSummary:
         text = read + (
             f"{counted(self.rows, 'row')}, probability of a positive {self.least:.3g} to "
             f"{self.greatest:.3g} in {counted(self.values, 'step')}. If it is right, "
-            f"{self.expected:,.4g} rows are positive; {self.predicted:,.0f} are predicted so"
+            f"{_rows(self.expected)} rows are positive; {self.predicted:,.0f} are predicted so"
         )
         if self.values == self.rows:
             pass  # No row has the probability of another.
@@ -83,6 +83,11 @@ class ScoreSummary:
         elif self.values <= _FEW:
             text += ". Rows with the same probability are drawn alike"
         return ". ".join([text, *self.remarks])
+
+
+def _rows(expected: float) -> str:
+    """Return an expected number of rows, of a few not in whole ones."""
+    return f"{expected:,.0f}" if expected >= 1000 else f"{expected:.4g}"
 
 
 def _percent(share: float) -> str:

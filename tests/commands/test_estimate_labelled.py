@@ -96,7 +96,7 @@ def test_a_spec_that_is_there_already(table: str, tmp_path: Path) -> None:
 
 
 def test_the_positive_class_is_said(tmp_path: Path, monkeypatch: Any) -> None:
-    """It is the last by name, or the one that is asked for; another one than before is refused."""
+    """It is the rarer verdict, or the one asked for; another one than before is refused."""
     monkeypatch.chdir(tmp_path)
     lines = [f"a{i},{'bad' if i % 4 else 'good'},{'bad' if i % 3 else ''}" for i in range(60)]
     (tmp_path / "answers.csv").write_text("\n".join(["id,verdict,human", *lines]))

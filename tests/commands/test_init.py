@@ -245,3 +245,50 @@ def test_types_of_everyday_tools(tmp_path: Path) -> None:
     pool = content["pool"]
     assert (pool["id"], pool["score"], pool["prediction"]) == ("id", "score", "prediction")
     assert content["labels"]["classes"] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("common", "rare", "positive"),
+    [
+        ("non-match", "match", "match"),
+        ("legit", "fraud", "fraud"),
+        ("no", "yes", "yes"),
+        ("yes", "no", "yes"),
+    ],
+)
+def test_the_rarer_verdict_is_what_measures_are_about(
+    tmp_path: Path, common: str, rare: str, positive: str
+) -> None:
+    """By the alphabet it was the non-match; F1 of what nobody looks for is nearly 1."""
+    columns = {"id": range(90), "verdict": [rare] * 9 + [common] * 81}
+    _, text = of_table(tmp_path, columns)
+    classes = sorted([common, rare])
+    assert yaml.safe_load(text)["labels"] == {"classes": classes, "positive": positive}
+
+
+def test_a_verdict_in_several_spellings_is_one_class(tmp_path: Path) -> None:
+    verdicts = ["match", "MATCH", " match ", "other", "Other", "other"] * 20
+    _, text = of_table(tmp_path, {"id": range(120), "verdict": verdicts})
+    assert yaml.safe_load(text)["labels"]["classes"] == ["match", "other"]
+    assert "120 rows in 2 cells" in call("prepare", tmp_path / "mine.yaml").out
+
+
+@pytest.mark.parametrize("column", ["score", "verdict"])
+def test_one_empty_cell_does_not_hide_what_a_column_is(tmp_path: Path, column: str) -> None:
+    """Another column or threshold would take its place, and annotators would see the verdict."""
+    columns: dict[str, Any] = {"id": range(90), "rank": np.linspace(0, 1, 90).tolist()}
+    columns |= {"score": np.linspace(0, 1, 90).tolist(), "verdict": ["match", "other"] * 45}
+    columns["note"] = [f"note {row // 2}" for row in range(90)]
+    columns[column][7] = None
+    _, text = of_table(tmp_path, columns, right=False)
+    pool = yaml.safe_load(text)["pool"]
+    assert (pool["score"], pool["prediction"], pool["payload"]) == ("score", "verdict", ["note"])
+    said = call("prepare", "--check", tmp_path / "mine.yaml").out
+    assert f"column '{column}', row 7: null" in said
+    assert f"pool.where: {column} IS NOT NULL" in said
+
+
+def test_annotators_do_not_see_a_verdict_that_half_the_rows_have(tmp_path: Path) -> None:
+    columns = {"id": range(90), "score": np.linspace(0, 1, 90), "prediction": [0, 1] * 45}
+    columns |= {"judge": ["good", None, "bad"] * 30, "text": [f"t {row // 2}" for row in range(90)]}
+    assert yaml.safe_load(of_table(tmp_path, columns)[1])["pool"]["payload"] == ["text"]

@@ -127,12 +127,21 @@ def test_cron_stops_when_intervals_are_narrow(
     assert cron("--measure", "nonsense", status=1) == {}
 
 
+def test_cron_without_an_inbox_says_what_to_do(
+    scheduled: Job, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        loaded(SCRIPT).main([str(scheduled.spec), "--inbox", str(scheduled.directory / "none")])
+    assert "none: there is no such folder; make it first" in capsys.readouterr().err
+    assert not scheduled.workspace.exists()
+
+
 def test_cron_takes_what_can_be_read_and_names_what_cannot(
     scheduled: Job, cron: Callable[..., dict[str, Any]]
 ) -> None:
     inbox = scheduled.directory / "in box"
     cron()
-    answer(scheduled, inbox, 1, "m.csv")
+    answer(scheduled, inbox, 1, "M.CSV")  # As Windows may write it.
     for name in ("a.csv", "z.jsonl", ".hidden.csv", "notes.txt"):
         (inbox / name).write_text("no labels")
     (inbox / "folder.csv").mkdir()

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -167,6 +168,7 @@ def test_probabilities_of_many_classes_are_enough() -> None:
         ({"prediction": "score"}, "column 'score', row 0: 0.943.* is none of \\[0, 1\\]"),
         ({"id": "other"}, "other: cannot be read as a column"),
         ({"prediction": None}, "column 'prediction' is missing"),
+        ({"score": pd.Series([1.0])}, "score: name a column of the table; from_arrays takes"),
         ({"pool": {"slice": ["city"]}}, "unknown key pool.slice; did you mean pool.slices"),
     ],
 )
@@ -174,6 +176,23 @@ def test_bad_frames(change: dict[str, Any], message: str) -> None:
     keys = {"id": "key", "prediction": "guess", **change}
     with pytest.raises(InputError, match=message):
         Evaluation.from_frame(pd.DataFrame(columns()), **keys)
+
+
+@pytest.mark.parametrize("given", [np.array, pd.Series, pl.Series, pd.Categorical, tuple])
+def test_classes_as_pandas_lists_them(given: Any) -> None:
+    """By `unique`; and a seed and a budget of NumPy are whole numbers."""
+    frame = {"score": [0.1, 0.9, 0.3], "prediction": ["ham", "spam", "ham"]}
+    evaluation = Evaluation.from_frame(
+        frame,
+        labels={"classes": given(["ham", "spam"])},
+        seed=np.int64(3),
+        budget=np.int32(2),
+    )
+    assert len(evaluation.sample(3)) == 2
+    numbers = Evaluation.from_frame(
+        {**frame, "prediction": [7, 8, 7]}, labels={"classes": [*np.array([7, 8])]}
+    )
+    assert len(numbers.sample(2)) == 2
 
 
 def test_indexes_that_differ_are_refused() -> None:

@@ -138,6 +138,17 @@ def test_labels_that_are_too_often_predicted_positive_are_told(said: str) -> Non
     assert "say `picked`" in told
 
 
+def test_nearly_all_is_no_power_of_ten() -> None:
+    """It was `1e+02 %`."""
+    rows = np.arange(4000)
+    human = [row % 7 == 0 if row == 1 or (row < 2000 and row % 2 == 0) else None for row in rows]
+    table = {"score": rows % 97 / 97, "prediction": rows // 4 % 2, "human": human}
+    table["shop"] = ["abac"[row % 4] for row in rows]
+    evaluation = Evaluation.from_labelled(table, label="human", drawn="random", slices=["shop"])
+    told = " ".join(evaluation.estimate().warnings)
+    assert "but 99.9 % of them have shop=a, and 50 % of the pool" in told
+
+
 def test_chances_of_another_pool_are_told() -> None:
     pool = labelled_pool("chance")
     place = pool.table.column_names.index("odds")

@@ -239,6 +239,7 @@ def test_error_far_below_the_expected_one_is_warned_of() -> None:
     words = "do not rely on it"
     found = by_hand(evidence=Evidence("positives", expected_error=1e9))
     assert words in found.warnings[0]
+    assert "where scores and labels make 1 likely" in found.warnings[0]  # No share is wider.
     nothing = by_hand(evidence=dataclasses.replace(lacking(2), expected_error=1e9))
     assert_whole_range(nothing, "only 2")
 

@@ -72,6 +72,15 @@ def test_values_that_are_missing_or_null_stay_null() -> None:
     assert columns(rows) == [{"score": [None, 1], "id": ["a", "b"]}]
 
 
+@pytest.mark.parametrize("text", ["0,93", "93 %", "1,234.5", "1 234", "-1'234", "high", "x9"])
+def test_numbers_that_people_write_come_with_what_to_write(text: str) -> None:
+    batch = PoolBatch(pa.record_batch({"score": ["0.5", text]}), "a.csv")
+    with pytest.raises(InputError, match="row 1: must be a number, got") as caught:
+        batch.numbers("score")
+    is_written = text[-1] != "9" and text != "high"
+    assert ("write 0.93 for 0,93 or 93 %" in str(caught.value)) == is_written
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

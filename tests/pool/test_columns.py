@@ -139,6 +139,26 @@ def test_wrong_columns(job: Any, pool: dict[str, Any], words: list[str]) -> None
 
 
 @pytest.mark.parametrize(
+    ("classes", "spelled", "codes"),
+    [
+        (["other", "match"], ["Match", "other ", "MATCH", "match"], [1, 0, 1, 1]),
+        ([0, 1], ["1", " true", "0.0", "Yes"], [1, 1, 0, 1]),
+        (["no", "yes"], ["Y", "false", " YES", "no"], [1, 0, 1, 0]),
+        (["A", "a"], ["a", "A", "A", "a"], [1, 0, 0, 1]),
+    ],
+)
+def test_a_class_in_another_spelling(
+    classes: list[Any], spelled: list[str], codes: list[int]
+) -> None:
+    """As of labels, case and blanks around a word do not matter, unless classes differ in these."""
+    labels = {"classes": classes}
+    pool = {"path": "x", "prediction": "prediction"}
+    plan = EvaluationSpec.from_mapping({"pool": pool, "labels": labels}, Path()).reading
+    batch = PoolBatch(pa.record_batch({"prediction": spelled}), "a.csv", 0)
+    assert read_predictions(batch, plan)[:, 0].tolist() == codes
+
+
+@pytest.mark.parametrize(
     ("read", "values", "message"),
     [
         ("prediction", pa.array([0, 1, 2**64 - 1], pa.uint64()),

@@ -54,6 +54,7 @@ def test_codes_of_views_are_decoded() -> None:
         (pa.table({"a": [1]}), "x: must have one dimension, got 2"),
         ([1, "a"], "x: cannot be read as a column: Could not convert 'a'"),
         (pd.Series([1, "a"], dtype=object), "x: cannot be read as a column: Could not convert 'a'"),
+        (["a", 0.5, None], "it holds float and str: make all of them text, or all numbers"),
     ],
 )
 def test_no_columns(values: Any, message: str) -> None:

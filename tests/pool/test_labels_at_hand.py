@@ -40,10 +40,10 @@ def test_texts_in_another_spelling() -> None:
 
 
 def test_what_is_no_label_is_named_with_its_row() -> None:
-    with pytest.raises(
-        InputError, match=r"pool.parquet: column 'human', row 102: label 'maybe' is"
-    ):
-        given(["1", "", "maybe"])
+    with pytest.raises(InputError, match="column 'human', row 102: label") as caught:
+        given(["1", "", "NA"])
+    told = "label 'NA' is none of: 0, 1; where there is no label the cell is empty"
+    assert str(caught.value).endswith(told)
 
 
 def test_numbers_are_of_labelled_rows_alone() -> None:

@@ -117,6 +117,34 @@ def test_a_score_that_is_turned_round_is_told_of(job: Any) -> None:
         told = [each for each in warnings if "is lower where positives are predicted" in each]
         assert len(told) == times
         assert all(each.startswith("pool.score: 'score' is lower") for each in told)
+        assert all("or say labels.positive: 0 if that is the class" in each for each in told)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "told"),
+    [(0.5, None), (20, "no row is predicted positive"), (-0.1, "all rows are predicted")],
+)
+def test_a_threshold_off_the_scale_is_told_of(job: Any, threshold: float, told: Any) -> None:
+    pool = make_pool()
+    place = pool.table.schema.get_field_index("score")
+    probability = pc.divide(1.0, pc.add(1.0, pc.exp(pc.negate(pool.table["score"]))))
+    given = Pool(pool.table.set_column(place, "score", probability), pool.truth)
+    keys = {"prediction": {"threshold": threshold}}
+    warnings = job(given, pool=keys).prepare("--in-process").json["warnings"]
+    first = f"pool.prediction: by the threshold {threshold:g} {told}"
+    assert any(each.startswith(first) for each in warnings) == (told is not None)
+    assert any("Scores go from 0.00" in each for each in warnings) == (told is not None)
+
+
+def test_a_class_that_is_never_predicted_is_told_of(job: Any) -> None:
+    """By all rows: none of the first ones may be, where positives are rare."""
+    pool = make_pool()
+    never = Pool(pool.table.append_column("never", pa.array([0] * len(pool.table))), pool.truth)
+    for column, times in (("never", 1), ("prediction", 0)):
+        warnings = job(never, pool={"prediction": column}).prepare("--in-process").json["warnings"]
+        told = [each for each in warnings if each.startswith("pool.prediction: no row is")]
+        assert len(told) == times
+        assert all(each.endswith("Is 1 the class you ask about?") for each in told)
 
 
 def test_features_without_a_score_come_with_a_word(job: Any) -> None:
