@@ -221,22 +221,26 @@ class PoolScores:
         ]
 
     def about_predictions(self, plan: ReadingPlan, table: CellTable) -> list[str]:
-        """Return warnings of systems that predict all rows positive, or none."""
+        """Return warnings of systems that predict no row positive, or all by a threshold.
+
+        A column that predicts all is that of a pool of links that were found.
+        """
         space = plan.labels.space
         if not (space.has_classes and space.is_binary) or plan.pool.lists is not None:
             return []
         told = []
         for place, system in enumerate(plan.pool.systems):
             predicted = float(table.count @ table.kinds.predicted(plan.labels.positive, place))
-            if 0 < predicted < table.rows:
+            limit, ends = system.threshold, self.sums[place].ends
+            is_cut = limit is not None and ends is not None
+            if 0 < predicted < table.rows or (predicted and not is_cut):
                 continue
             said = "no row is predicted positive, and F1 and recall are 0 whatever the labels"
             if predicted:
                 said = "all rows are predicted positive, and recall is 1 whatever the labels"
-            ends = self.sums[place].ends
-            if system.threshold is not None and ends is not None:
+            if limit is not None and ends is not None:
                 said = (
-                    f"by the threshold {system.threshold:g} {said}. Scores go from {ends[0]:.6g} "
+                    f"by the threshold {limit:g} {said}. Scores go from {ends[0]:.6g} "
                     f"to {ends[1]:.6g}: is it on their scale?"
                 )
             else:

@@ -137,11 +137,14 @@ def test_a_threshold_off_the_scale_is_told_of(job: Any, threshold: float, told: 
 
 
 def test_a_class_that_is_never_predicted_is_told_of(job: Any) -> None:
-    """By all rows: none of the first ones may be, where positives are rare."""
+    """By all rows: none of the first ones may be, where positives are rare. All may be meant so."""
     pool = make_pool()
-    never = Pool(pool.table.append_column("never", pa.array([0] * len(pool.table))), pool.truth)
-    for column, times in (("never", 1), ("prediction", 0)):
-        warnings = job(never, pool={"prediction": column}).prepare("--in-process").json["warnings"]
+    table = pool.table
+    for says, name in enumerate(("never", "always")):
+        table = table.append_column(name, pa.array([says] * len(table)))
+    alike = Pool(table, pool.truth)
+    for column, times in (("never", 1), ("always", 0), ("prediction", 0)):
+        warnings = job(alike, pool={"prediction": column}).prepare("--in-process").json["warnings"]
         told = [each for each in warnings if each.startswith("pool.prediction: no row is")]
         assert len(told) == times
         assert all(each.endswith("Is 1 the class you ask about?") for each in told)
