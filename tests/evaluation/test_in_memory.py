@@ -183,10 +183,7 @@ def test_classes_as_pandas_lists_them(given: Any) -> None:
     """By `unique`; and a seed and a budget of NumPy are whole numbers."""
     frame = {"score": [0.1, 0.9, 0.3], "prediction": ["ham", "spam", "ham"]}
     evaluation = Evaluation.from_frame(
-        frame,
-        labels={"classes": given(["ham", "spam"])},
-        seed=np.int64(3),
-        budget=np.int32(2),
+        frame, labels={"classes": given(["ham", "spam"])}, seed=np.int64(3), budget=np.int32(2)
     )
     assert len(evaluation.sample(3)) == 2
     numbers = Evaluation.from_frame(
