@@ -191,7 +191,7 @@ def gather_by_threads(threads: int, rows: Rows, work: Work, merge: Merge, _: int
     states: dict[tuple[str, int], list[Any]] = collections.defaultdict(list)
     queue = _Queue(rows.source)
     with concurrent.futures.ThreadPoolExecutor(threads) as pool, contextlib.closing(queue):
-        over = pool.map if len(rows.source) > 1 else map
+        over: Callable[..., Iterable[Any]] = pool.map if len(rows.source) > 1 else map
         shares = over(functools.partial(_placed_pieces, work), [queue] * threads)
         placed = [piece for share in shares for piece in share]
         queue.raise_first_error()
