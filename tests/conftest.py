@@ -14,7 +14,6 @@ import pytest
 import yaml
 from google.cloud import storage
 
-from evalsampling.preparation import reserve
 from evalsampling.telemetry import progress
 from tests.emulator import emulator
 from tests.fitted import FittedBefore
@@ -72,16 +71,6 @@ def fits(request: pytest.FixtureRequest, fitted_before: FittedBefore) -> Iterato
     """Copy what earlier tests fitted, in rooms that are about something else."""
     is_copied = request.path.parent.name in COPYING | OF_RESULTS
     with fitted_before.copied() if is_copied else contextlib.nullcontext():
-        yield
-
-
-@pytest.fixture(autouse=True, scope="module")
-def many_parts(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Write small reserves in as many parts as large ones, where it is about what jobs write."""
-    room, name = request.path.parent.name, request.path.stem
-    with pytest.MonkeyPatch.context() as patch:
-        if room in OF_BEAM | {"preparation", "workspace"} or name == "test_prepare_plan":
-            patch.setattr(reserve, "ROWS_OF_A_PART", 1)
         yield
 
 

@@ -12,7 +12,7 @@ from evalsampling.commands.prepare import JOB, Preparation, PrepareResult
 from evalsampling.labels.controls import Gold
 from evalsampling.pool.catalog import Catalog, PoolSource
 from evalsampling.preparation import plan
-from evalsampling.preparation.reserve import Reserve, parts_of
+from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.shares import Shares, by_threads
 from evalsampling.preparation.stages import Engine, Stage, Step
 from evalsampling.spec import EvaluationSpec
@@ -35,8 +35,7 @@ def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = 
     stratification, items = plan.first_pass(engine, reading, items, preparation.scored_directory)
     cells, _ = engine.read(plan.fetch_cells(stratification), items)
     write = Step("WriteReserve", _write, (preparation,))
-    parts = parts_of(reading.most_drawn * reading.strata.leaves)
-    reserve = plan.draw_reserve(reading.pool.payload, finish=write, parts=parts)
+    reserve = plan.draw_reserve(reading.pool.payload, finish=write)
     stages: list[Stage] = [plan.SUM_CELLS, plan.COUNT_SLICES, reserve]
     of_pairs = sides_of(reading.pool.id) is not None
     if of_pairs:

@@ -20,7 +20,7 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.labels.controls import Gold
 from evalsampling.pool.catalog import Catalog
-from evalsampling.preparation.reserve import parts_of, split_reserve
+from evalsampling.preparation.reserve import split_reserve
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import History
 from evalsampling.storage import is_url
@@ -87,8 +87,7 @@ def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
         Gold.read(spec.labelling)
         started = time.time()
         with workspace.preparing(preparation.attempt):
-            parts = split_reserve(pool.reserve, parts_of(len(pool.reserve)))
-            located = [preparation.write_reserve(*part) for part in parts]
+            located = [preparation.write_reserve(*part) for part in split_reserve(pool.reserve)]
             preparation.commit(
                 Catalog((), pa.schema([])), started, pool.stratification, pool.sums, pool.counts,
                 located, capacity=pool.table.rows,

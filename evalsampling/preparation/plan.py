@@ -145,7 +145,6 @@ def draw_reserve(
     capacity: int | None = None,
     held: HeldRows | None = None,
     finish: Step | None = None,
-    parts: int = PARTS,
 ) -> Keyed:
     """Return the stage that keeps the first rows of each cell: parts of the reserve by number.
 
@@ -157,12 +156,12 @@ def draw_reserve(
         gather=Step("KeepFirst", _keep_first, (capacity, held)),
         steps=(
             Step("ReadPayload", _read_payload, (payload,)),
-            Step("SplitParts", split_reserve, (parts,)),
+            Step("SplitParts", split_reserve),
         ),
         group="GroupParts",
         merge=Step("MergeParts", _merge_parts),
         finish=finish,
-        keys=parts,
+        keys=PARTS,
     )
 
 

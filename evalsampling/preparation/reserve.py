@@ -27,10 +27,7 @@ from evalsampling.stats.arrays import BoolArray, IntArray, UInt64Array
 from evalsampling.stats.distinct import within_runs
 
 PARTS = 16
-"""Most parts the reserve of a pool is written in, each by one worker."""
-
-ROWS_OF_A_PART = 1 << 14
-"""Rows that are worth a file of their own: of a small one, opening takes longer than the rows."""
+"""Parts the reserve of a pool is written in, each by one worker."""
 
 _MIXER = 40503
 """An odd number near 2^16 over the golden ratio: multiples of it spread evenly (Knuth)."""
@@ -154,18 +151,13 @@ def _ranks_without_label(cell: IntArray, has_label: BoolArray) -> IntArray:
     return rank - np.repeat(np.add.reduceat(has_label.astype(np.int64), first), rows)
 
 
-def parts_of(rows: int) -> int:
-    """Return in how many parts a reserve of at most so many rows is written."""
-    return min(PARTS, 1 + rows // ROWS_OF_A_PART)
-
-
-def split_reserve(reserve: Reserve, parts: int) -> Iterator[tuple[int, Reserve]]:
+def split_reserve(reserve: Reserve) -> Iterator[tuple[int, Reserve]]:
     """Yield the numbered parts of a reserve, each of whole cells."""
     pa.default_memory_pool().release_unused()
     if reserve.rows is None:
         return
     # Neighbouring cells go to different parts, whatever the signatures of the large ones.
-    part = (reserve.rows[CELL].to_numpy() * _MIXER >> 16) % parts
+    part = (reserve.rows[CELL].to_numpy() * _MIXER >> 16) % PARTS
     for number in np.unique(part).tolist():
         yield number, Reserve(reserve.capacity, reserve.rows.filter(pa.array(part == number)))
 

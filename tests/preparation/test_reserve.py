@@ -11,8 +11,8 @@ import scipy.stats
 
 from evalsampling import InputError
 from evalsampling.pool.stored_columns import CELL, FILE, GIVEN, HASH, ID, ROW
-from evalsampling.preparation import reserve, reserve_builder
-from evalsampling.preparation.reserve import Reserve, check_complete, parts_of, split_reserve
+from evalsampling.preparation import reserve_builder
+from evalsampling.preparation.reserve import Reserve, check_complete
 from evalsampling.preparation.reserve_builder import ReserveBuilder, hash_limits
 from evalsampling.workspace.pool_facts import PoolFacts
 from tests.contracts import assert_mergeable
@@ -213,15 +213,3 @@ def test_order_is_that_of_cell_hash_and_id(cells: int, ties: int) -> None:
     assert reserve_of(rows, 5000).rows is not None
     ordered = sorted(rows, key=lambda r: (r.cell, r.hash, r.id))  # a stable sort
     assert content(reserve_of(rows, 5000)) == [dataclasses.astuple(row) for row in ordered]
-
-
-def test_small_reserves_have_few_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reserve, "ROWS_OF_A_PART", 100)
-    assert [parts_of(rows) for rows in (0, 99, 100, 1500, 10**9)] == [1, 1, 2, 16, 16]
-    held = reserve_of(make_rows(300, text=False), 400)
-    for parts in (1, 3, 16):
-        split = dict(split_reserve(held, parts))
-        assert {*split} <= {*range(parts)}
-        cells = [cell for part in split.values() for cell in {one[0] for one in content(part)}]
-        assert sorted(cells) == [0, 1, 2, 3, 4], "a cell is in one part"
-        assert sum(map(len, split.values())) == len(held) == 300
