@@ -1,6 +1,5 @@
 """Fixtures that all tests share."""
 
-import contextlib
 import gc
 import inspect
 import secrets
@@ -16,7 +15,6 @@ from google.cloud import storage
 
 from evalsampling.telemetry import progress
 from tests.emulator import emulator
-from tests.fitted import FittedBefore
 from tests.jobs import DoneBefore, Job, Jobs, Pool, make_pool
 from tests.spark import started_session
 
@@ -28,9 +26,6 @@ COPYING = {"cli", "commands", "evaluation", "labels", "report"}
 
 Not of tests that change what is made, by `monkeypatch` or `one_key`.
 """
-
-OF_RESULTS = {"deployment", "faults", "notebook", "receivers", "telemetry", "workspace"}
-"""Further rooms where labels that an earlier test has are not fitted again."""
 
 OF_WORKSPACES = {"bit_flips", "clean_up", "full_disk", "kills", "permissions"}
 """Tests of faults that are about what is prepared."""
@@ -58,20 +53,6 @@ def pytest_collection_finish() -> None:
 def no_progress() -> None:
     """Let no line of progress come, as on a busy machine every ten seconds: stderr is compared."""
     progress._SECONDS_BETWEEN = 3600.0
-
-
-@pytest.fixture(scope="session")
-def fitted_before() -> FittedBefore:
-    """What earlier tests fitted."""
-    return FittedBefore()
-
-
-@pytest.fixture(autouse=True, scope="module")
-def fits(request: pytest.FixtureRequest, fitted_before: FittedBefore) -> Iterator[None]:
-    """Copy what earlier tests fitted, in rooms that are about something else."""
-    is_copied = request.path.parent.name in COPYING | OF_RESULTS
-    with fitted_before.copied() if is_copied else contextlib.nullcontext():
-        yield
 
 
 @pytest.fixture(scope="module")
