@@ -38,10 +38,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.stores)
 
 
+def pytest_collection() -> None:
+    """Look for no garbage among what is imported and collected, which stays."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over what is imported and collected, which stays."""
-    gc.collect()
+    """Let the garbage collector pass over all that is there now."""
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

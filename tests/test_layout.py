@@ -1,6 +1,5 @@
 """Where tests are: the tests of a module are found by its path."""
 
-import ast
 import re
 from pathlib import Path
 
@@ -82,8 +81,7 @@ def with_code() -> set[str]:
         str(path.relative_to(PACKAGE))
         for path in PACKAGE.rglob("*.py")
         if not path.stem.startswith("__")
-        for tree in [ast.parse(path.read_text())]
-        if any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree.body)
+        if re.search("^(def|class) ", path.read_text(), re.M)
     }
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from evalsampling.storage.checksums import sealed
 from tests.jobs import Jobs, call
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+DOUBTFUL = re.compile(r"yaml|system|popen|pickle|subprocess|eval\b|exec\b|shell")
+"""What a file has that loads unsafely or starts a shell."""
 
 
 def modules(*folders: str) -> list[Path]:
@@ -33,7 +38,10 @@ def assert_loads_safely(path: Path) -> None:
             "AliasEvent",
             "load",
         }
-    for node in ast.walk(ast.parse(path.read_text())):
+    text = path.read_text()
+    if not DOUBTFUL.search(text):
+        return
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             name = f"{node.value.id}.{node.attr}"
             assert node.value.id != "yaml" or node.attr in known, path

@@ -98,8 +98,9 @@ def find_file(path: str) -> StoredFile:
 
 def at_once(look: Callable[[_File], _Seen], files: Iterable[_File]) -> list[_Seen]:
     """Return what a function sees of each file, several at a time: stores answer slowly."""
+    listed = list(files)
     with ThreadPoolExecutor(_REQUESTS) as requests:
-        return list(requests.map(look, files))
+        return list((requests.map if len(listed) > 1 else map)(look, listed))
 
 
 def has_changed(file: StoredFile, if_gone: bool = True) -> bool:

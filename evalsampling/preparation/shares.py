@@ -185,18 +185,24 @@ def gather_by_threads(threads: int, rows: Rows, work: Work, merge: Merge, _: int
     """Return the merged pieces of rows that threads of this process go over, each a share.
 
     A thread takes the next item when it is done with one. Pieces are merged in the order of the
-    items, and of several errors the one is raised that a single thread would have come upon.
+    items, and of several errors the one is raised that a single thread would have come upon. What
+    is one item, or merges to one piece, needs no other thread than this.
     """
     states: dict[tuple[str, int], list[Any]] = collections.defaultdict(list)
+
+    def merged(key: tuple[str, int]) -> Piece:
+        return merge(*key, states[key])
+
     queue = _Queue(rows.source)
     with concurrent.futures.ThreadPoolExecutor(threads) as pool, contextlib.closing(queue):
-        shares = pool.map(functools.partial(_placed_pieces, work), [queue] * threads)
+        over: Callable[..., Iterable[Any]] = pool.map if len(rows.source) > 1 else map
+        shares = over(functools.partial(_placed_pieces, work), [queue] * threads)
         placed = [piece for share in shares for piece in share]
         queue.raise_first_error()
         for _, piece in sorted(placed, key=lambda item: item[0]):
             states[piece.kind, piece.part].append(piece.state)
-        merging = [pool.submit(merge, *key, of_key) for key, of_key in states.items()]
-        return [piece.result() for piece in merging]
+        over = pool.map if len(states) > 1 else map
+        return list(over(merged, states))
 
 
 class _Queue:

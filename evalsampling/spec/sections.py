@@ -3,6 +3,7 @@
 import contextlib
 import contextvars
 import difflib
+import functools
 import posixpath
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -137,15 +138,29 @@ class Section:
 
     def _check_fields(self, kind: type[msgspec.Struct]) -> None:
         """Raise an `InputError` for keys that are unknown or missing, also in sections within."""
-        fields = msgspec.structs.fields(kind)
-        self.check_keys(*(field.name for field in fields))
-        for field in fields:
-            if field.required and self.get(field.name) is None:
-                raise InputError(f"{self._path(field.name)}: missing")
-            within, _ = bare(field.type)
-            is_section = isinstance(within, type) and issubclass(within, msgspec.Struct)
-            if is_section and self.get(field.name) is not None:
-                self.section(field.name)._check_fields(within)
+        fields = _fields(kind)
+        self.check_keys(*(name for name, _, _ in fields))
+        for name, required, section in fields:
+            if required and self.get(name) is None:
+                raise InputError(f"{self._path(name)}: missing")
+            if section is not None and self.get(name) is not None:
+                self.section(name)._check_fields(section)
+
+
+@functools.cache
+def _fields(
+    kind: type[msgspec.Struct],
+) -> tuple[tuple[str, bool, type[msgspec.Struct] | None], ...]:
+    """Return name of each field, whether it is required, and what reads it if it is a section."""
+    return tuple(
+        (field.name, field.required, within if _is_struct(within) else None)
+        for field in msgspec.structs.fields(kind)
+        for within, _ in [bare(field.type)]
+    )
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def given(keys: Mapping[str, Any]) -> dict[str, Any]:

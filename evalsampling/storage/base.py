@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -126,8 +127,9 @@ class Store(abc.ABC):
         """Create a JSON file with version and checksum; an existing file stays as it is."""
         latest = self.latest_version(name)
         versioned = content if latest is None else {VERSION: latest, **content}
-        text = json.dumps(sealed(versioned), indent=1, ensure_ascii=False, allow_nan=False)
-        self.create(name, (text + "\n").encode())
+        text = json.dumps(sealed(versioned), ensure_ascii=False, allow_nan=False)
+        # `json` encodes in C only what it does not indent.
+        self.create(name, (msgspec.json.format(text, indent=1) + "\n").encode())
 
     def read_json(self, name: str, keys: Collection[str] = ()) -> dict[str, Any]:
         """Return the JSON object in a file, which must be as it was written and have some keys."""

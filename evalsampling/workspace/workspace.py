@@ -273,7 +273,7 @@ def latest_version(name: str) -> int | None:
 def read_together(read: Callable[[Any], Any], names: Sequence[Any]) -> list[Any]:
     """Return the results of reading names concurrently, in the order of the names."""
     with ThreadPoolExecutor(_READERS) as readers:
-        return list(readers.map(read, names))
+        return list((readers.map if len(names) > 1 else map)(read, names))
 
 
 def rejects_file(name: str, file: str) -> str:

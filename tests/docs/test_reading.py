@@ -91,7 +91,8 @@ def texts_of(value: Any) -> Iterator[str]:
 
 
 def too_long(texts: Iterator[str]) -> set[str]:
-    found = {sentence for text in texts for sentence in sentences(text)}
+    long = (text for text in texts if len(text) > 2 * MOST_WORDS)
+    found = {sentence for text in long for sentence in sentences(text)}
     return {one for one in found if words(one) > MOST_WORDS}
 
 

@@ -104,6 +104,11 @@ def test_several_threads_are_at_work() -> None:
     assert ENGINE.run(Rows(range(3)), waits) == [0]
 
 
+def test_one_item_needs_no_other_thread() -> None:
+    tells = Total("Who", Step("Tell", lambda _: threading.get_ident()), "Add")
+    assert ENGINE.run(Rows([0]), tells) == [threading.get_ident()]
+
+
 def test_the_error_is_that_of_the_first_bad_item() -> None:
     """Though a later one fails before it, and no item is taken after that."""
     later, taken = threading.Event(), []

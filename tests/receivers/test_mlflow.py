@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import mlflow
 import pyarrow.parquet as pq
 import pytest
 
@@ -23,16 +22,19 @@ from tests.receivers.servers import serving
 
 @pytest.fixture
 def tracked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A client of the runs in an empty folder."""
+    """MLflow, with its runs in an empty folder. It takes a second to load, so it is loaded here."""
+    import mlflow
+
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.chdir(tmp_path)
     before = mlflow.get_tracking_uri()
     mlflow.set_tracking_uri(f"file://{tmp_path}/runs")
-    yield mlflow.MlflowClient()
+    yield mlflow
     mlflow.set_tracking_uri(before)
 
 
-def runs_of(client: Any) -> list[Any]:
+def runs_of(tracked: Any) -> list[Any]:
+    client = tracked.MlflowClient()
     return list(client.search_runs([each.experiment_id for each in client.search_experiments()]))
 
 
@@ -40,7 +42,7 @@ def test_a_run_has_numbers_files_and_what_identifies_them(tracked: Any) -> None:
     receipt = Address.read("mlflow:evaluations").send(run())
     [logged] = runs_of(tracked)
     assert receipt.where == f"MLflow run {logged.info.run_id}"
-    assert tracked.get_experiment(logged.info.experiment_id).name == "evaluations"
+    assert tracked.MlflowClient().get_experiment(logged.info.experiment_id).name == "evaluations"
     assert logged.info.run_name == "pairs"
     assert logged.info.status == "FINISHED"
     f1 = next(number for number in run().numbers if number.system == "new")
@@ -54,9 +56,9 @@ def test_a_run_has_numbers_files_and_what_identifies_them(tracked: Any) -> None:
     assert tags["evalsampling.gates"] == "not reached"
     assert "not reached. The interval is" in tags["mlflow.note.content"]
     assert logged.data.params["evalsampling.seed"] == "5"
-    files = {file.path for file in tracked.list_artifacts(logged.info.run_id)}
+    files = {file.path for file in tracked.MlflowClient().list_artifacts(logged.info.run_id)}
     assert files == {"spec.yaml", "estimates.parquet", "report.html"}
-    path = tracked.download_artifacts(logged.info.run_id, "estimates.parquet")
+    path = tracked.MlflowClient().download_artifacts(logged.info.run_id, "estimates.parquet")
     assert pq.read_table(path) == run().table
 
 
@@ -68,9 +70,9 @@ def test_the_same_run_again_is_logged_to_the_same(tracked: Any) -> None:
 
 @pytest.mark.slow
 def test_a_run_that_is_active_is_used_and_goes_on(tracked: Any) -> None:
-    with mlflow.start_run(run_name="training") as active:
+    with tracked.start_run(run_name="training") as active:
         evaluation().report_to("mlflow", at_least={"f1 of new": 0.2})
-        mlflow.log_metric("afterwards", 1.0)
+        tracked.log_metric("afterwards", 1.0)
     [logged] = runs_of(tracked)
     assert logged.info.run_id == active.info.run_id
     assert {"f1 of new", "afterwards"} <= set(logged.data.metrics)
@@ -96,7 +98,7 @@ def test_a_silent_server_is_given_up(tracked: Any, monkeypatch: pytest.MonkeyPat
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setitem(_LIMITS, "MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        mlflow.set_tracking_uri(f"http://127.0.0.1:{silent.getsockname()[1]}")
+        tracked.set_tracking_uri(f"http://127.0.0.1:{silent.getsockname()[1]}")
         problem = Address.read("mlflow").send(run()).problem
     assert problem is not None
     assert "timed out" in problem.lower()
@@ -117,7 +119,7 @@ def test_a_server_that_trickles_is_given_up(tracked: Any, monkeypatch: pytest.Mo
 
     begin = time.monotonic()
     with serving(trickle) as url:
-        mlflow.set_tracking_uri(url)
+        tracked.set_tracking_uri(url)
         problem = Address.read("mlflow").send(run()).problem
     assert "not answered everything within 0.7 seconds" in str(problem)
     assert time.monotonic() - begin < 5
@@ -135,7 +137,7 @@ def test_a_run_is_sent_nowhere_else(tracked: Any, monkeypatch: pytest.MonkeyPatc
     for name in _LIMITS:
         monkeypatch.delenv(name, raising=False)
     with serving(redirect) as url:
-        mlflow.set_tracking_uri(url)
+        tracked.set_tracking_uri(url)
         problem = Address.read("mlflow").send(run()).problem
     assert "307" in str(problem)
     assert asked
@@ -153,7 +155,7 @@ def test_a_database_is_no_place_for_skinny_mlflow(
     tracked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uri: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "alembic", None)
-    mlflow.set_tracking_uri(uri.format(tmp_path))
+    tracked.set_tracking_uri(uri.format(tmp_path))
     with pytest.raises(InputError) as caught:
         Address.read("mlflow")
     message = str(caught.value)
@@ -167,8 +169,8 @@ def test_a_place_that_mlflow_refuses_is_refused_before_anything_is_sent(
     tracked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("MLFLOW_ALLOW_FILE_STORE")
-    mlflow.set_tracking_uri(f"file://{tmp_path}/others")
+    tracked.set_tracking_uri(f"file://{tmp_path}/others")
     with pytest.raises(InputError, match=r"^--report-to mlflow: file://.*maintenance mode"):
         Address.read("mlflow")
-    mlflow.set_tracking_uri("http://127.0.0.1:9")
+    tracked.set_tracking_uri("http://127.0.0.1:9")
     Address.read("mlflow")  # A server is not asked.

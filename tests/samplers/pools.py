@@ -279,7 +279,8 @@ def make_pool(
     truth = np.exp(tilt) / np.exp(tilt).sum(axis=1, keepdims=True)
     noisy = truth * np.exp(rng.normal(0, 0.3, truth.shape))
     probability = noisy / noisy.sum(axis=1, keepdims=True)
-    label = np.array([rng.choice(classes, p=p) for p in truth])
+    reached = np.cumsum(truth, axis=1)
+    label = np.sum(rng.random(rows)[:, None] >= reached / reached[:, -1:], axis=1)
     signal = probability @ np.arange(classes)
     shares = np.cumsum(truth.mean(axis=0))[:-1]
     cuts = np.quantile(signal, shares)
