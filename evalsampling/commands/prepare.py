@@ -30,7 +30,7 @@ from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
 from evalsampling.storage.checksums import FILES
 from evalsampling.telemetry import progress
-from evalsampling.workspace.manifest import ExecutionContext, read_jobs
+from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import (
     CLUSTERS,
     PreparedPool,
@@ -105,12 +105,11 @@ class PrepareResult(Result):
     answers: int | None = None
 
     @classmethod
-    def read(cls, workspace: Workspace) -> "PrepareResult":
-        """Return what was said when a workspace was prepared."""
-        pool = PreparedPool.read(workspace)
+    def of(cls, pool: PreparedPool) -> "PrepareResult":
+        """Return what was said when a pool was prepared."""
         marker, votes = pool.marker, pool.spec.labels.votes
         return cls(
-            workspace=workspace.path,
+            workspace=pool.workspace.path,
             **{key: marker[key] for key in (*_COUNTS, "seconds", "runner")},
             warnings=tuple(marker["warnings"]),
             scores=marker["scores"],
@@ -240,7 +239,7 @@ class Preparation:
         clusters: ClusterSums | None = None,
         *_: Any,
         capacity: int | None = None,
-    ) -> PrepareResult:
+    ) -> None:
         """Write the cell table, the slices and, last of all, the marker.
 
         What else a plan gives is waited for, as it has to be done before.
@@ -286,7 +285,6 @@ class Preparation:
         }
         cells = cells_to_store(table, mean, stratification)
         self.workspace.commit(content, cells, slices, manifest)
-        return PrepareResult.read(self.workspace)
 
     def _check_reserve(self, located: Sequence[pa.Table], sums: CellSums, capacity: int) -> int:
         """Check that the reserve is whole and no id is in it twice; return its rows."""
@@ -307,10 +305,7 @@ class Preparation:
         prepared = PreparedPool.read(self.workspace)
         self.check_same_spec(prepared)
         self.check_same_pool(prepared)
-        if not self.check_ids:
-            return
-        done = (job.manifest["options"] for job in read_jobs(self.workspace) if job.name == JOB)
-        if not any(options[CHECK_IDS] for options in done):
+        if self.check_ids and not prepared.manifest["options"][CHECK_IDS]:
             raise InputError(f"{self.workspace.path}: prepared without --check-ids; {_ANEW}")
 
     def check_same_spec(self, prepared: PreparedPool) -> None:

@@ -109,8 +109,8 @@ class Store(abc.ABC):
         return Checksum.from_content(self.read(name))
 
     @contextlib.contextmanager
-    def scratch(self) -> Iterator[Path]:
-        """Yield a new directory of this machine for files that `create` takes."""
+    def scratch(self, folder: str = "") -> Iterator[Path]:
+        """Yield a new directory of this machine for files that `create` takes into a folder."""
         with tempfile.TemporaryDirectory() as directory:
             yield Path(directory)
 

@@ -87,6 +87,13 @@ class PreparedPool:
         )
 
     @property
+    def manifest(self) -> dict[str, Any]:
+        """The manifest of the job that prepared the pool."""
+        store = self.workspace.store
+        folder = f"jobs/{self.marker['attempt']}" if store.shared else "jobs"
+        return store.read_json(f"{folder}/prepare.json", ["options"])
+
+    @property
     def task_key(self) -> bytes:
         """The key of the names of tasks, a secret of the workspace."""
         return bytes.fromhex(self.marker["key"])
