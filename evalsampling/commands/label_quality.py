@@ -19,8 +19,8 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import MODEL_BASED
 from evalsampling.inference.label_error import correct
 from evalsampling.inference.results import Estimate
+from evalsampling.labels.register import answers_of
 from evalsampling.labels.tally import Answer
-from evalsampling.labels.votes import answers_of
 from evalsampling.measures import Joint
 from evalsampling.measures.extremes import Extreme
 from evalsampling.report.numbers import title

@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Tally
@@ -214,3 +216,15 @@ def answer_of(
     if label is not None:
         return Answer(subject, annotator, codes[label])
     return Answer(subject, annotator, UNSURE if unsure else SKIPPED)
+
+
+def answers_of(
+    votes: pa.Table, subject_of_task: Mapping[str, int], codes: Mapping[str, int]
+) -> list[Answer]:
+    """Return the stored votes of a delivery as answers, which a `Tally` counts."""
+    columns = [votes[name].to_pylist() for name in ("task", "annotator", "label", "unsure")]
+    return [
+        answer_of(subject_of_task[task], annotator, label, cannot_tell, codes)
+        for task, annotator, label, cannot_tell in zip(*columns, strict=True)
+        if task in subject_of_task
+    ]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from evalsampling.label_spaces.base import UNSURE_LABEL
-from evalsampling.labels.register import Register, answer_of
-from evalsampling.labels.tally import SKIPPED, Answer
+from evalsampling.labels.register import Register
+from evalsampling.labels.tally import SKIPPED
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import NoVoteError, Vote, check_flags, with_values
 
@@ -195,15 +195,3 @@ def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Tabl
         for subject, vote in taken
     )
     return pa.Table.from_pylist(list(rows), _STORED)
-
-
-def answers_of(
-    votes: pa.Table, subject_of_task: Mapping[str, int], codes: Mapping[str, int]
-) -> list[Answer]:
-    """Return the stored votes of a delivery as answers, which a `Tally` counts."""
-    columns = [votes[name].to_pylist() for name in ("task", "annotator", "label", "unsure")]
-    return [
-        answer_of(subject_of_task[task], annotator, label, cannot_tell, codes)
-        for task, annotator, label, cannot_tell in zip(*columns, strict=True)
-        if task in subject_of_task
-    ]

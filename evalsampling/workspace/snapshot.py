@@ -15,11 +15,10 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.labels import splink
 from evalsampling.labels.controls import Controls, ControlSubject, control_subjects, gold_table
-from evalsampling.labels.register import Register
+from evalsampling.labels.register import Register, answers_of
 from evalsampling.labels.tally import Awaited, State, Tally
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
-from evalsampling.labels.votes import answers_of
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.spec.labels_at_hand import DESIGN, LabelsAtHand
