@@ -82,14 +82,9 @@ def mostly_rejected(snapshot: Snapshot) -> list[MostlyRejected]:
     """Return the deliveries of which most answers are rejected, in the order they came in."""
     return [
         MostlyRejected(delivery.file or delivery.name, count, len(delivery.votes))
-        for delivery, count in _rejections(snapshot)
+        for delivery, count in snapshot.rejections
         if count > len(delivery.votes)
     ]
-
-
-def _rejections(snapshot: Snapshot) -> Sequence[tuple[Delivery, int]]:
-    """Return deliveries with rejects; none once all rows drawn are decided: they want for none."""
-    return snapshot.rejections if any(snapshot.undecided.values()) else []
 
 
 def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | None:
@@ -97,7 +92,7 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
     counts = {why: len(questions) for why, questions in snapshot.undecided.items()}
     if not any(counts.values()) and not snapshot.late:
         return None
-    silent = _silent(snapshot).values() if analysis.reading.has_classes else ()
+    silent = snapshot.silent.values() if analysis.reading.has_classes else ()
     rows = np.array([*itertools.chain.from_iterable(silent)], dtype=np.int64)
     return MissingLabels(
         open=counts["open"],
@@ -109,17 +104,6 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
         bounds=tuple(missing_bounds(analysis, rows)),
         rejected=counts[REJECTED],
     )
-
-
-def _silent(snapshot: Snapshot) -> dict[str, list[int]]:
-    """Return the rows with no label to wait for, by why, but for rounds without any label."""
-    rounds = np.array(snapshot.round_of_question)
-    told = {*rounds[snapshot.labels >= 0].tolist()}
-    return {
-        why: [question for question in questions if rounds[question] in told]
-        for why, questions in snapshot.undecided.items()
-        if why != "open"
-    }
 
 
 def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
@@ -145,9 +129,9 @@ def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
 
 def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> list[str]:
     """Return what is to be said of the answers before any number, the worst first."""
-    told = [text for each in _rejections(snapshot) if (text := rejection(snapshot, *each))]
+    told = [text for each in snapshot.rejections if (text := rejection(snapshot, *each))]
     if missing is not None:
-        counts = {why: len(questions) for why, questions in _silent(snapshot).items()}
+        counts = {why: len(questions) for why, questions in snapshot.silent.items()}
         text = seldom_at_random(counts, len(snapshot.states), missing.bounds)
         # One line says what was rejected and what that may do.
         if text and told:

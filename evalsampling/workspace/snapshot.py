@@ -220,6 +220,17 @@ class Snapshot:
         return undecided
 
     @functools.cached_property
+    def silent(self) -> Mapping[str, list[int]]:
+        """The questions with no label to wait for, by why, but for rounds without any label."""
+        rounds = np.array(self.round_of_question)
+        told = {*rounds[self.labels >= 0].tolist()}
+        return {
+            why: [question for question in questions if rounds[question] in told]
+            for why, questions in self.undecided.items()
+            if why != "open"
+        }
+
+    @functools.cached_property
     def late(self) -> int:
         """Number of questions whose first answer came after a later round had been drawn."""
         answered: set[int] = set()
@@ -295,9 +306,10 @@ class Snapshot:
     def rejections(self) -> list[tuple[Delivery, int]]:
         """Deliveries with rejects that no later valid vote made up for, and how many.
 
-        In the order they came in.
+        In the order they came in; none once all rows drawn are decided, which want for none.
         """
-        return [(delivery, count) for delivery, count in reversed(self._unresolved) if count]
+        unresolved = self._unresolved if any(self.undecided.values()) else ()
+        return [(delivery, count) for delivery, count in reversed(unresolved) if count]
 
     @functools.cached_property
     def _unresolved(self) -> Sequence[tuple[Delivery, int]]:
