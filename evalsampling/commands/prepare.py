@@ -166,7 +166,7 @@ class Preparation:
         table = self.spec.pool.table
         if table is None or table.pinned is not None:
             return self
-        kept = self.workspace.table or {}
+        kept = self.workspace.table
         same = kept.get("table") == table.to_mapping()
         pool = self.spec.pool
         pool = pool.at_version(kept["pinned"]) if same else pinned(pool)

@@ -152,6 +152,10 @@ class Store(abc.ABC):
             raise InputError(f"{self.url(name)}: damaged, {missing[0]!r} is missing")
         return content
 
+    def find_json(self, name: str) -> dict[str, Any]:
+        """Return the JSON object in a file, an empty one if there is no file."""
+        return self.read_json(name) if self.exists(name) else {}
+
     def check_version(self, name: str, content: Mapping[str, Any]) -> None:
         """Check that a file, of which this is the content or the metadata, is of our version."""
         latest = self.latest_version(name)

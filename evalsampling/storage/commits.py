@@ -85,7 +85,8 @@ class Commit:
             if not store.exists(note):
                 raise InputError(f"{store.root}: files were removed meanwhile; run this one again")
         except (Exception, KeyboardInterrupt):
-            if _there(store, marker).get(COMMIT) != self.id:  # An earlier try of the same job may.
+            # They may count by an earlier try of the same job.
+            if store.find_json(marker).get(COMMIT) != self.id:
                 store.remove(begun)
             raise
         try:
@@ -132,7 +133,7 @@ def _create_alone(store: Store, name: str, content: Mapping[str, Any], id: str) 
 def unfinished(store: Store) -> list[list[str]]:
     """Return the files of each commit that is being written, or was by a killed command."""
     notes = _notes(store).items()
-    return [note[FILES] for id, note in notes if _there(store, note["marker"]).get(COMMIT) != id]
+    return [note[FILES] for id, note in notes if store.find_json(note["marker"]).get(COMMIT) != id]
 
 
 def uncommitted(store: Store) -> set[str]:
@@ -143,7 +144,7 @@ def uncommitted(store: Store) -> set[str]:
 def sweep(store: Store) -> None:
     """Remove the files of commits that killed commands left; none may be at work."""
     for id, note in _notes(store).items():
-        there = _there(store, note["marker"])
+        there = store.find_json(note["marker"])
         if there.get(COMMIT) != id:
             store.remove([file for file in note[FILES] if file not in there.get(FILES, {})])
         store.remove([f"{UNFINISHED}/{id}{_NOTE}"])
@@ -162,8 +163,3 @@ def _notes(store: Store) -> dict[str, dict[str, Any]]:
                 if not isinstance(error.__cause__, FileNotFoundError):
                     raise
     return notes
-
-
-def _there(store: Store, marker: str) -> dict[str, Any]:
-    """Return the commit of a name, nothing if none is there."""
-    return store.read_json(marker) if store.exists(marker) else {}

@@ -143,9 +143,9 @@ class Workspace:
         self.store.remove([*failed, _TABLE] if "table" in content else failed)
 
     @property
-    def table(self) -> dict[str, Any] | None:
-        """What `preparing` was given by a `prepare` that was killed, None if there is nothing."""
-        return self.store.read_json(_TABLE) if self.store.exists(_TABLE) else None
+    def table(self) -> dict[str, Any]:
+        """What `preparing` was given by a `prepare` that was killed, if there is anything."""
+        return self.store.find_json(_TABLE)
 
     @contextlib.contextmanager
     def preparing(self, attempt: str = "", table: dict[str, Any] | None = None) -> Iterator[None]:
