@@ -38,6 +38,9 @@ _READINGS = [
 Name = str | Pair
 """Name of a row where no task is given: its id, or its two records."""
 
+Lines = Mapping[str | None, Mapping[str, int]]
+"""By annotator and label: the first line of a delivery with that vote on a row."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Register:
@@ -171,6 +174,45 @@ class Register:
             exact[name] = keys[0]
             counts.update({*keys})
         return {name for name, key in exact.items() if counts[key] > 1}
+
+    def contradiction(self, subject: int, vote: Vote, lines: Lines, replace: bool) -> str:
+        """Return why a vote contradicts others of its delivery or earlier ones; empty if it agrees.
+
+        Where several votes a row are wanted, both answers of an annotator who gave two are kept,
+        and count as a contradiction: the result must not depend on their order. Where one is
+        wanted, an answer without a name may be of the same annotator as any other.
+        """
+        if vote.label is None:
+            return ""
+        tally, wanted = self.tally, self.tally.subjects.wanted(subject)
+        if wanted == 1 or replace:
+            line_of_label = (
+                {label: line for own in lines.values() for label, line in own.items()}
+                if None in lines or (replace and wanted == 1)
+                else lines[vote.annotator]
+            )
+            if len(line_of_label) > 1:
+                by_line = sorted(line_of_label.items(), key=lambda item: item[1])
+                words = " and ".join(
+                    f"{label!r}" + (f" in line {line}" if line else "") for label, line in by_line
+                )
+                return f"two different labels for one row: {words}"
+        if wanted > 1 or replace:
+            return ""
+        code, earlier = self.space.codes[vote.label], tally.answers.get(subject, {})
+        if tally.is_settled(subject):
+            before = [tally.code(subject)]
+        elif vote.annotator is None:
+            before = list(earlier.values())
+        else:
+            before = [earlier.get(vote.annotator, SKIPPED), earlier.get(None, SKIPPED)]
+        other = next((answer for answer in before if answer >= 0 and answer != code), None)
+        if other is None:
+            return ""
+        return (
+            f"label {vote.label!r}, but the row has {self.space.text(other)!r} already; "
+            "a correction comes by --replace"
+        )
 
     def with_votes(
         self, taken: Sequence[tuple[int, Vote]], replace: bool, rounds: int

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from evalsampling.label_spaces.base import UNSURE_LABEL
-from evalsampling.labels.register import Register
-from evalsampling.labels.tally import SKIPPED
+from evalsampling.labels.register import Lines, Register
 from evalsampling.labels.vendor import unescaped
 from evalsampling.labels.vote import NoVoteError, Vote, check_flags, with_values
 
@@ -68,7 +67,7 @@ def check_votes(
     first_lines = _first_lines(answered)
     taken = []
     for subject, vote in answered:
-        reason = _contradiction(subject, vote, first_lines, register, replace)
+        reason = register.contradiction(subject, vote, first_lines.get(subject, {}), replace)
         if reason:
             rejects.append(Reject.of(vote, reason, subject, register))
         else:
@@ -115,60 +114,13 @@ def _with_label(vote: Vote, meant: Mapping[str, str], register: Register) -> Vot
     return with_values(vote, label=label, labels=None, unsure=unsure)
 
 
-FirstLines = Mapping[int, Mapping[str | None, Mapping[str, int]]]
-"""By subject, annotator and label: the first line of a delivery with that vote."""
-
-
-def _first_lines(answered: Sequence[tuple[int, Vote]]) -> FirstLines:
+def _first_lines(answered: Sequence[tuple[int, Vote]]) -> Mapping[int, Lines]:
     first_lines: dict[int, dict[str | None, dict[str, int]]] = {}
     for subject, vote in answered:
         if vote.label is not None:
             of_annotator = first_lines.setdefault(subject, {}).setdefault(vote.annotator, {})
             of_annotator.setdefault(vote.label, vote.line)
     return first_lines
-
-
-def _contradiction(
-    subject: int, vote: Vote, first_lines: FirstLines, register: Register, replace: bool
-) -> str:
-    """Return why a vote contradicts others of its delivery or earlier ones, empty if it does not.
-
-    Where several votes a row are wanted, both answers of an annotator who gave two are kept, and
-    count as a contradiction: the result must not depend on their order. Where one is wanted, an
-    answer without a name may be of the same annotator as any other.
-    """
-    if vote.label is None:
-        return ""
-    tally, by_annotator = register.tally, first_lines[subject]
-    wanted = tally.subjects.wanted(subject)
-    if wanted == 1 or replace:
-        line_of_label = (
-            {label: line for lines in by_annotator.values() for label, line in lines.items()}
-            if None in by_annotator or (replace and wanted == 1)
-            else by_annotator[vote.annotator]
-        )
-        if len(line_of_label) > 1:
-            by_line = sorted(line_of_label.items(), key=lambda item: item[1])
-            lines = " and ".join(
-                f"{label!r}" + (f" in line {line}" if line else "") for label, line in by_line
-            )
-            return f"two different labels for one row: {lines}"
-    if wanted > 1 or replace:
-        return ""
-    code, earlier = register.space.codes[vote.label], tally.answers.get(subject, {})
-    if tally.is_settled(subject):
-        before = [tally.code(subject)]
-    elif vote.annotator is None:
-        before = list(earlier.values())
-    else:
-        before = [earlier.get(vote.annotator, SKIPPED), earlier.get(None, SKIPPED)]
-    other = next((answer for answer in before if answer >= 0 and answer != code), None)
-    if other is None:
-        return ""
-    return (
-        f"label {vote.label!r}, but the row has {register.space.text(other)!r} already; "
-        "a correction comes by --replace"
-    )
 
 
 def _seen(name: str) -> str:
