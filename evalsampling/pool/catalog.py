@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import are_alike, is_text, there_are, unified
-from evalsampling.pool.columns import missing_column, number_columns, required_columns
+from evalsampling.pool.columns import missing_column, number_columns
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.files import (
     StoredFile,
@@ -124,7 +124,7 @@ def common_schema(files: Sequence[PoolFile], plan: ReadingPlan) -> pa.Schema:
     With a scorer all columns that the files have are read, for it may want any of them.
     """
     inferred = format_of(files[0].path).inferred
-    names = [*required_columns(plan), *columns_of(plan.pool.condition)]
+    names = [*plan.all_columns, *columns_of(plan.pool.condition)]
     if plan.pool.scorer:
         wide = files if inferred else files[:1]
         names = [name for file in wide for name in file.contents.schema.names]
