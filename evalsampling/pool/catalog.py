@@ -20,7 +20,6 @@ from evalsampling.pool.columns import missing_column, number_columns
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.files import (
     StoredFile,
-    at_once,
     changed_while_read,
     error_of_reading,
     fingerprint_of,
@@ -39,6 +38,7 @@ from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.where import columns_of
 from evalsampling.storage import open_store
+from evalsampling.storage.filesystems import at_once
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,9 +15,9 @@ from evalsampling.pool.stored_columns import ID
 from evalsampling.stats.history import SAMPLER, Round
 from evalsampling.storage import checksums_of, parse_parquet
 from evalsampling.storage.checksums import Checksum, place_of
-from evalsampling.storage.filesystems import readable
+from evalsampling.storage.filesystems import at_once, readable
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.workspace import adjudication_folder, read_together, round_folder
+from evalsampling.workspace.workspace import adjudication_folder, round_folder
 
 STRATUM = "stratum"
 """Column of the draws of rows that were drawn by strata, before the workspace was made."""
@@ -133,7 +133,7 @@ def read_rounds(pool: PreparedPool) -> list[RoundFiles]:
     if numbers != list(range(1, len(numbers) + 1)):
         url = pool.workspace.store.url("rounds")
         raise InputError(f"{url}: rounds are missing, there are {numbers}")
-    return read_together(functools.partial(RoundFiles.read, pool), numbers)
+    return at_once(functools.partial(RoundFiles.read, pool), numbers)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,4 +163,4 @@ class Adjudication:
 def read_adjudications(pool: PreparedPool) -> list[Adjudication]:
     """Return all adjudication batches of a workspace, in their order."""
     numbers = pool.workspace.batches("adjudications")
-    return read_together(functools.partial(Adjudication.read, pool), numbers)
+    return at_once(functools.partial(Adjudication.read, pool), numbers)
