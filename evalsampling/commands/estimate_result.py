@@ -156,7 +156,7 @@ def result_of(
     awaited = snapshot.awaited
     missing = label_quality.missing_labels(snapshot, analysis)
     doubted = tuple(label_quality.doubts(snapshot, analysis, missing))
-    wrong = label_quality.label_error(snapshot, analysis, estimates)
+    wrong = label_quality.label_error(analysis, snapshot.gold, estimates)
     warnings = cautions(analysis, estimates, awaited, label_quality.label_warnings(wrong))
     of_scores = snapshot.pool.stratification.about_scores(analysis.table)
     curve = analysis.curve

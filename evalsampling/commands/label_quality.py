@@ -24,6 +24,7 @@ from evalsampling.labels.tally import Answer
 from evalsampling.measures import Joint
 from evalsampling.measures.extremes import Extreme
 from evalsampling.report.numbers import title
+from evalsampling.stats.arrays import IntArray
 from evalsampling.workspace.deliveries import Delivery, commonest_reason
 from evalsampling.workspace.snapshot import NEVER, REJECTED, Snapshot
 
@@ -176,18 +177,17 @@ def _group(whose: str, answers: Sequence[Answer]) -> AnswerGroup:
 
 
 def label_error(
-    snapshot: Snapshot, analysis: Analysis, estimates: Sequence[Estimate]
+    analysis: Analysis, gold: IntArray, estimates: Sequence[Estimate]
 ) -> LabelError | None:
     """Return what wrong labels do to the measures, None without gold rows."""
-    spec, gold = snapshot.pool.spec, snapshot.gold
     if not gold.any():
         return None
-    table = gold.tolist()
-    none = [name for name, row in zip(spec.labels.codes, table, strict=True) if not sum(row)]
-    if none or not snapshot.answers:
+    table, codes = gold.tolist(), analysis.reading.labels.codes
+    none = [name for name, row in zip(codes, table, strict=True) if not sum(row)]
+    if none or not len(analysis.history.labelled):
         reason = f"no gold row of class {none[0]!r} has a label yet" if none else "no labels"
         return LabelError(table, (), reason)
-    inputs = analysis.sampler.inputs(analysis.table, analysis.history, spec.confidence)
+    inputs = analysis.sampler.inputs(analysis.table, analysis.history, analysis.confidence)
     by_target = {estimate.target: estimate for estimate in estimates}
     corrected = []
     for measure in analysis.measures:
@@ -198,7 +198,7 @@ def label_error(
         target = analysis.scope.targets(measure, Domain())[0]
         estimate = by_target[target]
         model = analysis.label_model if estimate.intervals[0].kind == MODEL_BASED else None
-        band = correct(measure, inputs, gold, spec.seed, estimate, model)
+        band = correct(measure, inputs, gold, analysis.seed, estimate, model)
         if band is not None:
             told = {**vars(band), "dominates": band.dominates, "against": target.against}
             corrected.append(CorrectedEstimate(measure.components[0].name, target.system, **told))

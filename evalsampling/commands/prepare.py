@@ -304,7 +304,7 @@ class Preparation:
         """Check that the workspace was prepared like this: by spec, pool and check of ids."""
         prepared = PreparedPool.read(self.workspace)
         self.check_same_spec(prepared)
-        self.check_same_pool(prepared)
+        self.check_same_pool(prepared.marker["pool"])
         if self.check_ids and not prepared.manifest["options"][CHECK_IDS]:
             raise InputError(f"{self.workspace.path}: prepared without --check-ids; {_ANEW}")
 
@@ -330,9 +330,8 @@ class Preparation:
             )
         raise InputError(f"{path}: prepared with {what}")
 
-    def check_same_pool(self, prepared: PreparedPool) -> None:
+    def check_same_pool(self, pool: Sequence[Mapping[str, Any]]) -> None:
         """Check that the files of the pool that can be read are those that were prepared."""
-        pool = prepared.marker["pool"]
         changed, absent = changes_of(pool)
         if changed:
             raise InputError(f"{changed[0]} in {self.workspace.path}; {_ANEW}")
