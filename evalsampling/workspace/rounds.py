@@ -127,15 +127,6 @@ class RoundFiles:
         )
 
 
-def read_rounds(pool: PreparedPool) -> list[RoundFiles]:
-    """Return all rounds of a workspace, in their order."""
-    numbers = pool.workspace.batches("rounds")
-    if numbers != list(range(1, len(numbers) + 1)):
-        url = pool.workspace.store.url("rounds")
-        raise InputError(f"{url}: rounds are missing, there are {numbers}")
-    return at_once(functools.partial(RoundFiles.read, pool), numbers)
-
-
 @dataclasses.dataclass(frozen=True)
 class Adjudication:
     """A batch of rows on which the annotators disagreed, with a file for who settles them.
@@ -160,7 +151,12 @@ class Adjudication:
         return cls(number, store.read_table(name, checksums), exported, folder)
 
 
-def read_adjudications(pool: PreparedPool) -> list[Adjudication]:
-    """Return all adjudication batches of a workspace, in their order."""
+def read_batches(pool: PreparedPool) -> tuple[list[RoundFiles], list[Adjudication]]:
+    """Return all rounds of a workspace and all its adjudication batches, in their order."""
+    numbers = pool.workspace.batches("rounds")
+    if numbers != list(range(1, len(numbers) + 1)):
+        url = pool.workspace.store.url("rounds")
+        raise InputError(f"{url}: rounds are missing, there are {numbers}")
+    rounds = at_once(functools.partial(RoundFiles.read, pool), numbers)
     numbers = pool.workspace.batches("adjudications")
-    return at_once(functools.partial(Adjudication.read, pool), numbers)
+    return rounds, at_once(functools.partial(Adjudication.read, pool), numbers)

@@ -26,12 +26,7 @@ from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.rounds import (
-    Adjudication,
-    RoundFiles,
-    read_adjudications,
-    read_rounds,
-)
+from evalsampling.workspace.rounds import Adjudication, RoundFiles, read_batches
 from evalsampling.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -63,8 +58,7 @@ class Snapshot:
         """Return the snapshot of a prepared pool, after reading its deliveries and rounds."""
         # Deliveries are read first, so that the rounds they are about are found.
         deliveries = read_deliveries(pool.workspace)
-        rounds, adjudications = read_rounds(pool), read_adjudications(pool)
-        return cls(pool, deliveries, rounds, adjudications)
+        return cls(pool, deliveries, *read_batches(pool))
 
     @classmethod
     def at(cls, path: str | Path) -> "Snapshot":
