@@ -305,7 +305,7 @@ class Preparation:
         prepared = PreparedPool.read(self.workspace)
         self.check_same_spec(prepared)
         self.check_same_pool(prepared.marker["pool"])
-        if self.check_ids and not prepared.manifest["options"][CHECK_IDS]:
+        if self.check_ids and not prepared.options.get(CHECK_IDS):
             raise InputError(f"{self.workspace.path}: prepared without --check-ids; {_ANEW}")
 
     def check_same_spec(self, prepared: PreparedPool) -> None:

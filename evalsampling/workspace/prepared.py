@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,11 +90,11 @@ class PreparedPool:
         )
 
     @property
-    def manifest(self) -> dict[str, Any]:
-        """The manifest of the job that prepared the pool."""
+    def options(self) -> Mapping[str, Any]:
+        """The options of the job that prepared the pool; none if its manifest has gone."""
         store = self.workspace.store
         folder = f"jobs/{self.marker['attempt']}" if store.shared else "jobs"
-        return store.read_json(f"{folder}/prepare.json", ["options"])
+        return dict(store.find_json(f"{folder}/prepare.json").get("options", {}))
 
     @property
     def task_key(self) -> bytes:
