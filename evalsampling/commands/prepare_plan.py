@@ -23,7 +23,7 @@ from evalsampling.workspace.prepared import PreparedPool
 
 
 def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = None) -> Any:
-    """Return when a preparation is committed, as a value of an engine that makes both passes."""
+    """Return a value of an engine, which is there once both passes are made and committed."""
     reading = preparation.spec.reading
     source = engine.value("Start", PoolSource(reading, preparation.stored_directory))
     started = engine.call(Step("StampStart", _stamp), source)

@@ -85,7 +85,7 @@ class ReadingPlan:
 
     @property
     def all_columns(self) -> tuple[str, ...]:
-        """The same, and the payload, which is read of the rows that are kept."""
+        """These, and those of the payload, which are read of the rows that are kept."""
         return tuple(dict.fromkeys((*self.columns, *self.pool.payload)))
 
     @functools.cached_property

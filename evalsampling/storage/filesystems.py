@@ -23,8 +23,8 @@ _RETRY_SECONDS = 60
 EMULATOR = "STORAGE_EMULATOR_HOST"
 """Environment variable that gives Google's clients the address of an emulator."""
 
-
 _REQUESTS = 8
+"""Files looked at at once."""
 
 _File = TypeVar("_File")
 _Seen = TypeVar("_Seen")
