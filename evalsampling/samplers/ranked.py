@@ -408,11 +408,9 @@ class RankedSampler(Sampler):
         slices = tuple(domain for domain in scope.domains if domain.count is not None)
         estimates: list[Estimate] = []
         for measure in measures:
-            remaining = scope
             of_curve = None if curve is None else curve_estimates(measure, curve, scope)
-            if of_curve is not None:
-                estimates += of_curve
-                remaining = dataclasses.replace(scope, domains=slices)
+            remaining = scope if of_curve is None else dataclasses.replace(scope, domains=slices)
+            estimates += of_curve or []
             if remaining.domains:
                 weighted = super().estimate(table, history, [measure], confidence, remaining, model)
                 if curve is not None:

@@ -77,8 +77,7 @@ def test_share_of_no_rows_is_undefined_beyond_the_highest_score_too(
 
 
 def test_what_the_curve_says_nothing_of() -> None:
-    other_system = PRCurve(thresholds=(1.0,), system=1)
-    for measure in (FBeta(), ROCArea(thresholds=(1.0,)), other_system):
+    for measure in (FBeta(), ROCArea(thresholds=(1.0,)), PRCurve(thresholds=(1.0,), system=1)):
         assert curve_estimates(measure, CURVE, SCOPE) is None
 
 
