@@ -129,7 +129,7 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
         held = len(snapshot.pool.reserve.places())
         if work is not None:
             workspace.add_manifest(work.manifest(started, held))
-    return dataclasses.replace(PrepareResult.read(workspace), reserve_rows=held)
+    return dataclasses.replace(PrepareResult.of(snapshot.pool), reserve_rows=held)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from google.cloud import storage
 
+from evalsampling.storage import filesystems
 from evalsampling.storage.gcs import GcsStore
-from evalsampling.workspace import workspace
 
 RUN = "specs/run/"
 
@@ -44,7 +44,7 @@ def requests(at: int | None, other: Callable[[], Any]) -> Iterator[Requests]:
     """Let another command come in before the request of a number, from 1; None for none."""
     counted = Requests(at, other)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(workspace, "_READERS", 1)  # Else some requests go on meanwhile.
+        patch.setattr(filesystems, "_REQUESTS", 1)  # Else some requests go on meanwhile.
         for name in ("_plain_errors", "read_rows"):
             patch.setattr(GcsStore, name, counted.wrap(getattr(GcsStore, name)))
         yield counted

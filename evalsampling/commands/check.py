@@ -17,7 +17,7 @@ from evalsampling.evaluation.specs import load_pinned
 from evalsampling.labels.controls import Gold
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.columns import missing_column, read_features, read_slices, required_columns
+from evalsampling.pool.columns import missing_column, read_features, read_slices
 from evalsampling.pool.one_order import orders_of
 from evalsampling.pool.source import planned_files
 from evalsampling.pool.stored_rows import Scorer
@@ -127,7 +127,7 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
     if not contents.schema.names:
         return []  # It is empty.
     lines = []
-    for name in required_columns(spec.reading):
+    for name in spec.reading.all_columns:
         if name not in contents.with_field(name).names:
             fields = contents.fields.names if "." in name else []
             near = nearest(name, [*contents.schema.names, *fields], "there are")
@@ -142,7 +142,7 @@ def _take_first(spec: EvaluationSpec, catalog: Catalog, batches: list[PoolBatch]
     """Add the first rows of the pool to a list, scored if the spec names a scorer."""
     named, left = spec.pool.scorer, MOST_ROWS
     scorer = Scorer(named, spec.pool.directory) if named else None
-    for batch in read_items(catalog.items, None if named else required_columns(spec.reading)):
+    for batch in read_items(catalog.items, None if named else spec.reading.all_columns):
         first = dataclasses.replace(batch, rows=batch.rows.slice(0, left))
         batches.append(first if scorer is None else scorer.score(first))
         left -= len(first)

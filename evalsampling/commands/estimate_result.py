@@ -156,11 +156,11 @@ def result_of(
     awaited = snapshot.awaited
     missing = label_quality.missing_labels(snapshot, analysis)
     doubted = tuple(label_quality.doubts(snapshot, analysis, missing))
-    wrong = label_quality.label_error(snapshot, analysis, estimates)
+    wrong = label_quality.label_error(analysis, snapshot.gold, estimates)
     warnings = cautions(analysis, estimates, awaited, label_quality.label_warnings(wrong))
     of_scores = snapshot.pool.stratification.about_scores(analysis.table)
     curve = analysis.curve
-    joints = build_joints(spec.reading, snapshot.pool.stratification.ranges)
+    joints = build_joints(analysis.reading, analysis.ranges)
     return EstimateResult(
         round=len(history.rounds),
         labels=len(history.labelled),

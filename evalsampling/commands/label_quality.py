@@ -19,11 +19,12 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import MODEL_BASED
 from evalsampling.inference.label_error import correct
 from evalsampling.inference.results import Estimate
+from evalsampling.labels.register import answers_of
 from evalsampling.labels.tally import Answer
-from evalsampling.labels.votes import answers_of
 from evalsampling.measures import Joint
 from evalsampling.measures.extremes import Extreme
 from evalsampling.report.numbers import title
+from evalsampling.stats.arrays import IntArray
 from evalsampling.workspace.deliveries import Delivery, commonest_reason
 from evalsampling.workspace.snapshot import NEVER, REJECTED, Snapshot
 
@@ -82,14 +83,9 @@ def mostly_rejected(snapshot: Snapshot) -> list[MostlyRejected]:
     """Return the deliveries of which most answers are rejected, in the order they came in."""
     return [
         MostlyRejected(delivery.file or delivery.name, count, len(delivery.votes))
-        for delivery, count in _rejections(snapshot)
+        for delivery, count in snapshot.rejections
         if count > len(delivery.votes)
     ]
-
-
-def _rejections(snapshot: Snapshot) -> Sequence[tuple[Delivery, int]]:
-    """Return deliveries with rejects; none once all rows drawn are decided: they want for none."""
-    return snapshot.rejections if any(snapshot.undecided.values()) else []
 
 
 def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | None:
@@ -97,7 +93,7 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
     counts = {why: len(questions) for why, questions in snapshot.undecided.items()}
     if not any(counts.values()) and not snapshot.late:
         return None
-    silent = _silent(snapshot).values() if analysis.reading.has_classes else ()
+    silent = snapshot.silent.values() if analysis.reading.has_classes else ()
     rows = np.array([*itertools.chain.from_iterable(silent)], dtype=np.int64)
     return MissingLabels(
         open=counts["open"],
@@ -109,17 +105,6 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
         bounds=tuple(missing_bounds(analysis, rows)),
         rejected=counts[REJECTED],
     )
-
-
-def _silent(snapshot: Snapshot) -> dict[str, list[int]]:
-    """Return the rows with no label to wait for, by why, but for rounds without any label."""
-    rounds = np.array(snapshot.round_of_question)
-    told = {*rounds[snapshot.labels >= 0].tolist()}
-    return {
-        why: [question for question in questions if rounds[question] in told]
-        for why, questions in snapshot.undecided.items()
-        if why != "open"
-    }
 
 
 def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
@@ -145,9 +130,9 @@ def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
 
 def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> list[str]:
     """Return what is to be said of the answers before any number, the worst first."""
-    told = [text for each in _rejections(snapshot) if (text := rejection(snapshot, *each))]
+    told = [text for each in snapshot.rejections if (text := rejection(snapshot, *each))]
     if missing is not None:
-        counts = {why: len(questions) for why, questions in _silent(snapshot).items()}
+        counts = {why: len(questions) for why, questions in snapshot.silent.items()}
         text = seldom_at_random(counts, len(snapshot.states), missing.bounds)
         # One line says what was rejected and what that may do.
         if text and told:
@@ -192,18 +177,17 @@ def _group(whose: str, answers: Sequence[Answer]) -> AnswerGroup:
 
 
 def label_error(
-    snapshot: Snapshot, analysis: Analysis, estimates: Sequence[Estimate]
+    analysis: Analysis, gold: IntArray, estimates: Sequence[Estimate]
 ) -> LabelError | None:
     """Return what wrong labels do to the measures, None without gold rows."""
-    spec, gold = snapshot.pool.spec, snapshot.gold
     if not gold.any():
         return None
-    table = gold.tolist()
-    none = [name for name, row in zip(spec.labels.codes, table, strict=True) if not sum(row)]
-    if none or not snapshot.answers:
+    table, codes = gold.tolist(), analysis.reading.labels.codes
+    none = [name for name, row in zip(codes, table, strict=True) if not sum(row)]
+    if none or not len(analysis.history.labelled):
         reason = f"no gold row of class {none[0]!r} has a label yet" if none else "no labels"
         return LabelError(table, (), reason)
-    inputs = analysis.sampler.inputs(analysis.table, analysis.history, spec.confidence)
+    inputs = analysis.sampler.inputs(analysis.table, analysis.history, analysis.confidence)
     by_target = {estimate.target: estimate for estimate in estimates}
     corrected = []
     for measure in analysis.measures:
@@ -214,7 +198,7 @@ def label_error(
         target = analysis.scope.targets(measure, Domain())[0]
         estimate = by_target[target]
         model = analysis.label_model if estimate.intervals[0].kind == MODEL_BASED else None
-        band = correct(measure, inputs, gold, spec.seed, estimate, model)
+        band = correct(measure, inputs, gold, analysis.seed, estimate, model)
         if band is not None:
             told = {**vars(band), "dominates": band.dominates, "against": target.against}
             corrected.append(CorrectedEstimate(measure.components[0].name, target.system, **told))

@@ -30,7 +30,7 @@ from evalsampling.stats.slices import SliceCounts
 from evalsampling.storage import open_store
 from evalsampling.storage.checksums import FILES
 from evalsampling.telemetry import progress
-from evalsampling.workspace.manifest import ExecutionContext, read_jobs
+from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import CLUSTERS, PreparedPool, cells_to_store, slices_to_store
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.workspace import STORED, Workspace
@@ -88,12 +88,11 @@ class PrepareResult(Result):
     answers: int | None = None  # wanted in all, where a row is to have several; else None
 
     @classmethod
-    def read(cls, workspace: Workspace) -> "PrepareResult":
-        """Return what was said when a workspace was prepared."""
-        pool = PreparedPool.read(workspace)
+    def of(cls, pool: PreparedPool) -> "PrepareResult":
+        """Return what was said when a pool was prepared."""
         marker, votes = pool.marker, pool.spec.labels.votes
         return cls(
-            workspace=workspace.path,
+            workspace=pool.workspace.path,
             **{key: marker[key] for key in (*_COUNTS, "seconds", "runner")},
             warnings=tuple(marker["warnings"]),
             scores=marker["scores"],
@@ -145,7 +144,7 @@ class Preparation:
         table = self.spec.pool.table
         if table is None or table.pinned is not None:
             return self
-        kept = self.workspace.table or {}
+        kept = self.workspace.table
         same = kept.get("table") == table.to_mapping()
         pool = self.spec.pool
         pool = pool.at_version(kept["pinned"]) if same else pinned(pool)
@@ -218,7 +217,7 @@ class Preparation:
         clusters: ClusterSums | None = None,
         *_: Any,
         capacity: int | None = None,
-    ) -> PrepareResult:
+    ) -> None:
         """Write the cell table, the slices and, last of all, the marker.
 
         What else a plan gives is waited for, as it has to be done before.
@@ -260,7 +259,6 @@ class Preparation:
         }
         cells = cells_to_store(table, mean, stratification)
         self.workspace.commit(content, cells, slices, manifest)
-        return PrepareResult.read(self.workspace)
 
     def _check_reserve(self, located: Sequence[pa.Table], sums: CellSums, capacity: int) -> int:
         """Check that the reserve is whole and no id is in it twice; return its rows."""
@@ -280,11 +278,8 @@ class Preparation:
         """Check that the workspace was prepared like this: by spec, pool and check of ids."""
         prepared = PreparedPool.read(self.workspace)
         self.check_same_spec(prepared)
-        self.check_same_pool(prepared)
-        if not self.check_ids:
-            return
-        done = (job.manifest["options"] for job in read_jobs(self.workspace) if job.name == JOB)
-        if not any(options[CHECK_IDS] for options in done):
+        self.check_same_pool(prepared.marker["pool"])
+        if self.check_ids and not prepared.options.get(CHECK_IDS):
             raise InputError(f"{self.workspace.path}: prepared without --check-ids; {_ANEW}")
 
     def check_same_spec(self, prepared: PreparedPool) -> None:
@@ -309,9 +304,8 @@ class Preparation:
             )
         raise InputError(f"{path}: prepared with {what}")
 
-    def check_same_pool(self, prepared: PreparedPool) -> None:
+    def check_same_pool(self, pool: Sequence[Mapping[str, Any]]) -> None:
         """Check that the files of the pool that can be read are those that were prepared."""
-        pool = prepared.marker["pool"]
         changed, absent = changes_of(pool)
         if changed:
             raise InputError(f"{changed[0]} in {self.workspace.path}; {_ANEW}")

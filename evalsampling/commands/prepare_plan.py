@@ -23,7 +23,7 @@ from evalsampling.workspace.prepared import PreparedPool
 
 
 def plan_passes(engine: Engine, preparation: Preparation, folder: Path | None = None) -> Any:
-    """Return the result of a preparation, as a value of an engine that makes both passes."""
+    """Return a value of an engine, which is there once both passes are made and committed."""
     reading = preparation.spec.reading
     source = engine.value("Start", PoolSource(reading, preparation.stored_directory))
     started = engine.call(Step("StampStart", _stamp), source)
@@ -64,8 +64,8 @@ def _write(part: tuple[int, Reserve], preparation: Preparation) -> pa.Table:
 
 def _commit(
     catalog: Catalog, preparation: Preparation, started: tuple[PoolSource, float], *made: Any
-) -> PrepareResult:
-    return preparation.commit(catalog, started[1], *made)
+) -> None:
+    preparation.commit(catalog, started[1], *made)
 
 
 def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult:
@@ -73,19 +73,19 @@ def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult
     workspace = preparation.workspace
     if workspace.prepared:
         preparation.check_same()
-        return finished(preparation)
-    Gold.read(preparation.spec.labelling)
-    preparation = preparation.settled()
-    with workspace.preparing(preparation.attempt, preparation.table):
-        plan_passes(engine, preparation)
+    else:
+        Gold.read(preparation.spec.labelling)
+        preparation = preparation.settled()
+        with workspace.preparing(preparation.attempt, preparation.table):
+            plan_passes(engine, preparation)
     return finished(preparation)
 
 
 def finished(preparation: Preparation) -> PrepareResult:
     """Return what is said of a workspace that is prepared, its labels at hand taken."""
-    if preparation.spec.labels.at_hand is not None:
-        take_labels_at_hand(PreparedPool.read(preparation.workspace), preparation.context)
-    return PrepareResult.read(preparation.workspace)
+    pool = PreparedPool.read(preparation.workspace)
+    take_labels_at_hand(pool, preparation.context)
+    return PrepareResult.of(pool)
 
 
 def prepare_in_process(spec: EvaluationSpec, threads: int | None = None) -> PrepareResult:

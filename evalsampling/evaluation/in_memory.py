@@ -17,7 +17,6 @@ from evalsampling.evaluation.specs import check_buildable
 from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import required_columns
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.frames import Column, Frame, Table, has_index, is_column, is_table, to_array
 from evalsampling.pool.one_order import without_other_order
@@ -321,4 +320,4 @@ def _columns_named(spec: dict[str, Any], with_id: bool) -> list[str]:
     """Return the columns that a spec names, the id only if it is asked for."""
     checked = EvaluationSpec.from_mapping(spec, Path())
     left_out = () if with_id else columns_of(checked.pool.id)
-    return [name for name in required_columns(checked.reading) if name not in left_out]
+    return [name for name in checked.reading.all_columns if name not in left_out]

@@ -14,7 +14,7 @@ from evalsampling.label_spaces.base import NO_PROBABILITY
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_outputs, required_columns
+from evalsampling.pool.columns import read_outputs
 from evalsampling.pool.frames import Frame, Table, to_array
 from evalsampling.preparation.poisson import INCLUSION
 from evalsampling.spec import EvaluationSpec, ReadingPlan
@@ -41,7 +41,7 @@ def estimate_kept_rows(
         InputError: naming the column and row, the id or the key of the spec that is wrong.
     """
     table = Table.of(rows, "the rows")
-    names = [*required_columns(spec.reading, payload=False), INCLUSION]
+    names = [*spec.reading.columns, INCLUSION]
     columns = {name: to_array(table.column(name), name) for name in names}
     batch = PoolBatch(pa.record_batch(columns))
     inclusion = batch.numbers(INCLUSION).astype(np.float64)

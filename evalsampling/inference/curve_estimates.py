@@ -17,32 +17,26 @@ from evalsampling.measures.binary import (
     Recall,
     Specificity,
 )
-from evalsampling.measures.curves import AveragePrecision, PRCurve, ROCArea, ROCCurve, Thresholded
+from evalsampling.measures.curves import AveragePrecision, PRCurve, ROCArea, ROCCurve
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.ranked_list import RankedList
 
 METHOD = "envelope"
 """Method of the bounds, which hold simultaneously at all points of all curves."""
 
 
-def places_on(ranked: RankedList, measure: Measure) -> IntArray | None:
-    """Return the last group that reaches each threshold of a measure, shape (thresholds,).
+def curve_estimates(
+    measure: Measure, curve: PrecisionCurve, scope: ReportedDomains
+) -> list[Estimate] | None:
+    """Return the estimates of a measure on the whole pool; None if they do not follow from a curve.
 
-    -1 where none does. None if the measure is not of the ranking, or a threshold cuts a group.
+    They do not if the measure is not of the ranking, or a threshold cuts a group.
     """
     if not isinstance(measure, PRCurve | ROCCurve | AveragePrecision) or measure.system:
         return None
-    return ranked.reaching(np.array(measure.thresholds))
-
-
-def curve_estimates(
-    measure: Measure, curve: PrecisionCurve, scope: ReportedDomains
-) -> list[Estimate]:
-    """Return the estimates, on the whole pool, of a measure for which `places_on` has groups."""
-    assert isinstance(measure, Thresholded)
-    groups = places_on(curve.ranked, measure)
-    assert groups is not None
+    groups = curve.ranked.reaching(np.array(measure.thresholds))
+    if groups is None:
+        return None
     if isinstance(measure, PRCurve):
         parts = [
             _at(curve.precision, groups, np.nan),

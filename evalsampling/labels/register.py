@@ -1,23 +1,45 @@
 """The register of tasks and votes that a delivery is checked against."""
 
+import collections
 import dataclasses
+import decimal
 import functools
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pyarrow as pa
+
 from evalsampling.label_spaces.base import LabelSpace
+from evalsampling.labels.splink import make_pair
 from evalsampling.labels.tally import SKIPPED, UNSURE, Answer, Tally
+from evalsampling.labels.tasks import check_problem
 from evalsampling.labels.vendor import unescaped
-from evalsampling.labels.vote import Pair, Vote
-from evalsampling.pool.row_ids import as_text, parts_of, text_of
+from evalsampling.labels.vote import BY_TASK, Pair, Vote
+from evalsampling.pool.row_ids import as_text, in_other_order, parts_of, text_of
 from evalsampling.spec import LabellingPlan
-from evalsampling.spec.id_columns import IdColumns
+from evalsampling.spec.id_columns import IdColumns, columns_of
 
 _WHOLE, _FLOAT = re.compile(r"0|-?[1-9][0-9]*"), re.compile(r"(0|-?[1-9][0-9]*)\.0")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _KINDS = (_WHOLE, _FLOAT, _UUID)
 """Values that programs spell differently, and none but in one way within a column."""
+
+_NUMBER = re.compile(r"\s*[+-]?(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,3})?\s*", re.A)
+_MORE_DIGITS = re.compile(r"[1-9]\d{14,}[1-9]", re.A)
+_READINGS = [
+    decimal.Context(digits, rounding)
+    for digits, rounding in (
+        (2_000, decimal.ROUND_DOWN), (15, decimal.ROUND_HALF_UP), (15, decimal.ROUND_DOWN),
+    )
+]  # fmt: skip
+"""How a number in an id may be read: with all digits, or rounded or cut to fifteen."""
+
+Name = str | Pair
+"""Name of a row where no task is given: its id, or its two records."""
+
+Lines = Mapping[str | None, Mapping[str, int]]
+"""By annotator and label: the first line of a delivery with that vote on a row."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,6 +111,109 @@ class Register:
             for column in columns
         ]
 
+    def find(self, vote: Vote, alike: set[Name]) -> tuple[int | None, str]:
+        """Return the number of the subject that a vote is about, or None and why there is none."""
+        if vote.task is None and vote.id is not None and vote.id in self.question_of_task:
+            return self.question_of_task[vote.id], ""
+        if vote.task is not None:
+            question = self.question_of_task.get(vote.task)
+            if question is None and vote.task in self.withdrawn:
+                return None, f"round {self.withdrawn[vote.task]} was withdrawn"
+            if question is None:
+                return None, f"unknown task {vote.task!r}{check_problem(vote.task)}"
+            id = self.ids[question]
+            if vote.id is not None and id not in (vote.id, self.unescaped(vote.id)):
+                return None, f"task {vote.task!r} is about id {id!r}, not {vote.id!r}"
+            return question, ""
+        if vote.pair is not None and (self.pairs or vote.id is None):
+            name, questions = self._of_pair(vote.pair)
+            words = "pair " + " and ".join(repr(":".join(filter(None, one))) for one in vote.pair)
+        elif vote.id is not None:
+            name, questions = self._of_id(vote.id)
+            words = f"id {vote.id!r}"
+        else:
+            return None, f"neither task nor {' and '.join(columns_of(self.id))} is given"
+        if not questions:
+            return None, f"unknown {words}: {BY_TASK}"
+        if len(questions) > 1:
+            return None, f"{words} was drawn {len(questions)} times: name the task"
+        if name in alike:
+            return None, f"{words} may be that of another row: {BY_TASK}"
+        return questions[0], ""
+
+    def _of_id(self, given: str) -> tuple[Name, Sequence[int]]:
+        """Return an id as it is spelt here, and the questions about its row."""
+        known = self.questions_of_id
+        id = given if given in known else self.unescaped(given)
+        if id not in known:
+            id = next((other for other in in_other_order(id, self.id) if other in known), id)
+        return id, known.get(id, ())
+
+    def _of_pair(self, given: Pair) -> tuple[Name, Sequence[int]]:
+        """Return a pair as it is spelt here, and the questions about its row."""
+        plain = (unescaped(text) for record in given for text in record)
+        pair = given if given in self.pairs else make_pair(*plain)
+        return pair, self.pairs.get(pair, ())
+
+    def alike(self, votes: Sequence[Vote]) -> set[Name]:
+        """Return the drawn rows whose name a program that reads numbers may have made of another's.
+
+        Of a number it keeps fifteen digits, unless a name of the delivery has more.
+        """
+        named = [str(vote.id or vote.pair) for vote in votes if vote.task is None]
+        readings = _READINGS[: 1 if any(map(_MORE_DIGITS.search, named)) else None]
+        counts: collections.Counter[Any] = collections.Counter()
+        exact: dict[Name, Any] = {}
+        names: list[Name] = [*self.questions_of_id, *self.pairs] if named else []
+        for name in names:
+            parts = [*enumerate(self.texts(name))] if isinstance(name, str) else name
+            keys = [
+                frozenset((place, _number(text, reading)) for place, text in parts)
+                for reading in readings
+            ]
+            exact[name] = keys[0]
+            counts.update({*keys})
+        return {name for name, key in exact.items() if counts[key] > 1}
+
+    def contradiction(self, subject: int, vote: Vote, lines: Lines, replace: bool) -> str:
+        """Return why a vote contradicts others of its delivery or earlier ones; empty if it agrees.
+
+        Where several votes a row are wanted, both answers of an annotator who gave two are kept,
+        and count as a contradiction: the result must not depend on their order. Where one is
+        wanted, an answer without a name may be of the same annotator as any other.
+        """
+        if vote.label is None:
+            return ""
+        tally, wanted = self.tally, self.tally.subjects.wanted(subject)
+        if wanted == 1 or replace:
+            line_of_label = (
+                {label: line for own in lines.values() for label, line in own.items()}
+                if None in lines or (replace and wanted == 1)
+                else lines[vote.annotator]
+            )
+            if len(line_of_label) > 1:
+                by_line = sorted(line_of_label.items(), key=lambda item: item[1])
+                words = " and ".join(
+                    f"{label!r}" + (f" in line {line}" if line else "") for label, line in by_line
+                )
+                return f"two different labels for one row: {words}"
+        if wanted > 1 or replace:
+            return ""
+        code, earlier = self.space.codes[vote.label], tally.answers.get(subject, {})
+        if tally.is_settled(subject):
+            before = [tally.code(subject)]
+        elif vote.annotator is None:
+            before = list(earlier.values())
+        else:
+            before = [earlier.get(vote.annotator, SKIPPED), earlier.get(None, SKIPPED)]
+        other = next((answer for answer in before if answer >= 0 and answer != code), None)
+        if other is None:
+            return ""
+        return (
+            f"label {vote.label!r}, but the row has {self.space.text(other)!r} already; "
+            "a correction comes by --replace"
+        )
+
     def with_votes(
         self, taken: Sequence[tuple[int, Vote]], replace: bool, rounds: int
     ) -> tuple["Register", bool]:
@@ -114,6 +239,14 @@ def _spelt(text: str, kind: re.Pattern[str] | None) -> str:
     return text.lower() if kind is _UUID and _UUID.fullmatch(text.lower()) else text
 
 
+def _number(text: str, reading: decimal.Context) -> str:
+    """Return how a program that reads numbers spells a text."""
+    if not _NUMBER.fullmatch(text):
+        return text
+    number = reading.create_decimal(text.strip())
+    return str(reading.add(number, 0).normalize(reading))  # no -0
+
+
 def answer_of(
     subject: int, annotator: str | None, label: str | None, unsure: bool, codes: Mapping[str, int]
 ) -> Answer:
@@ -121,3 +254,15 @@ def answer_of(
     if label is not None:
         return Answer(subject, annotator, codes[label])
     return Answer(subject, annotator, UNSURE if unsure else SKIPPED)
+
+
+def answers_of(
+    votes: pa.Table, subject_of_task: Mapping[str, int], codes: Mapping[str, int]
+) -> list[Answer]:
+    """Return the stored votes of a delivery as answers, which a `Tally` counts."""
+    columns = [votes[name].to_pylist() for name in ("task", "annotator", "label", "unsure")]
+    return [
+        answer_of(subject_of_task[task], annotator, label, cannot_tell, codes)
+        for task, annotator, label, cannot_tell in zip(*columns, strict=True)
+        if task in subject_of_task
+    ]

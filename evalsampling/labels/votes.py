@@ -1,27 +1,15 @@
 """Checks of delivered votes: which count, and why the others are rejected."""
 
-import collections
 import dataclasses
-import decimal
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 
 from evalsampling.label_spaces.base import UNSURE_LABEL
-from evalsampling.labels.register import Register, answer_of
-from evalsampling.labels.splink import make_pair
-from evalsampling.labels.tally import SKIPPED, Answer
-from evalsampling.labels.tasks import check_problem
+from evalsampling.labels.register import Lines, Register
 from evalsampling.labels.vendor import unescaped
-from evalsampling.labels.vote import BY_TASK, NoVoteError, Pair, Vote, check_flags, with_values
-from evalsampling.pool.row_ids import in_other_order
-from evalsampling.spec.id_columns import columns_of
-
-Name = str | Pair
-"""Name of a row where no task is given: its id, or its two records."""
+from evalsampling.labels.vote import NoVoteError, Vote, check_flags, with_values
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,17 +45,18 @@ def check_votes(
     votes = [with_values(vote, annotator=spelled[vote.annotator]) for vote in votes]
     labels = {vote.label for vote in votes if vote.label is not None and vote.problem is None}
     meant = register.space.meant(labels - {UNSURE_LABEL})
-    alike = _alike(votes, register)
+    alike = register.alike(votes)
     rejects: list[Reject] = []
     answered: list[tuple[int, Vote]] = []
     for given in votes:
-        subject, reason = _find(given, register, alike)
+        subject, reason = register.find(given, alike)
         reason = given.problem or reason
         if subject is not None and not reason:
             try:
                 vote = _with_label(given, meant, register)
-                if not replace:
-                    _check_named(vote, register.tally.subjects.wanted(subject))
+                wanted = register.tally.subjects.wanted(subject)
+                if wanted > 1 and not replace and vote.annotator is None and vote.is_answer:
+                    reason = f"no annotator is named, and a row is to have {wanted} votes"
             except NoVoteError as error:
                 reason = str(error)
         if subject is None or reason:
@@ -78,18 +67,12 @@ def check_votes(
     first_lines = _first_lines(answered)
     taken = []
     for subject, vote in answered:
-        reason = _contradiction(subject, vote, first_lines, register, replace)
+        reason = register.contradiction(subject, vote, first_lines.get(subject, {}), replace)
         if reason:
             rejects.append(Reject.of(vote, reason, subject, register))
         else:
             taken.append((subject, vote))
     return taken, sorted(rejects, key=lambda reject: reject.line)
-
-
-def _check_named(vote: Vote, wanted: int) -> None:
-    """Check that the annotator of a vote is known where a row is to have several."""
-    if wanted > 1 and vote.annotator is None and vote.is_answer:
-        raise NoVoteError(f"no annotator is named, and a row is to have {wanted} votes")
 
 
 def _with_label(vote: Vote, meant: Mapping[str, str], register: Register) -> Vote:
@@ -131,11 +114,7 @@ def _with_label(vote: Vote, meant: Mapping[str, str], register: Register) -> Vot
     return with_values(vote, label=label, labels=None, unsure=unsure)
 
 
-FirstLines = Mapping[int, Mapping[str | None, Mapping[str, int]]]
-"""By subject, annotator and label: the first line of a delivery with that vote."""
-
-
-def _first_lines(answered: Sequence[tuple[int, Vote]]) -> FirstLines:
+def _first_lines(answered: Sequence[tuple[int, Vote]]) -> Mapping[int, Lines]:
     first_lines: dict[int, dict[str | None, dict[str, int]]] = {}
     for subject, vote in answered:
         if vote.label is not None:
@@ -144,140 +123,10 @@ def _first_lines(answered: Sequence[tuple[int, Vote]]) -> FirstLines:
     return first_lines
 
 
-def _contradiction(
-    subject: int, vote: Vote, first_lines: FirstLines, register: Register, replace: bool
-) -> str:
-    """Return why a vote contradicts others of its delivery or earlier ones, empty if it does not.
-
-    Where several votes a row are wanted, both answers of an annotator who gave two are kept, and
-    count as a contradiction: the result must not depend on their order. Where one is wanted, an
-    answer without a name may be of the same annotator as any other.
-    """
-    if vote.label is None:
-        return ""
-    tally, by_annotator = register.tally, first_lines[subject]
-    wanted = tally.subjects.wanted(subject)
-    if wanted == 1 or replace:
-        line_of_label = (
-            {label: line for lines in by_annotator.values() for label, line in lines.items()}
-            if None in by_annotator or (replace and wanted == 1)
-            else by_annotator[vote.annotator]
-        )
-        if len(line_of_label) > 1:
-            by_line = sorted(line_of_label.items(), key=lambda item: item[1])
-            lines = " and ".join(
-                f"{label!r}" + (f" in line {line}" if line else "") for label, line in by_line
-            )
-            return f"two different labels for one row: {lines}"
-    if wanted > 1 or replace:
-        return ""
-    code, earlier = register.space.codes[vote.label], tally.answers.get(subject, {})
-    if tally.is_settled(subject):
-        before = [tally.code(subject)]
-    elif vote.annotator is None:
-        before = list(earlier.values())
-    else:
-        before = [earlier.get(vote.annotator, SKIPPED), earlier.get(None, SKIPPED)]
-    other = next((answer for answer in before if answer >= 0 and answer != code), None)
-    if other is None:
-        return ""
-    return (
-        f"label {vote.label!r}, but the row has {register.space.text(other)!r} already; "
-        "a correction comes by --replace"
-    )
-
-
-def _find(vote: Vote, register: Register, alike: set[Name]) -> tuple[int | None, str]:
-    """Return the number of the subject that a vote is about, or None and why there is none."""
-    if vote.task is None and vote.id is not None and vote.id in register.question_of_task:
-        return register.question_of_task[vote.id], ""
-    if vote.task is not None:
-        question = register.question_of_task.get(vote.task)
-        if question is None and vote.task in register.withdrawn:
-            return None, f"round {register.withdrawn[vote.task]} was withdrawn"
-        if question is None:
-            return None, f"unknown task {vote.task!r}{check_problem(vote.task)}"
-        id = register.ids[question]
-        if vote.id is not None and id not in (vote.id, register.unescaped(vote.id)):
-            return None, f"task {vote.task!r} is about id {id!r}, not {vote.id!r}"
-        return question, ""
-    if vote.pair is not None and (register.pairs or vote.id is None):
-        name, questions = _of_pair(vote.pair, register)
-        words = "pair " + " and ".join(repr(":".join(filter(None, one))) for one in vote.pair)
-    elif vote.id is not None:
-        name, questions = _of_id(vote.id, register)
-        words = f"id {vote.id!r}"
-    else:
-        return None, f"neither task nor {' and '.join(columns_of(register.id))} is given"
-    if not questions:
-        return None, f"unknown {words}: {BY_TASK}"
-    if len(questions) > 1:
-        return None, f"{words} was drawn {len(questions)} times: name the task"
-    if name in alike:
-        return None, f"{words} may be that of another row: {BY_TASK}"
-    return questions[0], ""
-
-
-def _of_id(given: str, register: Register) -> tuple[Name, Sequence[int]]:
-    """Return an id as the register spells it, and the questions about its row."""
-    known = register.questions_of_id
-    id = given if given in known else register.unescaped(given)
-    if id not in known:
-        id = next((other for other in in_other_order(id, register.id) if other in known), id)
-    return id, known.get(id, ())
-
-
-def _of_pair(given: Pair, register: Register) -> tuple[Name, Sequence[int]]:
-    """Return a pair as the register spells it, and the questions about its row."""
-    plain = (unescaped(text) for record in given for text in record)
-    pair = given if given in register.pairs else make_pair(*plain)
-    return pair, register.pairs.get(pair, ())
-
-
-def _alike(votes: Sequence[Vote], register: Register) -> set[Name]:
-    """Return the drawn rows whose name a program that reads numbers may have made of another's.
-
-    Of a number it keeps fifteen digits, unless a name of the delivery has more.
-    """
-    named = [str(vote.id or vote.pair) for vote in votes if vote.task is None]
-    readings = _READINGS[: 1 if any(map(_MORE_DIGITS.search, named)) else None]
-    counts: collections.Counter[Any] = collections.Counter()
-    exact: dict[Name, Any] = {}
-    names: list[Name] = [*register.questions_of_id, *register.pairs] if named else []
-    for name in names:
-        parts = [*enumerate(register.texts(name))] if isinstance(name, str) else name
-        keys = [
-            frozenset((place, _number(text, reading)) for place, text in parts)
-            for reading in readings
-        ]
-        exact[name] = keys[0]
-        counts.update({*keys})
-    return {name for name, key in exact.items() if counts[key] > 1}
-
-
-def _number(text: str, reading: decimal.Context) -> str:
-    """Return how a program that reads numbers spells a text."""
-    if not _NUMBER.fullmatch(text):
-        return text
-    number = reading.create_decimal(text.strip())
-    return str(reading.add(number, 0).normalize(reading))  # no -0
-
-
 def _seen(name: str) -> str:
     """Return what is to be seen of an annotator's name, blanks around it left out."""
     text = unicodedata.normalize("NFKC", name)
     return " ".join("".join(one for one in text if one.isprintable() or one.isspace()).split())
-
-
-_NUMBER = re.compile(r"\s*[+-]?(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,3})?\s*", re.A)
-_MORE_DIGITS = re.compile(r"[1-9]\d{14,}[1-9]", re.A)
-_READINGS = [
-    decimal.Context(digits, rounding)
-    for digits, rounding in (
-        (2_000, decimal.ROUND_DOWN), (15, decimal.ROUND_HALF_UP), (15, decimal.ROUND_DOWN),
-    )
-]  # fmt: skip
-"""How a number in an id may be read: with all digits, or rounded or cut to fifteen."""
 
 
 _STORED = pa.schema(
@@ -298,15 +147,3 @@ def vote_table(taken: Sequence[tuple[int, Vote]], register: Register) -> pa.Tabl
         for subject, vote in taken
     )
     return pa.Table.from_pylist(list(rows), _STORED)
-
-
-def answers_of(
-    votes: pa.Table, subject_of_task: Mapping[str, int], codes: Mapping[str, int]
-) -> list[Answer]:
-    """Return the stored votes of a delivery as answers, which a `Tally` counts."""
-    columns = [votes[name].to_pylist() for name in ("task", "annotator", "label", "unsure")]
-    return [
-        answer_of(subject_of_task[task], annotator, label, cannot_tell, codes)
-        for task, annotator, label, cannot_tell in zip(*columns, strict=True)
-        if task in subject_of_task
-    ]

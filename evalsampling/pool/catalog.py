@@ -16,11 +16,10 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.pool.arrow import are_alike, is_text, there_are, unified
-from evalsampling.pool.columns import missing_column, number_columns, required_columns
+from evalsampling.pool.columns import missing_column, number_columns
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.files import (
     StoredFile,
-    at_once,
     changed_while_read,
     error_of_reading,
     fingerprint_of,
@@ -39,6 +38,7 @@ from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.where import columns_of
 from evalsampling.storage import open_store
+from evalsampling.storage.filesystems import at_once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,7 +124,7 @@ def common_schema(files: Sequence[PoolFile], plan: ReadingPlan) -> pa.Schema:
     With a scorer all columns that the files have are read, for it may want any of them.
     """
     inferred = format_of(files[0].path).inferred
-    names = [*required_columns(plan), *columns_of(plan.pool.condition)]
+    names = [*plan.all_columns, *columns_of(plan.pool.condition)]
     if plan.pool.scorer:
         wide = files if inferred else files[:1]
         names = [name for file in wide for name in file.contents.schema.names]

@@ -17,9 +17,9 @@ from evalsampling.pool.batch import PoolBatch, whole_number_texts
 from evalsampling.pool.rendering import rendered
 from evalsampling.pool.stored_columns import GIVEN, GIVEN_NUMBER
 from evalsampling.spec import LabelsSpec, PoolSpec, ReadingPlan
-from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.labels_at_hand import CHANCE
 from evalsampling.spec.slices import NULL, Where
+from evalsampling.spec.systems import probability_columns
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, UInt64Array
 from evalsampling.stats.hashing import hash_integers, hash_strings
 from evalsampling.stats.magnitudes import COST, WEIGHT
@@ -147,7 +147,7 @@ def _label_counts(batch: PoolBatch, plan: ReadingPlan) -> FloatArray:
 
 def label_columns(pool: PoolSpec) -> list[str]:
     """Return the columns of predictions and probabilities, which `_label_counts` reads."""
-    named: list[str | None] = [*_columns(pool.probability)]
+    named: list[str | None] = [*probability_columns(pool.probability)]
     for system in pool.systems:
         named += [system.prediction, *system.by_label.values()]
     return [name for name in named if name is not None]
@@ -203,22 +203,6 @@ def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
     return hash_strings(text, bounds, seed)
 
 
-def required_columns(plan: ReadingPlan, payload: bool = True) -> list[str]:
-    """Return the columns of the pool that the second pass reads, each once."""
-    pool = plan.pool
-    named: list[Any] = [*columns_of(pool.id), pool.score, *_columns(pool.probability)]
-    if pool.lists is not None:
-        named.append(pool.lists.items)
-    for system in pool.systems:
-        named += [system.score, system.prediction, *system.by_label.values()]
-        named += _columns(system.probability)
-    named += [*pool.magnitudes.values(), pool.cluster, *pool.features, *plan.strata.columns]
-    named += [*pool.slices, *plan.named_slices]
-    named += [] if plan.labels.at_hand is None else plan.labels.at_hand.columns
-    named += pool.payload if payload else ()
-    return list(dict.fromkeys(name for name in named if name is not None))
-
-
 def missing_column(name: str, pool: PoolSpec) -> str:
     """Return what may be done where a pool lacks a column; empty where that is plain."""
     if name != pool.score:
@@ -241,17 +225,16 @@ def number_columns(plan: ReadingPlan) -> frozenset[str]:
     pool = plan.pool
     if pool.lists is not None:
         return frozenset(pool.magnitudes.values())
-    named = [pool.score, *_columns(pool.probability), *pool.features, *pool.magnitudes.values()]
+    named = [
+        pool.score,
+        *probability_columns(pool.probability),
+        *pool.features,
+        *pool.magnitudes.values(),
+    ]
     for system in pool.systems:
-        named += [system.score, *_columns(system.probability)]
+        named += [system.score, *probability_columns(system.probability)]
         named += [] if plan.labels.space.field.ends is None else [system.prediction]
     return frozenset(name for name in named if name is not None)
-
-
-def _columns(named: str | Mapping[str, str] | None) -> list[str]:
-    if isinstance(named, Mapping):
-        return list(named.values())
-    return [] if named is None else [named]
 
 
 class LabelColumns(PoolBatch):

@@ -7,9 +7,8 @@ import fnmatch
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.fs
@@ -30,11 +29,6 @@ _FLAT = "s3://"
 
 TEXT = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 """Ends of the names of files that may be compressed as a whole, and may be empty."""
-
-_REQUESTS = 8
-
-_File = TypeVar("_File")
-_Seen = TypeVar("_Seen")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,13 +88,6 @@ def find_file(path: str) -> StoredFile:
     if not files:
         raise InputError(f"{path}: no such file")
     return files[0]
-
-
-def at_once(look: Callable[[_File], _Seen], files: Iterable[_File]) -> list[_Seen]:
-    """Return what a function sees of each file, several at a time: stores answer slowly."""
-    listed = list(files)
-    with ThreadPoolExecutor(_REQUESTS) as requests:
-        return list((requests.map if len(listed) > 1 else map)(look, listed))
 
 
 def has_changed(file: StoredFile, if_gone: bool = True) -> bool:

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.pool.files import StoredFile, at_once, changed_while_read, find_files, has_changed
+from evalsampling.pool.files import StoredFile, changed_while_read, find_files, has_changed
 from evalsampling.pool.layout import PlannedFile, may_hold
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.spec.where import KEY, Condition
-from evalsampling.storage.filesystems import one_line
+from evalsampling.storage.filesystems import at_once, one_line
 
 
 def pinned(pool: PoolSpec) -> PoolSpec:

@@ -13,7 +13,6 @@ from typing import Any
 from evalsampling.errors import InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.columns import required_columns
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.pool.one_order import orders_of
 from evalsampling.pool.splits import WorkItem
@@ -63,34 +62,19 @@ def fetch_cells(stratification: Any) -> Reading:
 
 
 def _read_cells(item: WorkItem, stratification: Stratification) -> Iterator[CellBatch]:
-    columns = required_columns(stratification.plan, payload=False)
-    return (assign_cells(batch, stratification) for batch in read_batches(item, columns))
+    batches = read_batches(item, stratification.plan.columns)
+    return (assign_cells(batch, stratification) for batch in batches)
 
 
 def score_pool(plan: ReadingPlan, directory: str) -> Reading:
     """Return how rows are scored as they are read, and stored below a directory or URL."""
     assert plan.pool.scorer is not None
     scorer = Scorer(plan.pool.scorer, plan.pool.directory)
-    step = Step("ScoreItems", score_item, (scorer, required_columns(plan), directory), PoolBatch)
+    step = Step("ScoreItems", score_item, (scorer, plan.all_columns, directory), PoolBatch)
     return Reading("ScorePool", step, Step("StoredItem", scored_item, (directory,)))
 
 
 # --- the first pass
-
-
-def summarize_pool(plan: ReadingPlan) -> Total:
-    """Return the stage that makes the `PoolSummary` of rows."""
-    summary = Step("Summarize", summarize, (plan, Wanted.of(plan)))
-    return Total("SummarizePool", summary, "AddSummaries")
-
-
-def cut_strata(plan: ReadingPlan) -> Step:
-    """Return the step that cuts a `Stratification` from the summary of a pool."""
-    return Step("CutStrata/CutEdges", _cut, (plan,))
-
-
-def _cut(summary: PoolSummary | None, plan: ReadingPlan) -> Stratification:
-    return Stratification.from_summary(summary, plan)  # Beam pickles a method by value.
 
 
 def first_pass(engine: Engine, plan: ReadingPlan, items: Any, directory: str) -> tuple[Any, Any]:
@@ -110,11 +94,17 @@ def first_pass(engine: Engine, plan: ReadingPlan, items: Any, directory: str) ->
 
 def stratify(engine: Engine, rows: Any, plan: ReadingPlan) -> Any:
     """Return how rows are cut, as a value of an engine: as the spec says, or by a first pass."""
-    if Wanted.of(plan).anything:
-        (summary,) = engine.run(rows, summarize_pool(plan))
+    wanted = Wanted.of(plan)
+    if wanted.anything:
+        summarized = Step("Summarize", summarize, (plan, wanted))
+        (summary,) = engine.run(rows, Total("SummarizePool", summarized, "AddSummaries"))
     else:
         summary = engine.value("NoSummary", None)
-    return engine.call(cut_strata(plan), summary)
+    return engine.call(Step("CutStrata/CutEdges", _cut, (plan,)), summary)
+
+
+def _cut(summary: PoolSummary | None, plan: ReadingPlan) -> Stratification:
+    return Stratification.from_summary(summary, plan)  # Beam pickles a method by value.
 
 
 # --- the second pass
@@ -248,7 +238,7 @@ def pool_rows(plan: ReadingPlan, columns: Sequence[str] | None = None) -> Rows:
     """
     items = list(Catalog.read(plan).items)
     if plan.pool.scorer is None:
-        columns = required_columns(plan, payload=False) if columns is None else columns
+        columns = plan.columns if columns is None else columns
         return Rows(items, functools.partial(read_items, columns=columns))
     scorer = Step("ScoreBatch", Scorer(plan.pool.scorer, plan.pool.directory).score)
     return Rows(items, functools.partial(read_items, columns=None), steps=(scorer,))

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from evalsampling.errors import InputError
-from evalsampling.inference.curve_estimates import curve_estimates, places_on, with_envelope
+from evalsampling.inference.curve_estimates import curve_estimates, with_envelope
 from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
 from evalsampling.inference.precision_curve import Bounded, Guarantee, PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
@@ -390,9 +390,9 @@ class RankedSampler(Sampler):
         self, table: CellTable, history: History, measure: Measure, confidence: float
     ) -> FloatArray:
         curve = self.curve(table, history)
-        if curve is None or places_on(curve.ranked, measure) is None:
+        estimates = None if curve is None else curve_estimates(measure, curve, WHOLE_POOL)
+        if estimates is None:
             return super().value(table, history, measure, confidence)
-        estimates = curve_estimates(measure, curve, WHOLE_POOL)
         return np.array([np.nan if each.value is None else each.value for each in estimates])
 
     def estimate(
@@ -408,10 +408,9 @@ class RankedSampler(Sampler):
         slices = tuple(domain for domain in scope.domains if domain.count is not None)
         estimates: list[Estimate] = []
         for measure in measures:
-            remaining = scope
-            if curve is not None and places_on(curve.ranked, measure) is not None:
-                estimates += curve_estimates(measure, curve, scope)
-                remaining = dataclasses.replace(scope, domains=slices)
+            of_curve = None if curve is None else curve_estimates(measure, curve, scope)
+            remaining = scope if of_curve is None else dataclasses.replace(scope, domains=slices)
+            estimates += of_curve or []
             if remaining.domains:
                 weighted = super().estimate(table, history, [measure], confidence, remaining, model)
                 if curve is not None:

@@ -5,6 +5,7 @@ import functools
 
 from evalsampling.spec.budget import Budget
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.spec.id_columns import columns_of
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.measures import CERTIFY, MeasureSpec
 from evalsampling.spec.pool import PoolSpec
@@ -13,6 +14,7 @@ from evalsampling.spec.rounds import RoundSize, SamplerSpec, StopSpec
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.slices import Where, all_named
 from evalsampling.spec.strata import StrataSpec
+from evalsampling.spec.systems import probability_columns
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +68,25 @@ class ReadingPlan:
             return ()
         by_name = sorted(range(len(systems)), key=lambda place: str(systems[place].name))
         return (*by_name, *range(len(systems), len(self.signature_shape)))
+
+    @functools.cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read of every row, each once."""
+        pool = self.pool
+        named = [*columns_of(pool.id), pool.score, *probability_columns(pool.probability)]
+        named += [] if pool.lists is None else [pool.lists.items]
+        for system in pool.systems:
+            named += [system.score, system.prediction, *system.by_label.values()]
+            named += probability_columns(system.probability)
+        named += [*pool.magnitudes.values(), pool.cluster, *pool.features, *self.strata.columns]
+        named += [*pool.slices, *self.named_slices]
+        named += [] if self.labels.at_hand is None else self.labels.at_hand.columns
+        return tuple(dict.fromkeys(name for name in named if name is not None))
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """These, and those of the payload, which are read of the rows that are kept."""
+        return tuple(dict.fromkeys((*self.columns, *self.pool.payload)))
 
     @functools.cached_property
     def thresholds(self) -> tuple[float, ...]:

@@ -39,6 +39,13 @@ class SystemSpec:
     score_is: str | None = None
 
 
+def probability_columns(named: Probability) -> list[str]:
+    """Return the columns of probabilities or logits."""
+    if isinstance(named, Mapping):
+        return list(named.values())
+    return [] if named is None else [named]
+
+
 def read_system(
     section: Section, name: str | None, labels: LabelsSpec, score: str | None, default: str | None
 ) -> SystemSpec:

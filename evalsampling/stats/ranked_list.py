@@ -94,7 +94,9 @@ class RankStrata:
             if past.cell_probability is not None:
                 begins[1:groups] |= np.diff(past.cell_probability[cell]) != 0
         stratum = np.cumsum(begins[:groups]) - 1
-        answered, hits = history.cell[history.labelled], _positive(history, positive)
+        labelled = history.labelled
+        votes, answered = history.votes(labelled), history.cell[labelled]
+        hits = votes.mean((votes.label == positive).astype(np.float64))
 
         def summed(by_group: npt.NDArray[np.generic]) -> FloatArray:
             return np.bincount(stratum, by_group).astype(np.float64)
@@ -106,7 +108,7 @@ class RankStrata:
             questions=summed(ranked.sums(history.cell)),
             answers=summed(ranked.sums(answered)),
             positives=summed(ranked.sums(answered, hits)),
-            majorities=_majorities(ranked, history, positive),
+            majorities=_majorities(ranked, answered, history.rank[labelled], hits),
             head=head,
             stochastic=stochastic,
         )
@@ -162,17 +164,13 @@ class RankStrata:
         return np.minimum.accumulate(density)[self.stratum]
 
 
-def _majorities(ranked: RankedList, history: History, positive: int) -> FloatArray:
-    """Return the number of rows of each group whose answers are mostly positive, (groups,)."""
-    cell, rank = history.cell[history.labelled], history.rank[history.labelled]
+def _majorities(ranked: RankedList, cell: IntArray, rank: IntArray, hits: FloatArray) -> FloatArray:
+    """Return the number of rows of each group whose answers are mostly positive, (groups,).
+
+    Of each answer cell and rank of its row, and the share of it that is positive.
+    """
     stride = int(rank.max(initial=0)) + 1
     rows, row = np.unique(cell * stride + rank, return_inverse=True)
-    hits = np.bincount(row, _positive(history, positive), len(rows))
+    of_row = np.bincount(row, hits, len(rows))
     answers = np.bincount(row, minlength=len(rows))
-    return ranked.sums(rows // stride, 2 * hits > answers)
-
-
-def _positive(history: History, positive: int) -> FloatArray:
-    """Return the share of the answers to each labelled question that are positive."""
-    votes = history.votes(history.labelled)
-    return votes.mean((votes.label == positive).astype(np.float64))
+    return ranked.sums(rows // stride, 2 * of_row > answers)

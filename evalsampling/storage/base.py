@@ -104,8 +104,8 @@ class Store(abc.ABC):
         return Checksum.from_content(self.read(name))
 
     @contextlib.contextmanager
-    def scratch(self) -> Iterator[Path]:
-        """Yield a new directory of this machine for files that `create` takes."""
+    def scratch(self, folder: str = "") -> Iterator[Path]:
+        """Yield a new directory of this machine for files that `create` takes into a folder."""
         with tempfile.TemporaryDirectory() as directory:
             yield Path(directory)
 
@@ -147,6 +147,10 @@ class Store(abc.ABC):
         if missing:
             raise InputError(f"{self.url(name)}: damaged, {missing[0]!r} is missing")
         return content
+
+    def find_json(self, name: str) -> dict[str, Any]:
+        """Return the JSON object in a file, an empty one if there is no file."""
+        return self.read_json(name) if self.exists(name) else {}
 
     def check_version(self, name: str, content: Mapping[str, Any]) -> None:
         """Check that a file, of which this is the content or the metadata, is of our version."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.storage.base import Store, within
-from evalsampling.storage.checksums import FILES, Checksum, Checksums, checksums_of
+from evalsampling.storage.checksums import FILES, Checksum
 from evalsampling.storage.filesystems import naming
 
 UNFINISHED = ".unfinished"
@@ -85,7 +85,8 @@ class Commit:
             if not store.exists(note):
                 raise InputError(f"{store.root}: files were removed meanwhile; run this one again")
         except (Exception, KeyboardInterrupt):
-            if not _counts(store, self.id, marker):  # An earlier try of the same job may.
+            # They may count by an earlier try of the same job.
+            if store.find_json(marker).get(COMMIT) != self.id:
                 store.remove(begun)
             raise
         try:
@@ -117,13 +118,8 @@ class Commit:
 @contextlib.contextmanager
 def begin(store: Store, folder: str, id: str = "") -> Iterator[Commit]:
     """Yield a commit of files of a folder, to fill and to write."""
-    with store.scratch() as directory:
-        files = Commit(store, folder, id or uuid.uuid4().hex[:12], directory)
-        shown = (
-            contextlib.nullcontext() if store.shared else naming(Path(store.url(folder)), directory)
-        )
-        with shown:
-            yield files
+    with store.scratch(folder) as directory:
+        yield Commit(store, folder, id or uuid.uuid4().hex[:12], directory)
 
 
 def _create_alone(store: Store, name: str, content: Mapping[str, Any], id: str) -> None:
@@ -136,9 +132,8 @@ def _create_alone(store: Store, name: str, content: Mapping[str, Any], id: str) 
 
 def unfinished(store: Store) -> list[list[str]]:
     """Return the files of each commit that is being written, or was by a killed command."""
-    return [
-        note[FILES] for id, note in _notes(store).items() if not _counts(store, id, note["marker"])
-    ]
+    notes = _notes(store).items()
+    return [note[FILES] for id, note in notes if store.find_json(note["marker"]).get(COMMIT) != id]
 
 
 def uncommitted(store: Store) -> set[str]:
@@ -149,10 +144,9 @@ def uncommitted(store: Store) -> set[str]:
 def sweep(store: Store) -> None:
     """Remove the files of commits that killed commands left; none may be at work."""
     for id, note in _notes(store).items():
-        marker = note["marker"]
-        if not _counts(store, id, marker):
-            kept: Checksums = checksums_of(store.read_json(marker)) if store.exists(marker) else {}
-            store.remove([file for file in note[FILES] if file not in kept])
+        there = store.find_json(note["marker"])
+        if there.get(COMMIT) != id:
+            store.remove([file for file in note[FILES] if file not in there.get(FILES, {})])
         store.remove([f"{UNFINISHED}/{id}{_NOTE}"])
 
 
@@ -169,8 +163,3 @@ def _notes(store: Store) -> dict[str, dict[str, Any]]:
                 if not isinstance(error.__cause__, FileNotFoundError):
                     raise
     return notes
-
-
-def _counts(store: Store, id: str, marker: str) -> bool:
-    """Return whether the commit of an id is there."""
-    return store.exists(marker) and store.read_json(marker).get(COMMIT) == id

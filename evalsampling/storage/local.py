@@ -127,13 +127,16 @@ class LocalStore(Store):
             raise
 
     @contextlib.contextmanager
-    def scratch(self) -> Iterator[Path]:
-        """Yield a directory on the same disk, so that its files need only a second name."""
+    def scratch(self, folder: str = "") -> Iterator[Path]:
+        """Yield a directory on the same disk, so that its files need only a second name.
+
+        Errors name files of the folder, not of the directory.
+        """
         path = self.directory / UNFINISHED / uuid.uuid4().hex
         path.parent.mkdir(exist_ok=True)
         path.mkdir()
         try:
-            with naming(self.directory, path):
+            with naming(self.directory / folder, path):
                 yield path
         finally:
             shutil.rmtree(path, ignore_errors=True)

@@ -70,10 +70,10 @@ def _in_bucket(
         yield
     except InputError as error:
         # An `InputError` means that the job has failed: after other errors it may still run.
-        finished = store.exists(marker)
-        if not finished or store.read_json(marker).get("attempt") != attempt:
+        there = store.find_json(marker)
+        if there.get("attempt") != attempt:
             store.remove(written(store, products, lambda name: attempt in name))
-            if finished:
+            if there:
                 # It removed the files of this one, on which any step may have failed.
                 raise overtaken(store) from error
         raise

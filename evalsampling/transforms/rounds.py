@@ -11,7 +11,6 @@ from apache_beam import pvalue
 from evalsampling.errors import InputError
 from evalsampling.evaluation.round_rows import task_files
 from evalsampling.pool.batch import PoolBatch, batches_of
-from evalsampling.pool.columns import required_columns
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.stages import Step
 from evalsampling.stats.round_chances import RoundChances
@@ -60,7 +59,7 @@ class AssignCells(beam.PTransform):
                 f"{source}: a row that cannot be read would end a stream; give AssignCells "
                 "rejects=True, and take its output cells"
             )
-        made = functools.partial(_batches, required_columns(self._facts.plan.reading), source)
+        made = functools.partial(_batches, self._facts.plan.reading.all_columns, source)
         to_batches = beam.ParDo(Gather(_whole, made)).with_output_types(PoolBatch)
         step = Step("FindCells", cells_of, (self._facts,), CellBatch)
         return rows | "ToBatches" >> to_batches | "FindCells" >> map_batches(step)

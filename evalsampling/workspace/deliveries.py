@@ -15,9 +15,10 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.labels.vendor import unescaped
 from evalsampling.storage import Store, checksums_of
-from evalsampling.storage.checksums import Checksum, Checksums
+from evalsampling.storage.checksums import Checksums
 from evalsampling.storage.commits import uncommitted
-from evalsampling.workspace.workspace import Workspace, read_together, rejects_file
+from evalsampling.storage.filesystems import at_once
+from evalsampling.workspace.workspace import Workspace, rejects_file
 
 _DETAIL = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 """What differs between reasons of one kind: texts in quotes, and numbers."""
@@ -76,8 +77,13 @@ def read_deliveries(workspace: Workspace) -> list[Delivery]:
     begun = uncommitted(store)
     # Other files, such as an editor's copy, are not ours.
     markers = [name for name in store.names("taken") if name.removesuffix(".json").isdecimal()]
-    taken = read_together(lambda name: store.read_json(f"taken/{name}", ["deliveries"]), markers)
-    checksums = {name: checksum for marker in taken for name, checksum in _votes(marker).items()}
+    taken = at_once(lambda name: store.read_json(f"taken/{name}", ["deliveries"]), markers)
+    checksums = {
+        name: checksum
+        for marker in taken
+        for name, checksum in checksums_of(marker).items()
+        if name.endswith(".parquet")
+    }
     for name in there:
         if name not in checksums and name not in begun:
             raise InputError(
@@ -85,17 +91,8 @@ def read_deliveries(workspace: Workspace) -> list[Delivery]:
                 "no delivery"
             )
     read = functools.partial(Delivery.read, workspace, checksums=checksums)
-    deliveries = read_together(read, sorted(checksums))
+    deliveries = at_once(read, sorted(checksums))
     return sorted(deliveries, key=lambda delivery: (delivery.order, delivery.name))
-
-
-def _votes(marker: Mapping[str, Any]) -> dict[str, Checksum]:
-    """Return the files of votes that a commit of deliveries names."""
-    return {
-        name: checksum
-        for name, checksum in checksums_of(marker).items()
-        if name.endswith(".parquet")
-    }
 
 
 def commonest_reason(workspace: Workspace, delivery: Delivery) -> tuple[str, int]:

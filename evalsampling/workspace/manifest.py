@@ -14,7 +14,8 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
 from evalsampling.storage.base import VERSION
 from evalsampling.storage.commits import uncommitted
-from evalsampling.workspace.workspace import Workspace, read_together
+from evalsampling.storage.filesystems import at_once
+from evalsampling.workspace.workspace import Workspace
 
 _PACKAGES = ("evalsampling", "apache-beam", "numpy", "scipy", "pyarrow")
 _KEYS = ("started", "seconds", "runner", "counts")
@@ -91,7 +92,7 @@ def _read_folder(
     names = [name for name in store.sizes(f"{folder}/") if name.endswith(".json")]
     loose = uncommitted(store) if names else set()
     counted = [name for name in names if name not in loose]
-    objects = read_together(functools.partial(store.read_json, keys=keys), counted)
+    objects = at_once(functools.partial(store.read_json, keys=keys), counted)
     stems = [name.rpartition("/")[2].removesuffix(".json") for name in counted]
     return dict(zip(stems, objects, strict=True))
 

@@ -19,7 +19,6 @@ from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tasks import TASK, keyed_hash
 from evalsampling.pool.batch import PoolBatch, batches_of, halves
-from evalsampling.pool.columns import required_columns
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.preparation.assignment import CellBatch, assign_cells
@@ -289,7 +288,7 @@ def cells_and_rejects(
     """Return rows with their cells, and the id and the reason of each row that cannot be read."""
     pool = facts.plan.reading.pool
     try:
-        batches = [*batches_of(rows, required_columns(facts.plan.reading), "")]
+        batches = [*batches_of(rows, facts.plan.reading.all_columns, "")]
         found = [cells_of(batch, facts) for batch in batches]
         for batch in batches:
             for name in pool.payload:  # It is read of the rows that are drawn.

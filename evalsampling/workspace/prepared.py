@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.magnitudes import POWERS
 from evalsampling.stats.permanent import PermanentNumbers
-from evalsampling.storage import Store, checksums_of
+from evalsampling.storage import checksums_of
 from evalsampling.storage.checksums import Checksums, place_of
 from evalsampling.workspace.reserve import ReserveFiles
 from evalsampling.workspace.workspace import BUDGETS, MARKER, Workspace
@@ -55,13 +56,15 @@ class PreparedPool:
     @classmethod
     def read(cls, workspace: Workspace) -> "PreparedPool":
         """Return the prepared pool of a workspace, after reading its marker."""
-        store = workspace.store
         workspace.check_prepared()
-        return cls(workspace, store.read_json(MARKER, _MARKER_KEYS), _budgets(store))
+        return cls(workspace, workspace.store.read_json(MARKER, _MARKER_KEYS)).reread()
 
     def reread(self) -> "PreparedPool":
         """Return the pool with its present budget, the only part that may change."""
-        budgets = _budgets(self.workspace.store)
+        store = self.workspace.store
+        names = sorted(name for name in store.names(BUDGETS) if name.endswith(".json"))
+        contents = (store.read_json(f"{BUDGETS}/{name}", ["budget"]) for name in names)
+        budgets = tuple(Budget.read(Section("", content)) for content in contents)
         return self if budgets == self.budgets else dataclasses.replace(self, budgets=budgets)
 
     @functools.cached_property
@@ -79,6 +82,13 @@ class PreparedPool:
         return EvaluationSpec.from_mapping(
             self.marker["spec"], self.marker["directory"], is_stored=True
         )
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of the job that prepared the pool; none if its manifest has gone."""
+        store = self.workspace.store
+        folder = f"jobs/{self.marker['attempt']}" if store.shared else "jobs"
+        return dict(store.find_json(f"{folder}/prepare.json").get("options", {}))
 
     @property
     def task_key(self) -> bytes:
@@ -166,14 +176,6 @@ class PreparedPool:
         slices = [SLICE_PREFIX + name for name in pool.slices]
         payload = [PAYLOAD_PREFIX + name for name in pool.payload]
         return self.reserve.read(cell, rank, [ID, *outputs, *slices, *payload])
-
-
-def _budgets(store: Store) -> tuple[Budget, ...]:
-    """Return the budgets after each raise, in order."""
-    names = sorted(name for name in store.names(BUDGETS) if name.endswith(".json"))
-    return tuple(
-        Budget.read(Section("", store.read_json(f"{BUDGETS}/{name}", ["budget"]))) for name in names
-    )
 
 
 def cells_to_store(

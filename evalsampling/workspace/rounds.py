@@ -15,9 +15,9 @@ from evalsampling.pool.stored_columns import ID
 from evalsampling.stats.history import SAMPLER, Round
 from evalsampling.storage import checksums_of, parse_parquet
 from evalsampling.storage.checksums import Checksum, place_of
-from evalsampling.storage.filesystems import readable
+from evalsampling.storage.filesystems import at_once, readable
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.workspace import adjudication_folder, read_together, round_folder
+from evalsampling.workspace.workspace import adjudication_folder, round_folder
 
 STRATUM = "stratum"
 """Column of the draws of rows that were drawn by strata, before the workspace was made."""
@@ -127,15 +127,6 @@ class RoundFiles:
         )
 
 
-def read_rounds(pool: PreparedPool) -> list[RoundFiles]:
-    """Return all rounds of a workspace, in their order."""
-    numbers = pool.workspace.batches("rounds")
-    if numbers != list(range(1, len(numbers) + 1)):
-        url = pool.workspace.store.url("rounds")
-        raise InputError(f"{url}: rounds are missing, there are {numbers}")
-    return read_together(functools.partial(RoundFiles.read, pool), numbers)
-
-
 @dataclasses.dataclass(frozen=True)
 class Adjudication:
     """A batch of rows on which the annotators disagreed, with a file for who settles them.
@@ -160,7 +151,12 @@ class Adjudication:
         return cls(number, store.read_table(name, checksums), exported, folder)
 
 
-def read_adjudications(pool: PreparedPool) -> list[Adjudication]:
-    """Return all adjudication batches of a workspace, in their order."""
+def read_batches(pool: PreparedPool) -> tuple[list[RoundFiles], list[Adjudication]]:
+    """Return all rounds of a workspace and all its adjudication batches, in their order."""
+    numbers = pool.workspace.batches("rounds")
+    if numbers != list(range(1, len(numbers) + 1)):
+        url = pool.workspace.store.url("rounds")
+        raise InputError(f"{url}: rounds are missing, there are {numbers}")
+    rounds = at_once(functools.partial(RoundFiles.read, pool), numbers)
     numbers = pool.workspace.batches("adjudications")
-    return read_together(functools.partial(Adjudication.read, pool), numbers)
+    return rounds, at_once(functools.partial(Adjudication.read, pool), numbers)

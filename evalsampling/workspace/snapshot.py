@@ -15,11 +15,10 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.labels import splink
 from evalsampling.labels.controls import Controls, ControlSubject, control_subjects, gold_table
-from evalsampling.labels.register import Register
+from evalsampling.labels.register import Register, answers_of
 from evalsampling.labels.tally import Awaited, State, Tally
 from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
-from evalsampling.labels.votes import answers_of
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.spec.labels_at_hand import DESIGN, LabelsAtHand
@@ -27,7 +26,7 @@ from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
 from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.rounds import Adjudication, RoundFiles, read_adjudications, read_rounds
+from evalsampling.workspace.rounds import Adjudication, RoundFiles, read_batches
 from evalsampling.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -59,8 +58,7 @@ class Snapshot:
         """Return the snapshot of a prepared pool, after reading its deliveries and rounds."""
         # Deliveries are read first, so that the rounds they are about are found.
         deliveries = read_deliveries(pool.workspace)
-        rounds, adjudications = read_rounds(pool), read_adjudications(pool)
-        return cls(pool, deliveries, rounds, adjudications)
+        return cls(pool, deliveries, *read_batches(pool))
 
     @classmethod
     def at(cls, path: str | Path) -> "Snapshot":
@@ -216,6 +214,17 @@ class Snapshot:
         return undecided
 
     @functools.cached_property
+    def silent(self) -> Mapping[str, list[int]]:
+        """The questions with no label to wait for, by why, but for rounds without any label."""
+        rounds = np.array(self.round_of_question)
+        told = {*rounds[self.labels >= 0].tolist()}
+        return {
+            why: [question for question in questions if rounds[question] in told]
+            for why, questions in self.undecided.items()
+            if why != "open"
+        }
+
+    @functools.cached_property
     def late(self) -> int:
         """Number of questions whose first answer came after a later round had been drawn."""
         answered: set[int] = set()
@@ -291,9 +300,10 @@ class Snapshot:
     def rejections(self) -> list[tuple[Delivery, int]]:
         """Deliveries with rejects that no later valid vote made up for, and how many.
 
-        In the order they came in.
+        In the order they came in; none once all rows drawn are decided, which want for none.
         """
-        return [(delivery, count) for delivery, count in reversed(self._unresolved) if count]
+        unresolved = self._unresolved if any(self.undecided.values()) else ()
+        return [(delivery, count) for delivery, count in reversed(unresolved) if count]
 
     @functools.cached_property
     def _unresolved(self) -> Sequence[tuple[Delivery, int]]:

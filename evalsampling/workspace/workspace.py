@@ -12,7 +12,6 @@ import re
 import secrets
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +65,6 @@ _MOST_OF_A_NAME = 60
 
 _OF_A_HASH = 12
 """Characters of the hash of its content after them."""
-
-_READERS = 8
-"""Files read concurrently, as each request to a store takes a while."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,9 +139,9 @@ class Workspace:
         self.store.remove([*failed, _TABLE] if "table" in content else failed)
 
     @property
-    def table(self) -> dict[str, Any] | None:
-        """What `preparing` was given by a `prepare` that was killed, None if there is nothing."""
-        return self.store.read_json(_TABLE) if self.store.exists(_TABLE) else None
+    def table(self) -> dict[str, Any]:
+        """What `preparing` was given by a `prepare` that was killed, if there is anything."""
+        return self.store.find_json(_TABLE)
 
     @contextlib.contextmanager
     def preparing(self, attempt: str = "", table: dict[str, Any] | None = None) -> Iterator[None]:
@@ -268,12 +264,6 @@ class Workspace:
 def latest_version(name: str) -> int | None:
     """Return the version that this package writes in a file of a name; None if it has none."""
     return next((latest for names, latest in _LATEST if re.fullmatch(names, name)), None)
-
-
-def read_together(read: Callable[[Any], Any], names: Sequence[Any]) -> list[Any]:
-    """Return the results of reading names concurrently, in the order of the names."""
-    with ThreadPoolExecutor(_READERS) as readers:
-        return list((readers.map if len(names) > 1 else map)(read, names))
 
 
 def rejects_file(name: str, file: str) -> str:

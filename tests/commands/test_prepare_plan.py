@@ -15,6 +15,7 @@ from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.poisson import poisson_sample
 from evalsampling.spec import EvaluationSpec
+from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import BAD
 from tests.cases import CASES
@@ -135,7 +136,7 @@ def test_pairs_in_one_order(
     one = job(both, files=3, group_rows=150, budget=30, pool=keys)
     engine.prepare(EvaluationSpec.load(one.spec), start_spark, False)
     assert_same(one.workspace, reference(job(pool, budget=30, pool={"id": IDS})), budget=30)
-    (warning,) = PrepareResult.read(Workspace(str(one.workspace))).warnings
+    (warning,) = PrepareResult.of(PreparedPool.read(Workspace(one.workspace))).warnings
     assert warning.startswith("90 pairs were in the pool in both orders: of each the row stays")
 
 

@@ -106,7 +106,7 @@ def test_no_flipped_bit_changes_anything_silently(
     """Every bit of the files that an estimate is made of; of the largest one bit of two or four."""
     # Files one after the other: starting threads takes longer than reading so small ones.
     for module in (deliveries, rounds):
-        monkeypatch.setattr(module, "read_together", lambda read, names: list(map(read, names)))
+        monkeypatch.setattr(module, "at_once", lambda read, names: list(map(read, names)))
     tried, bad = silent(tiny, flips(tiny, step, np.random.default_rng(1), only))
     assert tried == sum(
         8 * len((tiny.workspace / name).read_bytes()) // step

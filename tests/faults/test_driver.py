@@ -254,7 +254,7 @@ def sequences(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence[
     # Nothing here loses power, and flushing takes most of the time of such small files.
     monkeypatch.setattr(os, "fsync", lambda _: None)
     for module in (deliveries, rounds):
-        monkeypatch.setattr(module, "read_together", lambda read, names: list(map(read, names)))
+        monkeypatch.setattr(module, "at_once", lambda read, names: list(map(read, names)))
     pool = make_pool(120)
     kept: dict[int, Job] = {}
 

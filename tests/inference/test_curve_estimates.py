@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsampling.inference.curve_estimates import curve_estimates, places_on, with_envelope
+from evalsampling.inference.curve_estimates import curve_estimates, with_envelope
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.precision_curve import Bounded, Guarantee, PrecisionCurve
@@ -77,10 +77,12 @@ def test_share_of_no_rows_is_undefined_beyond_the_highest_score_too(
 
 
 def test_what_the_curve_says_nothing_of() -> None:
-    assert places_on(RANKED, FBeta()) is None
-    assert places_on(RANKED, ROCArea(thresholds=(1.0,))) is None
-    assert places_on(RANKED, PRCurve(thresholds=(1.0,), system=1)) is None
-    place = places_on(RANKED, PRCurve(thresholds=THRESHOLDS))
+    for measure in (FBeta(), ROCArea(thresholds=(1.0,)), PRCurve(thresholds=(1.0,), system=1)):
+        assert curve_estimates(measure, CURVE, SCOPE) is None
+
+
+def test_the_last_group_that_reaches_a_threshold() -> None:
+    place = RANKED.reaching(np.array(THRESHOLDS))
     assert place is not None
     score = 29 - np.arange(30)
     assert place.tolist() == [int(np.sum(score >= one)) - 1 for one in THRESHOLDS]

@@ -69,6 +69,7 @@ def test_jobs_and_top_ups_in_the_store(job: Jobs, bucket: storage.Bucket) -> Non
     runner = "--runner=FnApiRunner"
     before = prepare(bucket).json
     assert before["reserve_rows"] < 300
+    assert "prepared without --check-ids" in prepare(bucket, "--check-ids", runner).err
     assert call("sample", url, "--json", runner).json["rows"] == 20
     labels = answer(url, 1, one, bucket, "labels.csv")
     done = call("estimate", url, "--labels", labels, "--json", runner).json

@@ -50,6 +50,7 @@ def test_every_job_has_a_manifest(job: Jobs) -> None:
     assert (prepared["runner"], sampled["runner"], taken["runner"]) == ("FnApiRunner", None, None)
     assert prepared["beam"]["direct_num_workers"] == 3
     assert prepared["options"] == {"check_ids": True}
+    assert one.prepare("--check-ids").status == 0, "they were checked"
     assert prepared["counts"] == {
         key: marker[key] for key in ("rows", "leaves", "cells", "reserve_rows")
     }

@@ -82,7 +82,7 @@ def test_a_round_and_its_labels_come_in_while_another_reads(
     job: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = job().prepared()
-    read, done = rounds.read_together, []
+    read, done = rounds.at_once, []
 
     def late(function: Any, names: Any) -> Any:
         found = read(function, names)
@@ -92,7 +92,7 @@ def test_a_round_and_its_labels_come_in_while_another_reads(
             one.answer(1)
         return found
 
-    monkeypatch.setattr(rounds, "read_together", late)
+    monkeypatch.setattr(rounds, "at_once", late)
     before = call("status", one.workspace, "--json").json
     assert (before["rounds"], before["labels"]) == (0, 0)
     after = call("status", one.workspace, "--json").json

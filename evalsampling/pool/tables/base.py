@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from evalsampling.errors import InputError
-from evalsampling.pool.files import StoredFile, at_once, find_file
+from evalsampling.pool.files import StoredFile, find_file
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.spec.sections import READ_FROM, Section
 from evalsampling.spec.tables import TableSpec
 from evalsampling.spec.where import Condition
+from evalsampling.storage.filesystems import at_once
 
 
 class TableKind(Protocol):

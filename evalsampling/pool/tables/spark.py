@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalsampling.errors import InputError
-from evalsampling.pool.columns import required_columns
 from evalsampling.pool.files import find_files
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.stored_rows import stored_pattern
@@ -90,4 +89,4 @@ def columns_to_store(plan: ReadingPlan) -> list[str] | None:
     """Return the columns of a table that are read; None for all, which a scorer may want."""
     if plan.pool.scorer is not None:
         return None
-    return list(dict.fromkeys([*required_columns(plan), *columns_of(plan.pool.condition)]))
+    return list(dict.fromkeys([*plan.all_columns, *columns_of(plan.pool.condition)]))
