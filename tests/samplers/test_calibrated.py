@@ -280,7 +280,7 @@ def test_size_is_the_root_of_the_mean_variance_that_a_label_makes(labels: int) -
 def test_rounds_go_by_the_scores_however_many_positives_may_hide(seed: int) -> None:
     """The lower half of the leaves has few of the positives that a round looks for."""
     pool = make_pool(20_000, 24, seed=3, positive=0.01, strength=4)
-    sampler = CalibratedDesign(FBeta(), hidden=HiddenPrior(share=0.5))
+    sampler = CalibratedDesign(FBeta(), hidden=HiddenPrior(share=2))
     history, _ = pool.run(sampler, 2, 60, seed=seed)
     rate = history.rounds[-1].posterior
     whole = LabelModel.fit(pool.table, history, (1,), sampler.hidden).mean_rates
