@@ -276,11 +276,11 @@ class Predictive:
 
     @functools.cached_property
     def without_unmet(self) -> "Predictive | None":
-        """The same draws without positives scored below all labelled ones, if rows are."""
+        """The same draws without positives scored below all labelled ones, if any may be there."""
         if self.table.classes != 2 or self.table.leaves.exchangeable:
             return None
         unsearched = below_all_met(self.table, self.history)
-        if not unsearched.any():
+        if not unsearched.any() or unsearched.all():  # All are where no positive has a label.
             return None
         negative, positive = np.moveaxis(self.unlabelled, 2, 0)
         kept = positive * ~unsearched
