@@ -16,6 +16,7 @@ from evalsampling.evaluation.analysis import Analysis, Pool
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, GIVEN, GIVEN_NUMBER, ID, RANK, SLICE_PREFIX
 from evalsampling.preparation.slices import Slices
+from evalsampling.report.numbers import percent
 from evalsampling.spec.labels_at_hand import (
     CHANCE,
     CLUSTERS,
@@ -183,7 +184,7 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
     found = []
     for words, inside, of_pool in shares:
         seen, expected = mean(inside), float(of_pool.sum() / table.rows)
-        said = f"{_percent(seen)} % of them {words}, and {_percent(expected)} % of the pool"
+        said = f"{percent(seen)} of them {words}, and {percent(expected)} of the pool"
         found.append((_chance_of_share(seen, expected, effective), said))
     if not table.leaves.exchangeable:
         rank = mean(_ranks(table)[history.cell[first.question]])
@@ -278,7 +279,3 @@ def _two_sided(difference: float, spread: float) -> float:
     if spread == 0:
         return 1.0
     return float(2 * scipy.stats.norm.sf(abs(difference) / spread))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.{2 + (share >= 0.995)}g}"

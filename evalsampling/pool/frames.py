@@ -78,7 +78,8 @@ def to_array(values: Any, name: str) -> pa.Array:
 
 def _of_types(values: Any) -> str:
     """Return what to do with values of several types, empty if they are of one."""
-    several = {type(value).__name__ for value in values if value is not None}
+    listed = values if isinstance(values, Iterable) else ()
+    several = {type(value).__name__ for value in listed if value is not None}
     if len(several) < 2:
         return ""
     return f"; it holds {' and '.join(sorted(several))}: make all of them text, or all numbers"

@@ -53,6 +53,7 @@ def test_codes_of_views_are_decoded() -> None:
         (pd.DataFrame({"a": [1]}), "x: must have one dimension, got 2"),
         (pa.table({"a": [1]}), "x: must have one dimension, got 2"),
         ([1, "a"], "x: cannot be read as a column: Could not convert 'a'"),
+        (7, "x: cannot be read as a column: "),
         (pd.Series([1, "a"], dtype=object), "x: cannot be read as a column: Could not convert 'a'"),
         (["a", 0.5, None], "it holds float and str: make all of them text, or all numbers"),
     ],
