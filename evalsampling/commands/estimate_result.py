@@ -197,7 +197,7 @@ def _judged(gates: GatesSpec, estimates: Estimates, analysis: Analysis) -> Gates
     if not titles.issuperset(gate.number for gate in gates):
         others = [each for each in analysis.estimate() if each.target not in reported]
         estimates = Estimates([*estimates, *others])
-    return judge(gates, estimates, len(analysis.history.labelled), analysis.rows_to_label)
+    return judge(gates, estimates, len(analysis.history.labelled))
 
 
 def _is_done(

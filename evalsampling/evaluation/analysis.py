@@ -194,11 +194,6 @@ class Analysis:
         return self.sampler.exhausted(self.table, self.history)
 
     @property
-    def rows_to_label(self) -> int | None:
-        """Rows whose labels make every number exact; None of a stochastic oracle."""
-        return None if self.sampler.stochastic else self.table.rows
-
-    @property
     def sample_size(self) -> PoissonSize | None:
         """Rows expected and rows drawn by all rounds so far, if coins decide how many there are."""
         return self.sampler.sample_size(self.table, self.history)
@@ -230,13 +225,13 @@ class Analysis:
             scope,
             self.label_model,
         )
-        labels, rows = len(self.history.labelled), self.rows_to_label
-        goal, systems = self.stop.half_width, self.reading.pool.systems
+        labels, goal = len(self.history.labelled), self.stop.half_width
+        systems = self.reading.pool.systems
         scored = [one.name for one in systems if one.name and (one.score or one.probability)]
         said = self.said_of_labels
         return Estimates(
             dataclasses.replace(each, notes=(*each.notes, *said))
-            for each in (stated(estimate, labels, rows, goal, scored) for estimate in estimates)
+            for each in (stated(estimate, labels, goal, scored) for estimate in estimates)
         )
 
     @property

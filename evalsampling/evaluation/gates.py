@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from evalsampling.errors import InputError
 from evalsampling.evaluation.statement import display_name, is_due_to_unmet
 from evalsampling.inference.intervals import MODEL_BASED, Interval
-from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, outlook, range_in_words, rounded
+from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook
 from evalsampling.inference.results import TIE, Estimate, Target, full_name, place_of
 from evalsampling.parts.records import finite
 from evalsampling.report.numbers import MOST_DIGITS, OUTCOMES, shown, shown_range
@@ -88,14 +88,11 @@ def check_gates(gates: GatesSpec, targets: Sequence[Target]) -> None:
             )
 
 
-def judge(gates: GatesSpec, estimates: Sequence[Estimate], labels: int, rows: int | None) -> Gates:
-    """Return what estimates say of at least one gate, after some labels.
-
-    ``rows`` is None where labels of all rows leave the numbers of the pool open.
-    """
+def judge(gates: GatesSpec, estimates: Sequence[Estimate], labels: int) -> Gates:
+    """Return what estimates say of at least one gate, after some labels."""
     targets = [estimate.target for estimate in estimates]
     judged = tuple(
-        _judged(gate, estimates[place], labels, rows) for gate, place in _places(gates, targets)
+        _judged(gate, estimates[place], labels) for gate, place in _places(gates, targets)
     )
     return Gates(all_reached(judged), estimates[0].confidence, judged)
 
@@ -122,7 +119,7 @@ def _places(gates: GatesSpec, targets: Sequence[Target]) -> Iterator[tuple[Gate,
         yield from ((gate, place) for place in places)
 
 
-def _judged(gate: Gate, estimate: Estimate, labels: int, rows: int | None) -> GateResult:
+def _judged(gate: Gate, estimate: Estimate, labels: int) -> GateResult:
     interval, problem = estimate.intervals[0], estimate.distrusted_because
     reached = None if problem else _is_reached(gate, interval)
     verdict = (
@@ -134,8 +131,8 @@ def _judged(gate: Gate, estimate: Estimate, labels: int, rows: int | None) -> Ga
         if problem:
             sentences.append("More labels may decide it.")
         else:
-            needed = _labels_to_decide(gate.target, estimate, labels, rows)
-            sentences.append(_next_step(estimate, needed, rows))
+            needed = _labels_to_decide(gate.target, estimate, labels)
+            sentences.append(_next_step(estimate, needed))
     return GateResult(
         number=estimate.target.title,
         bound=gate.bound,
@@ -145,7 +142,7 @@ def _judged(gate: Gate, estimate: Estimate, labels: int, rows: int | None) -> Ga
         low=finite(interval.low),
         high=finite(interval.high),
         method=interval.method,
-        labels=needed,
+        labels=None if needed is None else needed.labels,
         statement=" ".join(sentences),
     )
 
@@ -159,15 +156,13 @@ def _is_reached(gate: Gate, interval: Interval) -> bool | None:
     return False if high < target - TIE else None
 
 
-def _labels_to_decide(
-    target: float, estimate: Estimate, labels: int, rows: int | None
-) -> int | None:
+def _labels_to_decide(target: float, estimate: Estimate, labels: int) -> Outlook | None:
     """Return how many labels move the nearer end of the interval to a target, if the value stays.
 
     Intervals of comparisons, of slices and of points of curves are expected to become narrower as
     those of a simple random sample do.
     """
-    if estimate.value is None or not 0 < labels < (math.inf if rows is None else rows):
+    if estimate.value is None or not labels or estimate.unlabelled == 0:
         return None
     distance = abs(estimate.value - target)
     now = (
@@ -178,7 +173,8 @@ def _labels_to_decide(
     own = estimate.target
     is_plain = own.threshold is None and own.against is None and own.slice is None
     by_model = is_plain and estimate.intervals[0].kind == MODEL_BASED
-    return outlook(now, labels, rows, distance, OF_MODEL if by_model else OF_DESIGN).labels
+    power = OF_MODEL if by_model else OF_DESIGN
+    return outlook(now, labels, estimate.unlabelled, distance, power)
 
 
 def _because(problem: str | None, interval: Interval) -> str:
@@ -192,18 +188,15 @@ def _because(problem: str | None, interval: Interval) -> str:
     return f"The interval is {shown_range(interval.low, interval.high, MOST_DIGITS)}."
 
 
-def _next_step(estimate: Estimate, labels: int | None, rows: int | None) -> str:
+def _next_step(estimate: Estimate, needed: Outlook | None) -> str:
     """Return how many labels are likely to decide while the value stays."""
     assert estimate.value is not None
     stays = f"the value stays {_four(estimate.value)}"
-    if labels == rows and rows is not None:
-        return f"Expect to label all {rows:,} rows to decide it."
-    if labels is None:
+    if needed is None or needed.labels is None:
         return f"No affordable number of labels decides it if {stays}."
-    expected = range_in_words(labels, rows)
     if is_due_to_unmet(estimate):
-        expected = f"{rounded(labels):,} labels or more"
-    return f"If {stays}, expect {expected} to decide it."
+        needed = dataclasses.replace(needed, most=None)
+    return f"If {stays}, {needed.in_words} to decide it."
 
 
 def _four(value: float) -> str:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Collection
 
 from evalsampling.inference.intervals import MODEL_BASED
-from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook, range_in_words
+from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook
 from evalsampling.inference.results import CENSUS, DEFINITION, EXACT, Estimate
 from evalsampling.report.numbers import (
     BY_LABELS_ALONE,
@@ -35,11 +35,7 @@ _NARROWEST = 10.0**-MOST_DIGITS
 
 
 def stated(
-    estimate: Estimate,
-    labels: int,
-    rows: int | None,
-    goal: float | None,
-    scored: Collection[str] = (),
+    estimate: Estimate, labels: int, goal: float | None, scored: Collection[str] = ()
 ) -> Estimate:
     """Return an estimate with its outlook and its statement.
 
@@ -50,16 +46,16 @@ def stated(
     """
     target, now = estimate.target, estimate.half_width
     is_plain = target.threshold is None and target.against is None and target.slice is None
-    is_open = labels > 0 and (rows is None or labels < rows) and _NARROWEST <= now < math.inf
+    is_open = labels > 0 and estimate.unlabelled != 0 and _NARROWEST <= now < math.inf
     is_steady = estimate.reliable and estimate.claims and not is_due_to_unmet(estimate)
     if is_plain and is_open and is_steady:
         power = OF_MODEL if estimate.intervals[0].kind == MODEL_BASED else OF_DESIGN
-        expected = outlook(now, labels, rows, goal, power)
+        expected = outlook(now, labels, estimate.unlabelled, goal, power)
         estimate = dataclasses.replace(estimate, outlook=expected)
-    return dataclasses.replace(estimate, statement=statement(estimate, rows, scored))
+    return dataclasses.replace(estimate, statement=statement(estimate, scored))
 
 
-def statement(estimate: Estimate, rows: int | None = None, scored: Collection[str] = ()) -> str:
+def statement(estimate: Estimate, scored: Collection[str] = ()) -> str:
     """Return an estimate in plain words, in one to four sentences.
 
     All numbers in it are fields of `estimate --json`, rounded: two significant digits of the
@@ -84,7 +80,7 @@ def statement(estimate: Estimate, rows: int | None = None, scored: Collection[st
     if target.slice is None and target.threshold is None:
         order = _order(scored)
         reason = _reason(estimate, order)
-        sentences += [reason, _next_step(estimate.outlook, estimate, rows)]
+        sentences += [reason, _next_step(estimate.outlook, estimate)]
         sentences.append(_by_labels_alone(estimate, "" if reason else order))
     return " ".join(filter(None, sentences))
 
@@ -127,15 +123,13 @@ def is_due_to_unmet(estimate: Estimate) -> bool:
     return aside is not None and 0 < UNMET * width <= width - (aside.high - aside.low)
 
 
-def _next_step(outlook: Outlook | None, estimate: Estimate, rows: int | None) -> str:
+def _next_step(outlook: Outlook | None, estimate: Estimate) -> str:
     """Return what makes the interval narrower, empty without an outlook."""
     if outlook is None:
         return ""
     if outlook.labels is not None:
-        aim = f"For ± {outlook.half_width:g} expect"
-        if outlook.labels == rows:
-            return f"{aim} to label all {rows:,} rows, which makes it exact."
-        return f"{aim} {range_in_words(outlook.labels, rows)}."
+        exact = ": then it is exact" * (outlook.rows is not None)
+        return f"For ± {outlook.half_width:g} {outlook.in_words}{exact}."
     helps = "No affordable number of labels makes it "
     advice = ": a second score or a machine's labels would"
     if estimate.without_unmet is not None:

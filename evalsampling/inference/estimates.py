@@ -97,10 +97,12 @@ def estimate_measure(
         return [_extreme(measure, inputs, scope, aimed_at)]
     check_returns(measure.plain, inputs.outputs, inputs.label)
     adding = cells_adding_to(measure, inputs.table)
+    estimands = [Estimand(measure, inputs, each, aimed_at) for each in scope.domains_of(measure)]
     return [
-        estimate
-        for domain in scope.domains_of(measure)
-        for estimate in _on_domain(Estimand(measure, inputs, domain, aimed_at), scope, adding)
+        dataclasses.replace(estimate, unlabelled=unlabelled)
+        for estimand in estimands
+        for unlabelled in [None if inputs.stochastic else int(estimand.unlabelled[adding].sum())]
+        for estimate in _on_domain(estimand, scope, adding)
     ]
 
 

@@ -73,6 +73,7 @@ def extreme_of(
         sensitivity=(),
         without_unmet=None,
         bias=None,
+        unlabelled=None,
     )
 
 

@@ -8,6 +8,8 @@ earlier ones left most to learn: with a power of about 1/1.6 on real pools.
 import dataclasses
 import math
 
+from evalsampling.stats.counted import counted
+
 OF_MODEL = 1.6
 """The number of labels rises with this power of the ratio of widths: of model-based intervals."""
 
@@ -32,39 +34,42 @@ class Outlook:
     """A half-width that an interval may come to, and what it takes."""
 
     half_width: float  # above 0
-    # number of labels in all, at least; that of the rows of the pool, which make the number exact,
-    # if it takes no fewer. None if it is beyond `AFFORDABLE` times the labels so far
-    labels: int | None
+    labels: int | None  # in all, at least; None if beyond `AFFORDABLE` times those so far
+    most: int | None = None  # labels in all, at most, as far as can be said
+    # rows without a label that the number depends on, if it takes all of these: then it is exact
+    rows: int | None = None
 
     @property
-    def most(self) -> int | None:
-        """Number of labels in all, at most, as far as can be said: `SPREAD` times as many."""
-        return None if self.labels is None else math.ceil(SPREAD * self.labels)
+    def in_words(self) -> str:
+        """What it takes: expect 740 to 1,500 labels."""
+        assert self.labels is not None
+        if self.rows is not None:
+            return f"label the {counted(self.rows, 'other row')} that it depends on"
+        if self.most is None:
+            return f"expect {rounded(self.labels):,} labels or more"
+        return f"expect {rounded(self.labels):,} to {rounded(self.most):,} labels"
 
 
-def outlook(now: float, labels: int, rows: int | None, goal: float | None, power: float) -> Outlook:
+def outlook(
+    now: float, labels: int, unlabelled: int | None, goal: float | None, power: float
+) -> Outlook:
     """Return how many labels a narrower interval is likely to take.
 
-    `rows`: of the pool, more than have labels; None if labels of all leave the number open.
-    `goal`: half-width wanted; without one, or below it already, a round number below the present.
+    `unlabelled`: rows without a label that the number depends on; None if labels of all leave it
+    open. `goal`: half-width wanted; without one, or below it already, a round number below the
+    present.
     """
     aim = goal if goal is not None and goal < now else next_half_width(now)
     needed = labels * (now / aim) ** power if aim else math.inf
-    if rows is not None and (needed > rows or rounded(math.ceil(needed)) >= rows):
-        needed = rows
-    if needed > AFFORDABLE * labels:
-        return Outlook(aim, None)
-    if rounded(math.ceil(needed)) <= labels and needed != rows:  # said with two digits
+    exact = math.inf if unlabelled is None else labels + unlabelled
+    if needed < exact and rounded(math.ceil(needed)) <= labels:  # said with two digits
         needed = labels + 10 ** max(len(str(labels)) - 2, 0)
-    return Outlook(aim, math.ceil(needed))
-
-
-def range_in_words(labels: int, rows: int | None) -> str:
-    """Return how many labels to expect, which are fewer than the rows: 740 to 1,500 labels."""
-    fewest, most = rounded(labels), rounded(math.ceil(SPREAD * labels))
-    if rows is not None and most >= rows:
-        return f"{fewest:,} labels or more of the {rows:,} rows"
-    return f"{fewest:,} to {most:,} labels"
+    if min(needed, exact) > AFFORDABLE * labels:
+        return Outlook(aim, None)
+    if needed >= exact or rounded(math.ceil(needed)) >= exact:
+        return Outlook(aim, int(exact), int(exact), unlabelled)
+    most = math.ceil(SPREAD * needed)
+    return Outlook(aim, math.ceil(needed), most if rounded(most) < exact else None)
 
 
 def rounded(count: int) -> int:

@@ -150,6 +150,8 @@ class Estimate:
         significance: significance of a comparison of two systems, else None.
         cluster_effect: how many times the variance of rows by themselves the variance is, at least
             1; None if no two labelled rows share a cluster.
+        unlabelled: rows without a label that the number depends on; None if it is not known, or
+            labels of all leave the number open.
     """
 
     target: Target
@@ -173,6 +175,7 @@ class Estimate:
     bias: Bias | None = None
     significance: Significance | None = None
     cluster_effect: float | None = None
+    unlabelled: int | None = None
 
     @property
     def measure(self) -> str:
@@ -387,8 +390,6 @@ def as_json(estimate: Estimate) -> dict[str, Any]:
     content |= content["target"] | content["intervals"][0]
     if estimate.without_unmet is not None:
         content["without_unmet"] = {end: content["without_unmet"][end] for end in ("low", "high")}
-    if estimate.outlook is not None:
-        content["outlook"]["most"] = estimate.outlook.most
     return finite({key: content[key] for key in _IN_JSON})
 
 

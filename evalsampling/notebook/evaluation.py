@@ -331,7 +331,7 @@ class Evaluation:
             raise InputError("gates: none is asked for: give at_least={'recall': 0.9}, say")
         estimates, analysis = self.estimate(), self.analysis
         check_gates(gates, analysis.scope.all_targets(analysis.measures))
-        return judge(gates, estimates, len(analysis.history.labelled), analysis.rows_to_label)
+        return judge(gates, estimates, len(analysis.history.labelled))
 
     def claims(self, *claims: str) -> Gates:
         """Return what the intervals say of claims: reached, not reached, or not to be said yet.

@@ -179,7 +179,7 @@ class MemoryState:
         rows, judged = analysis.table.rows, None
         if gates:
             check_gates(gates, analysis.scope.all_targets(analysis.measures))
-            judged = judge(gates, estimates, labels, analysis.rows_to_label)
+            judged = judge(gates, estimates, labels)
         said = *self.pool.stratification.about_scores(analysis.table), *self.doubts(analysis)
         return Run(
             name="evaluation",

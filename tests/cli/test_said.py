@@ -106,8 +106,18 @@ STATES = {
 SAID = (
     # Forecasts.
     ("python", "half of the pool", "No affordable number of labels", False),
-    ("python", "half of the pool", "For ± 0.03 expect to label all 300 rows, which makes", True),
-    ("python", "fifty labels", "expect to label all 300 rows", False),
+    (
+        "python",
+        "half of the pool",
+        "For ± 0.03 label the [0-9]+ other rows that it depends on: then",
+        True,
+    ),
+    (
+        "python",
+        "fifty labels",
+        "± 0.07 label the 7 other rows that it depends on: then it is exact",
+        True,
+    ),
     ("python", "fifty labels", r"For ± [\d.]+ expect \d+ to \d+ labels", True),
     ("python", "all labelled", "expect (about|to)", False),
     ("python", "nothing predicted", "expect (about|to)", False),

@@ -29,7 +29,7 @@ def estimate(low: float, high: float, value: float | None = None, **fields: Any)
 
 
 def judged(what: Estimate, labels: int = 400, **gates: Any) -> Any:
-    [gate] = judge(GatesSpec(**gates), Estimates([what]), labels, 10**6).gates
+    [gate] = judge(GatesSpec(**gates), Estimates([what]), labels).gates
     return gate
 
 
@@ -135,7 +135,7 @@ def test_all_gates_are_to_be_reached(targets: tuple[float, float], reached: Any,
     titles = ("recall of old", "recall of new")
     systems = [estimate(0.8, 0.9, target={"system": name}) for name in ("old", "new")]
     spec = GatesSpec(at_least=dict(zip(titles, targets, strict=True)))
-    gates = judge(spec, Estimates(systems), 400, 10**6)
+    gates = judge(spec, Estimates(systems), 400)
     assert (gates.reached, gates.exit_code) == (reached, code)
     assert repr(gates).startswith(f"<Gates: {gates.outcome}>\nRecall of old at least")
 
@@ -179,9 +179,9 @@ def test_gates_that_cannot_be(gates: dict[str, Any], problem: str) -> None:
 def test_where_positives_that_were_not_met_make_the_width_more_labels_may_be_needed() -> None:
     one = estimate(0.36, 0.84)
     claim = GatesSpec(at_least={"recall": 0.5})
-    assert "labels to decide it" in judge(claim, [one], 400, 10**6).gates[0].statement
+    assert "labels to decide it" in judge(claim, [one], 400).gates[0].statement
     unmet = dataclasses.replace(one, without_unmet=Interval(0.77, 0.84, *BY_MODEL))
-    (judged,) = judge(claim, [unmet], 400, 10**6).gates
+    (judged,) = judge(claim, [unmet], 400).gates
     assert f"expect {rounded(judged.labels):,} labels or more to decide it." in judged.statement
 
 
@@ -198,9 +198,9 @@ def test_a_claim_is_judged_for_each_system() -> None:
     names = ("old", "new")
     systems = [estimate(0.8, 0.9, target={"system": name}) for name in names]
     compared = estimate(-0.1, 0.1, target={"system": "old", "against": "new"})
-    gates = judge(GatesSpec(at_least={"recall": 0.7}), [*systems, compared], 400, 10**6)
+    gates = judge(GatesSpec(at_least={"recall": 0.7}), [*systems, compared], 400)
     assert [gate.number for gate in gates.gates] == ["recall of old", "recall of new"]
-    one = judge(GatesSpec(at_least={"recall of new": 0.7}), [*systems, compared], 400, 10**6)
+    one = judge(GatesSpec(at_least={"recall of new": 0.7}), [*systems, compared], 400)
     assert one.gates == gates.gates[1:]
 
 
@@ -220,5 +220,5 @@ def test_a_gate_that_is_just_missed_passes_in_a_fortieth_of_samples_at_most() ->
         evaluation = Evaluation(MemoryState(begun.state.pool, analysis))
         ids = evaluation.sample(100)
         evaluation.label(ids, truth[ids].astype(int))
-        passed += judge(gate, evaluation.analysis.estimate(), 100, 4000).reached is True
+        passed += judge(gate, evaluation.analysis.estimate(), 100).reached is True
     assert 0 < passed <= 19

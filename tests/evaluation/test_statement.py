@@ -7,9 +7,12 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from scipy import special
 
+from evalsampling import Evaluation
 from evalsampling.evaluation.statement import stated, statement
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.outlook import Outlook
@@ -37,9 +40,10 @@ SENTENCES = (
     (r"The (?:low|high) end allows for positives that score lower than .*\.", ()),
     (r"For ± # expect # to # labels\.", ("outlook.half_width", "outlook.labels", "outlook.most")),
     (
-        r"For ± # expect to label all # rows, which makes it exact\.",
-        ("outlook.half_width", "outlook.labels"),
+        r"For ± # label the # other rows? that it depends on: then it is exact\.",
+        ("outlook.half_width", "outlook.rows"),
     ),
+    (r"For ± # expect # labels or more\.", ("outlook.half_width", "outlook.labels")),
     (r"No affordable number of labels makes it ± #: .*\.", ("outlook.half_width",)),
     (
         r"By the labels alone it may be #: # of the # rows(?: that score lower than every labelled "
@@ -77,7 +81,7 @@ def test_positives_that_were_not_met_are_named_where_they_make_the_width() -> No
         0.384,
         0.801,
         without_unmet=Interval(0.612, 0.801, *MODEL),
-        outlook=Outlook(0.05, 4987),
+        outlook=Outlook(0.05, 4987, 9974),
         unsearched=Unsearched(9, 971_234, 310, 9_385, 0.0912),
     )
     assert statement(estimate) == (
@@ -91,11 +95,11 @@ def test_positives_that_were_not_met_are_named_where_they_make_the_width() -> No
 def test_no_labels_are_forecast_where_they_make_the_width() -> None:
     """Nobody knows how many there are: see benchmarks/forecasts.py."""
     wide = of(1.0, 0.45, 1.0, without_unmet=Interval(0.999, 1.0, *MODEL))
-    told = stated(wide, 100, 10**6, goal=0.2)
+    told = stated(wide, 100, goal=0.2)
     assert told.outlook is None
     assert "labels" not in told.statement.replace("labelled", "")
     other = dataclasses.replace(wide, without_unmet=Interval(0.5, 1.0, *MODEL))
-    assert stated(other, 100, 10**6, goal=0.2).outlook is not None
+    assert stated(other, 100, goal=0.2).outlook is not None
 
 
 def test_nothing_is_said_of_them_where_they_do_not() -> None:
@@ -104,7 +108,7 @@ def test_nothing_is_said_of_them_where_they_do_not() -> None:
         0.604,
         0.801,
         without_unmet=Interval(0.65, 0.801, *MODEL),
-        outlook=Outlook(0.05, 1987),
+        outlook=Outlook(0.05, 1987, 3974),
         unsearched=Unsearched(9, 971_234, 31_000, 93, 0.62),
     )
     assert statement(estimate) == "F1 0.70 (0.60 to 0.80). For ± 0.05 expect 2,000 to 4,000 labels."
@@ -143,7 +147,7 @@ def test_what_labels_leave_open_is_said_where_the_interval_claims_more() -> None
 
 
 def test_where_no_affordable_number_of_labels_helps_it_says_what_would() -> None:
-    estimate = stated(of(0.7, 0.5, 0.9), 500, 10**6, goal=0.01)
+    estimate = stated(of(0.7, 0.5, 0.9), 500, goal=0.01)
     assert estimate.outlook == Outlook(0.01, None)
     assert "No affordable number of labels makes it ± 0.01" in estimate.statement
     assert "a second score or a machine's labels would" in estimate.statement
@@ -211,17 +215,35 @@ def test_a_comparison_has_a_verdict(low: float, high: float, measure: str, verdi
 
 
 def test_intervals_that_are_not_reliable_have_no_outlook() -> None:
-    assert stated(of(0.7, 0.6, 0.8), 500, 10**6, None).outlook is not None
-    assert stated(of(0.7, 0.6, 0.8, reliable=False), 500, 10**6, None).outlook is None
+    assert stated(of(0.7, 0.6, 0.8), 500, None).outlook is not None
+    assert stated(of(0.7, 0.6, 0.8, reliable=False), 500, None).outlook is None
     point = of(0.7, 0.6, 0.8, target=Target("precision", threshold=1.0))
-    assert stated(point, 500, 10**6, None).outlook is None
+    assert stated(point, 500, None).outlook is None
+
+
+def test_few_rows_make_a_number_exact_and_it_says_how_many() -> None:
+    """Of 90 rows that are predicted positive 15 have no label: as many decide precision."""
+    score = np.linspace(3, -3, 5000)
+    truth = np.random.default_rng(3).random(5000) < special.expit(3 * (score - 2.1))
+    pool = {"score": score, "prediction": np.arange(5000) < 90}
+    evaluation = Evaluation.from_frame(pool, measure="precision", seed=1)
+    left = 90
+    for _ in range(3):
+        rows = np.asarray(evaluation.sample(28), dtype=np.int64)
+        evaluation.label(rows, truth[rows])
+        left -= np.count_nonzero(rows < 90)
+    (estimate,) = evaluation.estimate()
+    assert 0 < left < 30
+    assert (
+        f"label the {left} other rows that it depends on: then it is exact." in estimate.statement
+    )
 
 
 def test_numbers_of_a_statement_are_fields() -> None:
     """Every number in a sentence is one of the estimate's, rounded."""
     estimate = of(
         0.704, 0.384, 0.801, without_unmet=Interval(0.612, 0.808, *MODEL),
-        outlook=Outlook(0.05, 4987),
+        outlook=Outlook(0.05, 4987, 9974),
     )  # fmt: skip
     numbers = re.findall(r"\d+\.\d+|\d[\d,]*", statement(estimate).replace("F1", "", 1))
     fields = {0.70, 0.38, 0.80, 0.05, 5000.0, 10000.0}

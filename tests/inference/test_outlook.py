@@ -8,17 +8,16 @@ from evalsampling.inference.outlook import (
     Outlook,
     next_half_width,
     outlook,
-    range_in_words,
     rounded,
 )
 
 
 def test_half_the_width_of_a_random_sample_takes_four_times_the_labels() -> None:
-    assert outlook(0.1, 500, 10**6, 0.05, OF_DESIGN) == Outlook(0.05, 2000)
+    assert outlook(0.1, 500, 10**6, 0.05, OF_DESIGN) == Outlook(0.05, 2000, 4000)
 
 
 def test_of_the_model_it_takes_fewer() -> None:
-    assert outlook(0.1, 500, 10**6, 0.05, OF_MODEL) == Outlook(0.05, 1516)  # 500 * 2 ** 1.6
+    assert outlook(0.1, 500, 10**6, 0.05, OF_MODEL).labels == 1516  # 500 * 2 ** 1.6
 
 
 @pytest.mark.parametrize(
@@ -41,21 +40,22 @@ def test_no_number_beyond_twenty_times_the_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "goal", "labels"),
+    ("unlabelled", "goal", "expected"),
     [
-        (1999, 0.05, 1999),  # 2,000 are more than there are
-        (2100, 0.05, 2000),
-        (9000, 0.001, 9000),
-        (9000, 0.0, 9000),
-        (10_001, 0.0, None),  # more than 20 times 500
-        (None, 0.05, 2000),
-        (None, 0.0, None),
+        (1499, 0.05, Outlook(0.05, 1999, 1999, 1499)),  # 2,000 are more than there are
+        (1600, 0.05, Outlook(0.05, 2000)),  # it may take all
+        (4, 0.05, Outlook(0.05, 504, 504, 4)),
+        (8500, 0.001, Outlook(0.001, 9000, 9000, 8500)),
+        (8500, 0.0, Outlook(0.0, 9000, 9000, 8500)),
+        (9501, 0.0, Outlook(0.0, None)),  # more than 20 times 500
+        (None, 0.05, Outlook(0.05, 2000, 4000)),
+        (None, 0.0, Outlook(0.0, None)),
     ],
 )
-def test_where_the_need_exceeds_the_pool_it_is_the_pool(
-    rows: int | None, goal: float, labels: int | None
+def test_no_more_labels_than_make_it_exact(
+    unlabelled: int | None, goal: float, expected: Outlook
 ) -> None:
-    assert outlook(0.1, 500, rows, goal, OF_DESIGN).labels == labels
+    assert outlook(0.1, 500, unlabelled, goal, OF_DESIGN) == expected
 
 
 @pytest.mark.parametrize(("now", "said"), [(150, 160), (155, 160), (99, 100), (7, 8), (1510, 1600)])
@@ -67,13 +67,13 @@ def test_a_forecast_is_above_the_labels_so_far_as_it_is_said(now: int, said: int
 
 
 @pytest.mark.parametrize(
-    ("labels", "rows", "words"),
+    ("outlook", "words"),
     [
-        (743, 10**6, "740 to 1,500 labels"),
-        (743, None, "740 to 1,500 labels"),
-        (743, 1200, "740 labels or more of the 1,200 rows"),
+        (Outlook(0.1, 743, 1486), "expect 740 to 1,500 labels"),
+        (Outlook(0.1, 743), "expect 740 labels or more"),
+        (Outlook(0.1, 743, 743, 1), "label the 1 other row that it depends on"),
+        (Outlook(0.1, 743, 743, 1200), "label the 1,200 other rows that it depends on"),
     ],
 )
-def test_labels_are_said_as_a_range(labels: int, rows: int | None, words: str) -> None:
-    assert range_in_words(labels, rows) == words
-    assert Outlook(0.1, labels).most == 2 * labels
+def test_what_it_takes_in_words(outlook: Outlook, words: str) -> None:
+    assert outlook.in_words == words

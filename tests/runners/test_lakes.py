@@ -120,7 +120,8 @@ class Lake:
         elif at:
             table["version"] = int(at[0])
         pool = {"table": table | pool.pop("table", {}), **pool}
-        return pinned(EvaluationSpec.from_mapping({"pool": pool, "budget": 10}, "/"))
+        spec = EvaluationSpec.from_mapping({"pool": pool, "budget": 10}, "/")
+        return spec.with_pool(pinned(spec.pool))
 
 
 @pytest.fixture(scope="module")
