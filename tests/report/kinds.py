@@ -8,8 +8,10 @@ from tests.commands.votes import HEADER, votes
 from tests.jobs import LABEL_SET, Job, call, make_label_set_pool, make_pool, make_rich_pool
 from tests.ranked_lists import ranked_pool
 
-CURVE = {"name": "pr_curve", "system": "s0", "thresholds": [-5, -4, -3, -2, -1, 0, 1, 2, 3]}
-ROC = {**CURVE, "name": "roc_curve"}
+CURVE, ROC = (
+    {"name": name, "system": "s0", "thresholds": [*range(-5, 4)]}
+    for name in ("pr_curve", "roc_curve")
+)
 SYSTEMS = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"} for n in (0, 1)}
 MANY = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"} for n in range(4)}
 RATIO = {"ratio": "accuracy", "of": "s1", "against": "s0"}
