@@ -77,8 +77,11 @@ GIVEN = (
 def entry_of(item: Any) -> Any:
     """Return an entry of a spec's ``measure`` for a measure or its class; other items unchanged.
 
-    Fields that are filled in from the spec, such as the number of classes, are left out.
+    Fields that are filled in from the spec, such as the number of classes, are left out. Arrays,
+    as of thresholds, are lists.
     """
+    if isinstance(item, np.ndarray):
+        return item.tolist()
     if isinstance(item, list | tuple):
         return [entry_of(part) for part in item]
     if isinstance(item, Mapping):
@@ -134,7 +137,7 @@ def choose_measures(
 ) -> list[Measure]:
     """Return the listed measures of a name, or else the measure of that name with its defaults."""
     of_name = [item for item in listed if entry in (item.name, item.components[0].name)]
-    return of_name or build_reported(MeasureSpec.parse(entry), plan, ranges)
+    return of_name or build_reported(MeasureSpec.parse(entry_of(entry)), plan, ranges)
 
 
 def build_joints(plan: ReadingPlan, ranges: Sequence[Range | None]) -> list[tuple[Measure, ...]]:

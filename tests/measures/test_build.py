@@ -14,6 +14,7 @@ from evalsampling.measures.build import (
     build_entry,
     build_joints,
     build_measures,
+    choose_measures,
     driving_thresholds,
     entry_of,
     needs_ranges,
@@ -67,6 +68,13 @@ def test_thresholds() -> None:
     assert one_score.thresholds == (0.5,)
     spec = parse(measure=[{"name": "pr_curve", "thresholds": [1, 2]}, "roc_curve"])
     assert driving_thresholds(spec.reading, [(0.0, 1.0)]).tolist() == [1, 2]
+
+
+def test_thresholds_may_be_an_array() -> None:
+    given = {"name": "pr_curve", "thresholds": np.array([0.25, 0.5])}
+    assert entry_of([given]) == [{**given, "thresholds": [0.25, 0.5]}]
+    (chosen,) = choose_measures(given, [], parse(measure="f1").reading, [None])
+    assert chosen.thresholds == (0.25, 0.5)  # type: ignore[attr-defined]
 
 
 def test_classes_are_averaged_over_by_name() -> None:
