@@ -120,7 +120,17 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
         return [undefined(t, confidence, "no labels", reason) for t in targets]
     sample, evidence = inputs.sample, estimand.evidence
     value, influence = estimand.linearised
-    of_design = by_weights(targets, value, influence, sample, evidence, confidence, scope.methods)
+    rows = int(domain.rows(table)[adding].sum())
+    of_design = by_weights(
+        targets,
+        value,
+        influence,
+        sample,
+        evidence,
+        confidence,
+        scope.methods,
+        open_share=int(estimand.unlabelled[adding].sum()) / max(rows, 1),
+    )
     bands = estimand.is_pool and scope.bands_seed is not None
     if bands and len(targets) > 1:
         seed = [scope.bands_seed or 0, len(inputs.history.labelled)]
@@ -169,11 +179,12 @@ def by_weights(
     evidence: Sequence[Evidence],
     confidence: float,
     methods: Sequence[str] = (),
+    open_share: float = 1.0,
 ) -> list[Estimate]:
     """Return the design-based estimates of numbers, by the delta method.
 
     `value`: g(R^), shape (m,), NaN where undefined. `influence`: Dg(R^) l of the rows, shape (n,
-    m).
+    m). `open_share`: share without a label of the rows that the numbers depend on.
     """
     if not sample.draws:
         reason = sample.empty_because or "no labels yet"
@@ -214,6 +225,7 @@ def by_weights(
             None if latest is None else float(np.sqrt(latest[i])),
             support.expected_error,
             sample.units,
+            open_share,
         )
         gap = _NO_VARIANCE if number.error == 0 else support.gap
         default, warnings = by_design(number, gap)

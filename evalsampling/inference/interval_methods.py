@@ -52,6 +52,7 @@ class SampledNumber:
     expected_error: float | None = None
     # number of independent terms where rows share clusters; None for the draws
     units: int | None = None
+    open_share: float = 1.0  # share without a label of the rows that the number depends on
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -95,12 +96,16 @@ IntervalMethod = Callable[[SampledNumber], Interval | None]
 def by_korn_graubard(number: SampledNumber) -> Interval | None:
     """Return the Clopper-Pearson interval with the effective size of the design, of shares.
 
-    With that size n and x = n value it is Beta(x, n - x + 1) to Beta(x + 1, n - x).
+    With that size n and x = n value it is Beta(x, n - x + 1) to Beta(x + 1, n - x). Where n is
+    above the number of draws, as few rows are left, x is half a draw's worth less and more: so it
+    holds in each finite population that a simple random sample is drawn from.
     """
     if not number.is_share:
         return None
     value, size = _effective_size(number)
-    low, high = clopper_pearson(size * value, size, number.confidence)
+    beyond = max(size / number.draws - 1, 0.0) / 2
+    low, _ = clopper_pearson(max(size * value - beyond, 0.0), size, number.confidence)
+    _, high = clopper_pearson(min(size * value + beyond, size), size, number.confidence)
     return Interval(low, high, DESIGN_BASED, "korn-graubard")
 
 
@@ -144,7 +149,8 @@ def _effective_size(number: SampledNumber) -> tuple[float, float]:
     """Return a share, cut to [0, 1], and the effective sample size of the design.
 
     The size n = value (1 - value) / error^2 is that of the simple random sample with the same
-    variance, and at most the number of draws. Where draws share clusters, n is multiplied by the
+    variance, and at most that of the draws if they were one: their number by the share of the rows
+    that have no label (Cochran, 1977, eq. 2.20). Where draws share clusters, n is multiplied by the
     squared ratio of Student's quantiles with one degree less than draws and than clusters (Korn and
     Graubard, eq. 3).
     """
@@ -154,7 +160,7 @@ def _effective_size(number: SampledNumber) -> tuple[float, float]:
         degrees = np.array([draws - 1, max(clusters - 1, 1)])
         of_draws, of_clusters = scipy.special.stdtrit(degrees, (1 + number.confidence) / 2)
         size *= float(of_draws / of_clusters) ** 2
-    return value, min(size, float(draws))
+    return value, min(size, draws / number.open_share)
 
 
 def by_log_student(number: SampledNumber) -> Interval | None:

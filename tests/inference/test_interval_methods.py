@@ -57,6 +57,29 @@ def test_beta_takes_the_cautious_error() -> None:
     assert BY_NAME["beta"](expected) == beta(0.4, 0.3, 0.95)
 
 
+@pytest.mark.parametrize(("rows", "labels"), [(60, 45), (60, 55), (200, 100), (300, 290)])
+def test_korn_graubard_holds_in_every_population_that_is_nearly_known(
+    rows: int, labels: int
+) -> None:
+    """Enumerated: all samples without replacement of all populations of so many rows."""
+    open_share = 1 - labels / rows
+    coverage, widths = np.zeros(rows), {open_share: 0.0, 1.0: 0.0}
+    for hits in range(1, rows):
+        seen = np.arange(max(0, labels - rows + hits), min(labels, hits) + 1)
+        chances = stats.hypergeom(rows, hits, labels).pmf(seen)
+        for chance, value in zip(chances, seen / labels, strict=True):
+            error = math.sqrt(value * (1 - value) / (labels - 1) * open_share)
+            for share in widths:
+                told = {"value": value, "error": error, "draws": labels, "open_share": share}
+                found = BY_NAME["korn-graubard"](dataclasses.replace(SHARE, **told))
+                if found is not None:
+                    widths[share] += chance * (found.high - found.low)
+                is_held = found is None or found.low <= hits / rows <= found.high
+                coverage[hits] += chance * is_held * (share < 1)
+    assert coverage[1:].min() >= 0.95
+    assert widths[open_share] <= 0.75 * widths[1.0]
+
+
 def test_names_are_checked() -> None:
     assert check_names(["wilson", "beta", "wilson"]) == ("wilson", "beta")
     with pytest.raises(InputError, match=r"no interval method 'wilsn': there are korn-graubard, "):
