@@ -111,17 +111,17 @@ def _ended(sampler: RankedSampler, one: List, seed: int) -> tuple[KnownPool, His
     return known, history
 
 
-def _row(sampler: RankedSampler, one: List, seed: int) -> Iterator[str]:
-    """Run an evaluation to its end and yield its cells of the table, from the queries on."""
+def _row(sampler: RankedSampler, one: List, seed: int) -> Row:
+    """Run an evaluation to its end and return its cells of the table, from the queries on."""
     known, history = _ended(sampler, one, seed)
     curve = sampler.curve(known.table, history)
     assert curve is not None
     truth = np.cumsum(one.hits) / np.cumsum(one.rows)
     off = np.exp(np.max(np.abs(np.log(curve.precision.value / truth))))
     low, high = curve.precision.low - 1e-12, curve.precision.high + 1e-12
-    inside = bool(np.all((low <= truth) & (truth <= high)))
-    yield from (str(curve.guarantee.queries), str(len(history.rounds)), str(len(history)))
-    yield from (f"{curve.guarantee.factor:.4f}", f"{off:.4f}", "yes" if inside else "no")
+    inside = "yes" if np.all((low <= truth) & (truth <= high)) else "no"
+    promised, rounds = curve.guarantee, len(history.rounds)
+    return promised.queries, rounds, len(history), promised.factor, off, inside
 
 
 def rows(options: Options) -> Iterator[Row]:
@@ -129,7 +129,7 @@ def rows(options: Options) -> Iterator[Row]:
     for end in ENDS:
         for scale in SCALES:
             one, items, p_min = List.enlarged(scale, end, 0), ITEMS * scale, end - 0.01
-            at = f"{end:g}".lstrip("0"), str(items)
+            at = f"{end:g}".lstrip("0"), items
             for kind in (AdaStrat, LogStrat):
                 sampler = kind(PRCurve((0.0,)), p_min=p_min, first=FIRST, m=100)
                 paper = PAPER.get((kind.name, scale), ("", ""))
@@ -137,7 +137,7 @@ def rows(options: Options) -> Iterator[Row]:
             s = QueryBound(1.05, 0.0, 0.05).draws(p_min, 1)
             plain = min(items, round(2 * math.sqrt(s * items) - s))
             paper = PAPER.get(("plain random", scale), ("", ""))
-            yield *at, "plain random", "", "", str(plain), "", "", "", *paper
+            yield *at, "plain random", "", "", plain, None, None, "", *paper
     draw(options.output / "figures" / "adastrat.svg")
 
 
@@ -176,7 +176,7 @@ HEADER = (
     "precision_at_the_end,items,sampler,queries,rounds,labels,guaranteed,worst,bounds_hold,"
     "queries_published,labels_published"
 )
-TABLES = (Table("adastrat/lists", HEADER, rows),)
+TABLES = (Table("adastrat/lists", HEADER, rows, form=".4f"),)
 
 if __name__ == "__main__":
     runner.main(__doc__, TABLES)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pools
 import runner
 from runner import Options, Result, Row, Table
@@ -139,7 +140,7 @@ def on_real_pool(task: tuple[str, tuple[str, str], int]) -> list[Result]:
 
 # --- tables
 
-SETTING, MEANS = ("pool", "sampler", "promise", "budget"), ("proved", "broken", "rows", "seconds")
+SETTING, MEANS = ["pool", "sampler", "promise", "budget"], ["proved", "broken", "rows", "seconds"]
 
 
 def table(
@@ -148,23 +149,16 @@ def table(
     """Return a table of what work makes of tasks: settings, how many runs each had, and means."""
 
     def rows(options: Options) -> Iterator[Row]:
-        by_setting: dict[tuple[str, ...], list[Result]] = {}
         with (
             threadpool_limits(1),
             concurrent.futures.ProcessPoolExecutor(options.workers) as executor,
         ):
-            for row in itertools.chain.from_iterable(executor.map(work, tasks())):
-                by_setting.setdefault(tuple(str(row[one]) for one in SETTING), []).append(row)
-        for key, runs in by_setting.items():
-            yield [*key, str(len(runs)), *(mean(runs, one) for one in MEANS)]
+            results = itertools.chain.from_iterable(executor.map(work, tasks()))
+            held = pd.DataFrame(results, columns=[*SETTING, *MEANS])
+        for key, runs in held.groupby(SETTING, sort=False):
+            yield *key, len(runs), *runs[MEANS].astype(float).mean().round(4)
 
     return Table(f"certificates-{name}", ",".join([*SETTING, "runs", *MEANS]), rows)
-
-
-def mean(runs: list[Result], name: str) -> str:
-    """Return the mean of a number over runs; nothing where none has it."""
-    values = [float(run[name]) for run in runs if run[name] is not None]
-    return str(round(float(np.mean(values)), 4)) if values else ""
 
 
 TABLES = (

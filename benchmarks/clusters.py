@@ -163,22 +163,22 @@ def _by_clusters(
 
 def rows(options: Options) -> Iterator[runner.Row]:
     """Yield, over all pools and measures, coverage and half-width with clusters and without."""
-    titles = ("pool", "sizes", "correlation", "drawn")
-    held = runner.read(options.results, STUDY.asked(options), *titles)
-    groups = runner.groups(held, "drawn", "sizes", "correlation", "budget")
-    for (drawn, sizes, correlation, budget), found in groups:
-        with_clusters, without = (runs for _, runs in runner.groups(found, "known"))
-        both = with_clusters["claims"] & without["claims"]
-        numbers = []
-        for runs in (with_clusters, without):
-            coverage, half = runs["holds"][runs["claims"]].mean(), np.median(runs["half"][both])
-            numbers += [f"{coverage:.3f}", f"{half:.3f}"]
-        share = f"{with_clusters['claims'].mean():.2f}"
-        yield [drawn, sizes, correlation, str(budget), str(len(both)), share, *numbers]
+    held = STUDY.read(options)
+    for key, found in held.groupby(["drawn", "sizes", "correlation", "budget"], sort=False):
+        with_key, without = found[found["known"]], found[~found["known"]]
+        both = with_key["claims"].to_numpy() & without["claims"].to_numpy()
+        numbers = (
+            (runs["holds"][runs["claims"]].mean(), runs["half"][both].median())
+            for runs in (with_key, without)
+        )
+        yield *key, len(both), with_key["claims"].mean(), *itertools.chain(*numbers)
 
 
-STUDY = _Study("clusters", PLAN, names, trial)
-HEADER = "drawn,sizes,correlation,labels,runs,claims,coverage,half_width,without,half_without"
+STUDY = _Study("clusters", PLAN, names, trial, titles=("pool", "sizes", "correlation", "drawn"))
+HEADER = (
+    "drawn,sizes,correlation,labels,runs,claims:.2f,coverage:.3f,half_width:.3f,without:.3f,"
+    "half_without:.3f"
+)
 TABLES = (runner.Table("clusters", HEADER, rows),)
 
 if __name__ == "__main__":

@@ -137,10 +137,10 @@ def compare(
     return found
 
 
-def errors(found: dict[str, Outcome]) -> Iterator[str]:
+def errors(found: dict[str, Outcome]) -> Iterator[float]:
     """Yield the error and the draws of each sampler."""
     for one in found.values():
-        yield from (f"{one.error:.4f}", str(one.draws))
+        yield from (one.error, one.draws)
 
 
 def by_correlation(options: Options) -> Iterator[Row]:
@@ -148,11 +148,11 @@ def by_correlation(options: Options) -> Iterator[Row]:
     plain = Rows.like_spam()
     for pool in (plain.with_sorted_costs(-1), plain, plain.with_sorted_costs(1)):
         each = np.ones(len(pool.cost), dtype=np.int64)
-        saving = f"{predicted_saving(np.sqrt(pool.uncertainty), each, pool.cost):.2f}"
+        saving = predicted_saving(np.sqrt(pool.uncertainty), each, pool.cost)
         for money in (100, 200, 400, 800):
             found = compare(pool, "accuracy", money, options.repeats)
             ratio = (found[ALONE].error / found["passive"].error) ** 2
-            yield f"{pool.rho:.3f}", str(money), *errors(found), f"{ratio:.2f}", saving
+            yield pool.rho, money, *errors(found), ratio, saving
 
 
 def by_variance(options: Options) -> Iterator[Row]:
@@ -160,14 +160,13 @@ def by_variance(options: Options) -> Iterator[Row]:
     for power in (0.0, 0.5, 1.0, 1.5, 2.0):
         pool = Rows.like_spam().with_spread_costs(power)
         found = compare(pool, "accuracy", 200, options.repeats)
-        spent = f"{found[ALONE].cost:.0f}"
-        yield f"{power:g}", f"{pool.cost.var():.2f}", *errors(found), spent
+        yield power, pool.cost.var(), *errors(found), found[ALONE].cost
 
 
 def by_likelihood(options: Options) -> Iterator[Row]:
     """Yield the gain over even draws for models that are unsure, calibrated and overconfident."""
     for sharp in (0.02, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0):
-        yield f"{sharp:g}", *gain(Rows.like_spam(sharp=sharp), options.repeats)
+        yield sharp, *gain(Rows.like_spam(sharp=sharp), options.repeats)
 
 
 def by_drift(options: Options) -> Iterator[Row]:
@@ -175,26 +174,28 @@ def by_drift(options: Options) -> Iterator[Row]:
     for number in range(10):
         angle = 0.12 * min(number, 14 - number)
         pool = Rows.like_spam(12_745, seed=number, angle=angle)
-        yield str(number + 1), *gain(pool, options.repeats)
+        yield number + 1, *gain(pool, options.repeats)
 
 
-def gain(pool: Rows, repeats: int) -> Iterator[str]:
+def gain(pool: Rows, repeats: int) -> Iterator[float]:
     """Yield the likelihood and the ratio of the errors of even draws and active ones."""
     alike = pool.with_spread_costs(0.0)
-    yield f"{alike.likelihood:.2f}"
+    yield alike.likelihood
     for measure in MEASURES:
         found = compare(alike, measure, 300, repeats, ("passive", ALONE))
-        yield f"{found['passive'].error / found[ALONE].error:.2f}"
+        yield found["passive"].error / found[ALONE].error
 
 
 _ERRORS = ",".join(f"{name.lower()}_error,{name.lower()}_draws" for name in NAMES)
 _GAINS = "likelihood,accuracy,f1"
+_MONEY = f"rho:.3f,money,{_ERRORS},realised:.2f,predicted:.2f"
+_SPREAD = f"power:g,variance:.2f,{_ERRORS},spent_by_the_last:.0f"
 
 TABLES = (
-    Table("costs/correlation", f"rho,money,{_ERRORS},realised,predicted", by_correlation, 200),
-    Table("costs/variance", f"power,variance,{_ERRORS},spent_by_the_last", by_variance, 200),
-    Table("likelihood", f"times,{_GAINS}", by_likelihood, 200, kept=False),
-    Table("drift", f"batch,{_GAINS}", by_drift, 200, kept=False),
+    Table("costs/correlation", _MONEY, by_correlation, 200, ".4f"),
+    Table("costs/variance", _SPREAD, by_variance, 200, ".4f"),
+    Table("likelihood", f"times:g,{_GAINS}", by_likelihood, 200, ".2f", kept=False),
+    Table("drift", f"batch,{_GAINS}", by_drift, 200, ".2f", kept=False),
 )
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import corpus
 import numpy as np
+import pandas as pd
 import runner
 from runner import Options
 
@@ -53,25 +54,22 @@ def rows(options: Options) -> Iterator[runner.Row]:
     How often one was asked for, how many were told and could be judged, and the shares of those
     whose range is within a factor of 1.5 of the labels needed, below and above that.
     """
-    held = runner.read(options.results, STUDY.asked(options), "pool")
+    held = STUDY.read(options)
     for asked, measure in itertools.product(ASKED, MEASURES):
-        each = [
-            ratio_of(runs, asked)
-            for key, runs in runner.groups(held, "measure", "pool", "repeat")
-            if key[0] == measure
-        ]
+        runs = held[held["measure"] == measure].groupby(["pool", "repeat"], sort=False)
+        each = [ratio_of(run, asked) for _, run in runs]
         told = np.array([ratio for ratio in each if ratio is not None])
         few, many = told < 1 / (FACTOR * SPREAD), told > FACTOR
-        shares = [f"{np.mean(share):.2f}" for share in (~few & ~many, few, many)]
-        yield [str(asked), measure, str(len(each)), str(len(told)), *shares]
+        shares = [np.mean(share) for share in (~few & ~many, few, many)]
+        yield asked, measure, len(each), len(told), *shares
 
 
-def ratio_of(held: runner.Columns, asked: int) -> float | None:
+def ratio_of(run: pd.DataFrame, asked: int) -> float | None:
     """Return the fewest labels said by those needed in one run; None where nothing is judged."""
-    budget, half = held["budget"], held["half"]
-    (place,) = np.flatnonzero(budget == asked)
-    power = OF_MODEL if held["by_model"][place] else OF_DESIGN
-    said = outlook(half[place], asked, None, None, power) if held["told"][place] else None
+    budget, half = run["budget"].to_numpy(), run["half"].to_numpy()
+    (at,) = run[run["budget"] == asked].itertuples()
+    power = OF_MODEL if at.by_model else OF_DESIGN
+    said = outlook(at.half, asked, None, None, power) if at.told else None
     if said is None or said.labels is None or said.labels > budget[-1] / FACTOR:
         return None
     reached = np.flatnonzero((budget > asked) & (half <= said.half_width))
@@ -86,7 +84,7 @@ def needed(budget: FloatArray, half: FloatArray, place: int, aim: float) -> floa
     return float(np.exp(np.interp(share, [0, 1], np.log(budget[[place - 1, place]]))))
 
 
-HEADER = "asked_at,measure,asked,told,within,too_few,too_many"
+HEADER = "asked_at,measure,asked,told,within:.2f,too_few:.2f,too_many:.2f"
 TABLES = (runner.Table("forecasts", HEADER, rows),)
 
 if __name__ == "__main__":

@@ -206,15 +206,13 @@ class Errors:
         return math.exp(np.interp(-level, -falling, np.log(self.budgets)))
 
 
-def rows_of(task: str, found: dict[str, Errors], thesis: str) -> Iterator[list[str]]:
+def rows_of(task: str, found: dict[str, Errors], thesis: str) -> Iterator[Row]:
     """Yield the rows of the table for a task: budgets for each level, and what they save."""
     even = [found["passive"].budget(level) for level in LEVELS]
     for name, errors in found.items():
         needed = [errors.budget(level) for level in LEVELS]
-        cells = ["" if math.isnan(one) else f"{one:.0f}" for one in needed]
-        shares = [1 - one / other for one, other in zip(needed, even, strict=True)]
-        cells += ["" if math.isnan(one) else f"{100 * one:.0f}" for one in shares]
-        yield [task, name, *cells, thesis if name == "active" else ""]
+        shares = [100 * (1 - one / other) for one, other in zip(needed, even, strict=True)]
+        yield task, name, *needed, *shares, thesis if name == "active" else ""
 
 
 def rows(options: Options) -> Iterator[Row]:
@@ -267,7 +265,7 @@ HEADER = ",".join(
         "thesis",
     )
 )
-TABLES = (Table("model-selection", HEADER, rows, repeats=500),)
+TABLES = (Table("model-selection", HEADER, rows, 500, ".0f"),)
 
 if __name__ == "__main__":
     runner.main(__doc__, TABLES, sets=4, queries=400)

@@ -197,7 +197,7 @@ def stopping(options: Options) -> Iterator[Row]:
             rows = np.arange(len(end))
             wrong = found & ~runs["right"][rows, end]
             used, labels = np.array(LOOKS)[end].mean(), runs["labels"][rows, end].mean()
-            yield test, way, f"{used:.0f}", f"{labels:.0f}", _percent(found), _percent(wrong)
+            yield test, way, used, labels, _percent(found), _percent(wrong)
 
 
 def after(systems: str, options: Options) -> Iterator[Row]:
@@ -211,7 +211,7 @@ def after(systems: str, options: Options) -> Iterator[Row]:
                     p_value = one[test][:, place]
                     wrong = _percent(~one["right"][:, place]) if name == "real" else "-"
                     told = (_percent(p_value <= level) for level in LEVELS)
-                    yield name, str(size), test, way, wrong, f"{p_value.mean():.3f}", *told
+                    yield name, size, test, way, wrong, p_value.mean(), *told
 
 
 def _percent(flags: BoolArray) -> str:
@@ -224,9 +224,9 @@ AFTER = "systems,draws,test,drawn by,wrong system,mean p," + ",".join(
     f"rejected at {level:g}" for level in LEVELS
 )
 TABLES = (
-    Table(f"{STUDY}/stopping", STOPPING, stopping, 500),
-    Table(f"{STUDY}/different", AFTER, functools.partial(after, "real"), 500),
-    Table(f"{STUDY}/alike", AFTER, functools.partial(after, "alike"), 500),
+    Table(f"{STUDY}/stopping", STOPPING, stopping, 500, ".0f"),
+    Table(f"{STUDY}/different", AFTER, functools.partial(after, "real"), 500, ".3f"),
+    Table(f"{STUDY}/alike", AFTER, functools.partial(after, "alike"), 500, ".3f"),
 )
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ MNIST, like its comments with six labels, and of the shape of 20 Newsgroups, 11,
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -92,12 +93,6 @@ def repeat(
         covered = [_covers(run[place], true) for run in runs]
         summaries.append((float(np.sqrt(np.mean(np.square(errors)))), float(np.mean(covered))))
     return summaries
-
-
-def cells(summaries: Iterable[tuple[float, float]]) -> Iterator[str]:
-    """Yield RMSE and coverage of each as a table has them."""
-    for rmse, coverage in summaries:
-        yield from (f"{rmse:.4f}", f"{coverage:.2f}")
 
 
 def _covers(one: Estimate, true: float) -> bool:
@@ -205,8 +200,8 @@ def shares(options: Options) -> Iterator[Row]:
                 for sampler in (Passive(f1), OptimalImportance(f1), Poisson(f1))
             ]
             (_, (importance, _), (poisson, _)) = found
-            ratio = f"{poisson / importance:.2f}" if importance else ""
-            yield name, f"{share:g}", *cells(found), ratio
+            ratio = poisson / importance if importance else None
+            yield name, share, *itertools.chain(*found), ratio
 
 
 def six_labels(options: Options) -> Iterator[Row]:
@@ -219,7 +214,7 @@ def six_labels(options: Options) -> Iterator[Row]:
                 repeat(pool, kind(driver), measures, labels, options.repeats)[place]
                 for kind in (Passive, OptimalImportance, Poisson)
             )
-            yield str(labels), driver.name, *cells(found)
+            yield labels, driver.name, *itertools.chain(*found)
 
 
 def measures(options: Options) -> Iterator[Row]:
@@ -233,17 +228,16 @@ def measures(options: Options) -> Iterator[Row]:
             for driver in of_pool:
                 found = repeat(pool, kind(driver), of_pool, labels, options.repeats)
                 for measure, (rmse, _) in zip(of_pool, found, strict=True):
-                    told = driver.name, measure.name, str(labels), f"{rmse:.5f}"
-                    yield name, kind.name, *told
+                    yield name, kind.name, driver.name, measure.name, labels, rmse
 
 
 _BOTH = ",".join(
-    f"{name}_rmse,{name}_coverage" for name in ("passive", "optimal_importance", "poisson")
+    f"{name}_rmse:.4f,{name}_coverage:.2f" for name in ("passive", "optimal_importance", "poisson")
 )
 TABLES = (
-    Table("poisson/shares", f"pool,share,{_BOTH},poisson_by_importance", shares, 100),
+    Table("poisson/shares", f"pool,share:g,{_BOTH},poisson_by_importance:.2f", shares, 100),
     Table("poisson/six-labels", f"labels,drawn_for_and_estimated,{_BOTH}", six_labels, 100),
-    Table("many-labels/measures", "pool,design,drawn_for,measure,labels,rmse", measures, 40),
+    Table("many-labels/measures", "pool,design,drawn_for,measure,labels,rmse:.5f", measures, 40),
 )
 
 if __name__ == "__main__":

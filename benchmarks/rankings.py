@@ -45,8 +45,7 @@ def rows(options: Options) -> Iterator[Row]:
             write_pool(Path(folder), task, options.queries, options.documents)
             for gain, thesis in published.items():
                 for variant, saved in savings(Path(folder), task, gain).items():
-                    told = (f"{100 * one:.0f}" for one in saved)
-                    yield task, thesis, f"{gain}@10", variant, *told
+                    yield task, thesis, f"{gain}@10", variant, *(100 * one for one in saved)
 
 
 def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
@@ -160,7 +159,7 @@ def drawn(ground: pools.Ground) -> Way:
 
 
 HEADER = "task,thesis,gain,drawn_by,queries_saved_percent,grades_saved_percent"
-TABLES = (Table("rankings", HEADER, rows),)
+TABLES = (Table("rankings", HEADER, rows, form=".0f"),)
 
 if __name__ == "__main__":
     runner.main(__doc__, TABLES, queries=800, documents=119)

@@ -55,33 +55,35 @@ def rows(options: Options) -> Iterator[Row]:
         plan = Plan(BUDGETS, ground.spec.round_size, options.repeats, SEED, ground.spec.confidence)
         tried = [ground.sampler(sampler) for sampler in SAMPLERS]
         for one in simulate(ground.known, tried, ground.measures, plan)["results"]:
-            at = name, one["sampler"], str(one["budget"])
-            reference = ratio = ""
-            if at[:2] in REFERENCE_RMSE:
-                published = REFERENCE_RMSE[at[:2]][BUDGETS.index(one["budget"])]
-                times = one["rmse"] / published
-                reference, ratio = f"{published:.3f}", f"{times:.2f}"
+            at, reference, times = (name, one["sampler"]), None, None
+            if at in REFERENCE_RMSE:
+                reference = REFERENCE_RMSE[at][BUDGETS.index(one["budget"])]
+                times = one["rmse"] / reference
                 if times > MOST and one["budget"] in CHECKED_BUDGETS:
-                    told = f"{', '.join(at)} labels: RMSE is {ratio} x its reference"
-                    print(f"{told}, at most {MOST} is wanted", file=sys.stderr)
-            intervals = (
-                f"{interval[key]:{form}}"
-                for interval in (one, one["wald"])
-                for key, form in (
-                    ("coverage", ".2f"),
-                    ("median_width", ".3f"),
-                    ("interval_score", ".3f"),
-                )
+                    told = f"{', '.join(at)}, {one['budget']} labels: RMSE is {times:.2f} x its"
+                    print(f"{told} reference, at most {MOST} is wanted", file=sys.stderr)
+            yield (
+                *at,
+                one["budget"],
+                one["rmse"],
+                reference,
+                times,
+                *(
+                    interval[key]
+                    for interval in (one, one["wald"])
+                    for key in ("coverage", "median_width", "interval_score")
+                ),
+                one["undefined"],
+                one["draws"],
+                one["seconds"],
             )
-            counts = str(one["undefined"]), f"{one['draws']:.0f}", f"{one['seconds']:.1f}"
-            yield *at, f"{one['rmse']:.4f}", reference, ratio, *intervals, *counts
 
 
 HEADER = (
-    "pool,sampler,labels,rmse,reference,ratio,coverage,width,score,wald_coverage,wald_width,"
-    "wald_score,undefined,draws,seconds"
+    "pool,sampler,labels,rmse:.4f,reference,ratio:.2f,coverage:.2f,width,score,wald_coverage:.2f,"
+    "wald_width,wald_score,undefined,draws:.0f,seconds:.1f"
 )
-TABLES = (Table("reference-points", HEADER, rows, repeats=100),)
+TABLES = (Table("reference-points", HEADER, rows, 100, ".3f"),)
 
 if __name__ == "__main__":
     runner.main(__doc__, TABLES)

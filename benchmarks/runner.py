@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy.typing as npt
+import pandas as pd
 import pools
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,9 +37,8 @@ from evalsampling.stats.arrays import FloatArray
 
 FOLDER = pools.PROJECT / "docs" / "studies"
 
-Row = Sequence[str]
+Row = Sequence[Any]
 Result = dict[str, Any]
-Columns = dict[str, npt.NDArray[Any]]
 Options = argparse.Namespace
 Names = tuple[str, ...]
 
@@ -49,19 +48,26 @@ class Table:
     """A table of a study."""
 
     name: str  # its file below the folder of studies, without the end
-    header: str  # the first line of the file: names of the columns
-    rows: Callable[[Options], Iterable[Row]]
+    header: str  # names of the columns, after a colon the format of one
+    rows: Callable[[Options], Iterable[Row]]  # None and NaN are empty cells
     repeats: int = 0  # unless others are asked for
+    form: str = ""  # of floats in columns without a format
     kept: bool = True  # as a file; else it is printed, for a page that has its figures
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return [column.partition(":")[0] for column in self.header.split(",")]
 
     def make(self, options: Options) -> None:
         """Print the table row by row, then write its file if it has rows, whole or not at all."""
         asked = vars(options) | {"repeats": getattr(options, "repeats", None) or self.repeats}
-        printed, made = csv.writer(sys.stdout, lineterminator="\n"), [self.header.split(",")]
-        printed.writerow(made[0])
+        forms = [column.partition(":")[2] for column in self.header.split(",")]
+        printed, made = csv.writer(sys.stdout, lineterminator="\n"), [self.columns]
+        printed.writerow(self.columns)
         for row in self.rows(Options(**asked)):
-            made.append(row)
-            printed.writerow(row)
+            made.append([self._cell(*one) for one in zip(row, forms, strict=True)])
+            printed.writerow(made[-1])
             sys.stdout.flush()
         if self.kept and len(made) > 1:
             path = options.output / f"{self.name}.csv"
@@ -71,6 +77,11 @@ class Table:
                 csv.writer(file, lineterminator="\n").writerows(made)
             os.replace(draft, path)
             print(f"{path}: written, by commit {commit()}", file=sys.stderr)
+
+    def _cell(self, value: Any, form: str) -> str:
+        if pd.isna(value):
+            return ""
+        return format(value, form or (self.form if isinstance(value, float) else ""))
 
 
 def commit() -> str:
@@ -135,6 +146,7 @@ class Study:
     most: Mapping[str, int] = dataclasses.field(default_factory=dict)  # repeats of some samplers
     block: int = 5  # repeats of a file
     pools: Path = pools.CORPUS
+    titles: Names = ("pool", "sampler")  # of the columns of results that have the names of a trial
 
     def run(self, options: Options) -> None:
         """Simulate what has no results yet, in processes, and tell how far it is.
@@ -192,6 +204,19 @@ class Study:
                 at = {"repeat": repeat, "budget": budget, "seconds": point.seconds}
                 yield from (at | row for row in self.rows(measure, truth, point, at))
 
+    def read(self, options: Options) -> pd.DataFrame:
+        """Return the results of the trials that are asked for, by repeat."""
+        tables = []
+        for names in self.asked(options):
+            for file in sorted(path(options.results, names, 0, 0).parent.glob("*.parquet")):
+                rows = pq.read_table(file)
+                for title, name in zip(self.titles, names, strict=True):
+                    rows = rows.append_column(title, pa.array([name] * len(rows)))
+                tables.append(rows)
+        if not tables:
+            return pd.DataFrame(columns=self.titles)
+        return pa.concat_tables(tables, promote_options="default").to_pandas()
+
     def _keep_settings(self, results: Path) -> None:
         """Keep results of other settings apart: they end the program with a line."""
         results.mkdir(parents=True, exist_ok=True)
@@ -217,34 +242,6 @@ def write(rows: list[Result], file: Path) -> None:
     unfinished = file.with_suffix(f".{os.getpid()}.tmp")
     pq.write_table(pa.Table.from_pylist(rows), unfinished, compression="zstd")
     os.replace(unfinished, file)
-
-
-def read(results: Path, trials: Iterable[Names], *titles: str) -> Columns:
-    """Return all rows of some trials, by repeat, the names of the trial being the titled columns.
-
-    Trials without results are left out; without any there are no columns.
-    """
-    tables = []
-    for names in trials:
-        for file in sorted(path(results, names, 0, 0).parent.glob("*.parquet")):
-            rows = pq.read_table(file)
-            for title, name in zip(titles, names, strict=False):
-                rows = rows.append_column(title, pa.array([name] * len(rows)))
-            tables.append(rows)
-    if not tables:
-        return {}
-    made = pa.concat_tables(tables, promote_options="default")
-    return {name: made[name].to_numpy(zero_copy_only=False) for name in made.column_names}
-
-
-def groups(held: Columns, *names: str) -> Iterator[tuple[tuple[Any, ...], Columns]]:
-    """Yield the rows that are alike in some columns, with their values, in order of the first."""
-    places: dict[tuple[Any, ...], list[int]] = {}
-    keys = zip(*(held[name].tolist() for name in names), strict=True) if held else ()
-    for place, key in enumerate(keys):
-        places.setdefault(key, []).append(place)
-    for key, rows in places.items():
-        yield key, {name: values[rows] for name, values in held.items()}
 
 
 def note(results: Path) -> None:

@@ -133,7 +133,15 @@ def rows_of(
 
 
 STUDY = runner.Study(
-    "study", PLAN, names, trial, rows_of, repeats=200, block=20, pools=pools.SHARED
+    "study",
+    PLAN,
+    names,
+    trial,
+    rows_of,
+    repeats=200,
+    block=20,
+    pools=pools.SHARED,
+    titles=("pool", "measure", "method"),
 )
 
 
@@ -208,17 +216,16 @@ Runs = Mapping[tuple[str, ...], Run]
 def runs_of(options: Options) -> Runs:
     """Return all runs that have results."""
     found = {}
-    for pool, measure, key in STUDY.asked(options):
-        if held := runner.read(options.results, [(pool, measure, key)]):
-            cut, built = ground(options.pools, pool, measure)
-            errors, divergence = (
-                held[name].astype(np.float64).reshape(-1, len(PLAN.budgets))
-                for name in ("squared_error", "divergence")
-            )
-            truth = cut.known.value(built)
-            curves = [one for one in held["curve"] if isinstance(one, np.ndarray)]
-            curves = np.reshape(curves, (-1, len(truth)))
-            found[pool, measure, key] = Run(METHODS[key], truth, errors, divergence, curves)
+    for key, held in STUDY.read(options).groupby([*STUDY.titles], sort=False):
+        pool, measure, method = key
+        cut, built = ground(options.pools, pool, measure)
+        truth = cut.known.value(built)
+        errors, divergence = (
+            held[name].to_numpy(float).reshape(-1, len(PLAN.budgets))
+            for name in ("squared_error", "divergence")
+        )
+        curves = np.reshape([*held["curve"].dropna()], (-1, len(truth)))
+        found[key] = Run(METHODS[method], truth, errors, divergence, curves)
     return found
 
 
@@ -254,7 +261,7 @@ def _claims(options: Options) -> Iterator[Row]:
             ratio = min((a.ratio(b, place) for a, b in pairs), key=lambda band: band.mean)
             least = float(factor)
             holds = "yes" if ratio.low >= least else "no" if ratio.high < least else "open"
-            yield *said, factor, str(budget), *ratio.cells, holds
+            yield *said, factor, budget, *ratio.cells, holds
 
 
 def _orders(options: Options) -> Iterator[Row]:
@@ -266,7 +273,7 @@ def _orders(options: Options) -> Iterator[Row]:
         for before, after in itertools.pairwise(runs):
             sign = "<" if after.ratio(before, place).low > 1 else "~"
             told += f" {sign} {after.method.title}"
-        yield pool, measure, str(PLAN.budgets[place]), told
+        yield pool, measure, PLAN.budgets[place], told
 
 
 def _errors(options: Options) -> Iterator[Row]:
@@ -275,7 +282,7 @@ def _errors(options: Options) -> Iterator[Row]:
     )
     for (pool, measure, _), run in ordered:
         for place, budget in enumerate(PLAN.budgets):
-            yield pool, measure, run.method.title, str(budget), *run.error(place).cells
+            yield pool, measure, run.method.title, budget, *run.error(place).cells
 
 
 def _short(value: float) -> str:

@@ -6,7 +6,6 @@ again where it is positive, which no score tells.
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,14 +25,12 @@ PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 1000))
 
 def rows(options: Options) -> Iterator[runner.Row]:
     """Yield, by case and labels, the share of runs that claim, and coverage among these."""
-    for case, budget in itertools.product(CASES, PLAN.budgets):
-        trials = [one for one in STUDY.asked(options) if one[1] == case]
-        found = corpus.settings(options.results, trials)
-        settings = [one for (_, _, labels), one in found.items() if labels == budget]
-        claims = np.array([one.claims * one.runs for one in settings])
-        covered = np.nansum([one.coverage for one in settings] * claims) / claims.sum()
-        runs = sum(one.runs for one in settings)
-        yield case, str(budget), f"{claims.sum() / runs:.3f}", f"{covered:.3f}", str(runs)
+    held = STUDY.read(options)
+    for (case, budget), runs in held.groupby(["case", "budget"], sort=False):
+        settings = corpus.settings(runs)
+        claims = settings["claims"] * (count := settings["errors"].map(len))
+        covered = (settings["coverage"] * claims).sum() / claims.sum()
+        yield case, budget, claims.sum() / count.sum(), covered, count.sum()
 
 
 @functools.lru_cache(maxsize=4)
@@ -59,8 +56,11 @@ def trial(options: Options, pool: str, case: str, sampler: str) -> runner.Trial:
 
 
 NAMES = functools.partial(corpus.names, [CASES, ["calibrated"]])
-STUDY = runner.Study("weighted", PLAN, NAMES, trial, repeats=6, block=3)
-TABLES = (runner.Table("weights", "weights,labels,claims,coverage,runs", rows, kept=False),)
+STUDY = runner.Study(
+    "weighted", PLAN, NAMES, trial, repeats=6, block=3, titles=("pool", "case", "sampler")
+)
+HEADER = "weights,labels,claims:.3f,coverage:.3f,runs"
+TABLES = (runner.Table("weights", HEADER, rows, kept=False),)
 
 if __name__ == "__main__":
     runner.main(__doc__, TABLES, STUDY)
