@@ -90,17 +90,16 @@ def _preparing(pool: Path, directory: Path, folder: Path) -> Group:
     cut = stratify_pool(EvaluationSpec.from_mapping(content, Path()).reading)
     edges.write_text(json.dumps(cut.edges.tolist()))
 
-    def cell_pass(way: str) -> float:
-        return measured.measure("cell_passes.py", way, pool, edges)[0].cpu_seconds
-
-    def prepare() -> float:
-        with measured.new_spec(pool, directory) as spec:
-            return measured.measure_command("prepare", spec)[0].cpu_seconds
-
     def works() -> dict[str, float]:
-        return {"statistics": cell_pass("statistics"), "prepare": prepare()}
+        return {
+            "prepare": measured.prepare(pool, directory).cpu_seconds,
+            "prepare: beam": measured.prepare(pool, directory, *measured.BY_BEAM).cpu_seconds,
+        }
 
-    return Group(works, functools.partial(cell_pass, "plain"), repeats=3)
+    def plain() -> float:
+        return measured.measure("cell_passes.py", pool, edges).cpu_seconds
+
+    return Group(works, plain, repeats=3)
 
 
 # --- reading each format as `prepare` does, by as many passes of the usual reader of that format

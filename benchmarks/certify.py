@@ -1,119 +1,27 @@
-"""Judges certificates: promises that are broken, and rows given away.
+"""Judges certificates on real pools: promises that are proved or broken, and rows given away.
 
-Pools are made, with promises just below the goal, or real ones with truth. Promises are looked at
-after every round. *broken* is a share of all repeats, whether a promise was proved in them or not;
-*rows* is a mean that counts repeats without a proof as 0.
+Promises are looked at after every round. *broken* is a share of all repeats, whether a promise was
+proved in them or not; *rows* is a mean of those with a proof.
 """
 
-import concurrent.futures
-import functools
+import dataclasses
 import itertools
-import math
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-import numpy as np
-import pandas as pd
+import corpus
 import pools
 import runner
-from runner import Options, Result, Row, Table
-from threadpoolctl import threadpool_limits
+from runner import Names, Options, Result
 
-from evalsampling.evaluation.analysis import Analysis
 from evalsampling.measures import FBeta, Precision
-from evalsampling.samplers import CalibratedDesign, Importance, Sampler
+from evalsampling.samplers import CalibratedDesign, Sampler
 from evalsampling.samplers.certified import CertifyingDesign
 from evalsampling.simulation.summary import promise_outcome
-from evalsampling.simulation.truth import KnownPool, Urns
-from evalsampling.spec import RoundSize
+from evalsampling.simulation.truth import Urns
 from evalsampling.spec.promise import Promise
 
-ROUNDS = RoundSize(50, 1.3)
-
-
-def looks(
-    known: KnownPool, name: str, promise: Promise, budget: int, seed: int
-) -> Iterator[Analysis]:
-    """Yield the analysis after each round of a sampler, all of whose rows have labels."""
-    sampler: Sampler = CalibratedDesign(FBeta())
-    if name == "certify":
-        sampler = CertifyingDesign(Precision(), goals=promise.goals, planned=budget)
-    elif name == "importance":
-        sampler = Importance(FBeta())
-    analysis, urns = pools.begin(known, sampler, [FBeta()], seed), Urns(known, seed + 1)
-    while (left := budget - len(analysis.history)) > 0:
-        before = len(analysis.history)
-        drawn = analysis.with_round(ROUNDS.after(len(analysis.history.rounds)), budget=left)
-        analysis = drawn.with_history(urns.answer(drawn.history))
-        if len(analysis.history) == before:
-            return
-        yield analysis
-
-
-def outcomes(
-    known: KnownPool, name: str, text: str, budgets: Iterable[int], seed: int
-) -> Iterator[Result]:
-    """Yield for each budget whether a promise was proved, what it gave, and if it ever broke."""
-    promise = Promise.read(text)
-    for budget in budgets:
-        ever, last, seconds = False, None, 0.0
-        for analysis in looks(known, name, promise, budget, seed):
-            started = time.perf_counter()
-            last = promise_outcome(known, analysis, promise, budget)
-            seconds = time.perf_counter() - started
-            ever = ever or last.broken
-        if last is not None:
-            told = {"proved": last.proved, "broken": ever, "rows": last.rows, "seconds": seconds}
-            yield {"sampler": name, "promise": text, "budget": budget, **told}
-
-
-# --- made pools
-
-RUNS = 25
-"""Of a task."""
-
-MADE = itertools.product(
-    ("flat", "rising", "tiny"), (0.8, 0.95), ("certify", "calibrated", "importance"),
-    range(0, 200, RUNS),
-)  # fmt: skip
-
-
-def on_made_pool(task: tuple[str, float, str, int]) -> list[Result]:
-    """Return what became of some runs on a made pool: its kind, the goal, sampler, first seed."""
-    kind, goal, name, first = task
-    known, budget = made(kind, goal), 200 if kind == "tiny" else 400
-    return [
-        {"pool": kind, **row}
-        for seed in range(first, first + RUNS)
-        for row in outcomes(known, name, f"precision >= {goal}", [budget], seed)
-    ]
-
-
-def made(kind: str, goal: float) -> KnownPool:
-    """Return a pool in which the promise of a precision is false at every threshold, but hardly."""
-    rows, levels = (300, 6) if kind == "tiny" else (20_000, 20)
-    each = rows // levels
-    level = np.repeat(np.arange(levels)[::-1], each)
-    share = np.full(levels, goal)
-    if kind == "rising":  # The top is all negative, what is below makes up for nearly all of it.
-        share = np.append([0.0] * (levels // 10), np.full(levels - levels // 10, 1.0))
-    hits, label = 0, np.zeros(rows, dtype=np.int64)
-    for place in range(levels):
-        most = math.ceil(goal * each * (place + 1)) - 1 - hits  # still below the goal
-        own = min(int(share[place] * each), max(most, 0))
-        label[place * each : place * each + own] = 1
-        hits += own
-    columns = {
-        "score": level.astype(float),
-        "probability": 0.3 + 0.03 * level,
-        "prediction": (level >= levels // 2).astype(np.int8),
-        "label": label,
-    }
-    return pools.Ground.of(columns, measure=["f1"], seed=1).known
-
-
-# --- real pools
+PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 1000))
 
 PROMISES = (
     ("certify", "precision >= 0.8"),
@@ -123,52 +31,53 @@ PROMISES = (
     ("calibrated", "precision >= 0.7 and recall >= 0.6 by model"),
     ("calibrated", "f1 >= 0.6 by model"),
 )
+"""What rounds are drawn for, the promise or F1, and what is promised."""
 
 
-@functools.lru_cache(maxsize=2)
-def read(name: str) -> KnownPool:
-    """Return a real pool."""
-    return pools.Ground.read(pools.CORPUS, name, measure=["f1"], seed=1).known
+def names(options: Options) -> Iterator[Names]:
+    """Yield the names of all trials: pool, sampler, promise."""
+    for pool, promise in itertools.product(pools.find(options.pools), PROMISES):
+        yield pool, *promise
 
 
-def on_real_pool(task: tuple[str, tuple[str, str], int]) -> list[Result]:
-    """Return what became of a promise in one run on a real pool."""
-    pool, (name, promise), seed = task
-    found = outcomes(read(pool), name, promise, [300, 1000], seed)
-    return [{"pool": pool, **row} for row in found]
+def trial(options: Options, pool: str, *_: str) -> runner.Trial:
+    """Return a trial of a pool, whose rounds are drawn for F1."""
+    return corpus.trial(["f1"], PLAN, options, pool, "calibrated")
 
 
-# --- tables
+class _Study(runner.Study):
+    """Evaluations whose promise is looked at after each round."""
 
-SETTING, MEANS = ["pool", "sampler", "promise", "budget"], ["proved", "broken", "rows", "seconds"]
+    def repeat(self, trial: runner.Trial, names: Names, repeat: int) -> Iterator[Result]:
+        """Yield for each budget whether a promise was proved, what it gave, if it ever broke."""
+        (_, name, text), known = names, trial.known
+        promise = Promise.read(text)
+        for budget in PLAN.budgets:
+            sampler: Sampler = CalibratedDesign(FBeta())
+            if name == "certify":
+                sampler = CertifyingDesign(Precision(), goals=promise.goals, planned=budget)
+            start, urns = pools.begin(known, sampler, [FBeta()], repeat), Urns(known, repeat + 1)
+            broken = False
+            for analysis in pools.rounds(start, urns.answer, PLAN.round_size, budget):
+                started = time.perf_counter()
+                found = promise_outcome(known, analysis, promise, budget)
+                seconds = time.perf_counter() - started
+                broken = broken or found.broken
+            told = {"proved": found.proved, "broken": broken, "rows": found.rows}
+            yield {"budget": budget, "seconds": seconds, **told}
 
 
-def table(
-    name: str, work: Callable[[Any], list[Result]], tasks: Callable[[], Iterable[Any]]
-) -> Table:
-    """Return a table of what work makes of tasks: settings, how many runs each had, and means."""
-
-    def rows(options: Options) -> Iterator[Row]:
-        with (
-            threadpool_limits(1),
-            concurrent.futures.ProcessPoolExecutor(options.workers) as executor,
-        ):
-            results = itertools.chain.from_iterable(executor.map(work, tasks()))
-            held = pd.DataFrame(results, columns=[*SETTING, *MEANS])
-        for key, runs in held.groupby(SETTING, sort=False):
-            yield *key, len(runs), *runs[MEANS].astype(float).mean().round(4)
-
-    return Table(f"certificates-{name}", ",".join([*SETTING, "runs", *MEANS]), rows)
+def rows(options: Options) -> Iterator[runner.Row]:
+    """Yield settings, how many runs each had, and means."""
+    held = STUDY.read(options)
+    for key, runs in held.groupby([*STUDY.titles, "budget"], sort=False):
+        means = runs[["proved", "broken", "rows", "seconds"]].astype(float).mean().round(4)
+        yield *key, len(runs), *means
 
 
-TABLES = (
-    table("broken", on_made_pool, lambda: MADE),
-    table(
-        "corpus",
-        on_real_pool,
-        lambda: itertools.product(pools.find(pools.CORPUS), PROMISES, range(2)),
-    ),
-)
+STUDY = _Study("certificates", PLAN, names, trial, repeats=2, titles=("pool", "sampler", "promise"))
+HEADER = "pool,sampler,promise,budget,runs,proved,broken,rows,seconds"
+TABLES = (runner.Table("certificates-corpus", HEADER, rows),)
 
 if __name__ == "__main__":
-    runner.main(__doc__, TABLES, workers=2)
+    runner.main(__doc__, TABLES, STUDY)

@@ -128,10 +128,8 @@ def _labelled(
     if drawn == "clusters":
         now, answer = _by_clusters(now, known, rng)
     for budget in PLAN.budgets:
-        while (left := int(budget) - len(now.history)) > 0:
-            size = PLAN.round_size.after(len(now.history.rounds))
-            now = now.with_history(answer(now.with_round(size, left).history))
-        yield int(budget), now
+        *_, now = pools.rounds(now, answer, PLAN.round_size, budget)
+        yield budget, now
 
 
 def _by_clusters(

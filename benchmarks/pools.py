@@ -4,7 +4,7 @@ import dataclasses
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import History
@@ -119,6 +120,19 @@ def begin(known: KnownPool, sampler: Sampler, measures: Sequence[Measure], seed:
     outputs = known.table.kinds.no_rows
     history = dataclasses.replace(History.start(1, known.table.classes), outputs=outputs)
     return Analysis(known.table, sampler, measures, seed, 0.95, history, hidden=HiddenPrior())
+
+
+def rounds(
+    analysis: Analysis, answer: Callable[[History], History], size: RoundSize, budget: int
+) -> Iterator[Analysis]:
+    """Yield an evaluation after each round, all of whose rows have labels, until it has no more."""
+    while (left := budget - len(analysis.history)) > 0:
+        before = len(analysis.history)
+        drawn = analysis.with_round(size.after(len(analysis.history.rounds)), left)
+        analysis = drawn.with_history(answer(drawn.history))
+        if len(analysis.history) == before:
+            return
+        yield analysis
 
 
 @dataclasses.dataclass(frozen=True)
