@@ -3,10 +3,8 @@
 The list is built as in section 5 of [SX] (Sabharwal and Xue, UAI 2018): labels of a falling
 precision, from .95 at the head to .3 or .5; the enlarged ones draw s labels for each item from the
 running average over 100 items. The paper's own list (allenai.org) was not at hand. e = .03,
-delta = .05, beta = 1.05, r~ = 3,550, m = 100; p_min is that of the end, as the paper takes domain
-knowledge (its numbers of labels are those of p_min = .5:
-tests/stats/test_precision_queries.py). Plain random sampling is the least of r + s N / r over r:
-all up to rank r, then at the density s / r.
+delta = .05, beta = 1.05; p_min is that of the end, as the paper takes domain knowledge. Plain
+random sampling is the least of r + s N / r over r: all up to rank r, then at the density s / r.
 """
 
 import dataclasses

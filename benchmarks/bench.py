@@ -34,13 +34,10 @@ def main(argv: list[str] | None = None) -> int:
     options = _parse(argv)
     limits: dict[str, float] = json.loads(LIMITS.read_text())
     options.directory.mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(prefix=".bench-", dir=options.directory) as folder,
-        bench_ratios.groups(options.directory, Path(folder)) as groups,
-    ):
-        ratios: dict[str, float] = {}
-        slow: list[str] = []
-        for group in groups:
+    ratios: dict[str, float] = {}
+    slow: list[str] = []
+    with tempfile.TemporaryDirectory(prefix=".bench-", dir=options.directory) as folder:
+        for group in bench_ratios.groups(options.directory, Path(folder)):
             first = group.ratios()
             if suspects := too_slow(limits, first):
                 print(f"again: {', '.join(suspects)}", file=sys.stderr)

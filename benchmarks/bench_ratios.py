@@ -4,7 +4,6 @@ All figures are seconds of processor time. A group's works and what they are mea
 turn, several times; a ratio is that of their medians.
 """
 
-import contextlib
 import dataclasses
 import functools
 import json
@@ -67,18 +66,15 @@ class Group:
         }
 
 
-@contextlib.contextmanager
-def groups(directory: Path, folder: Path) -> Iterator[list[Group]]:
-    """Give all groups, with pools that are kept, and workspaces in a folder that goes with them."""
+def groups(directory: Path, folder: Path) -> Iterator[Group]:
+    """Yield all groups, with pools that are kept and workspaces in a folder that is not."""
     pool = measured.make_pool(directory, POOL_ROWS)
     measured.read_through(pool)
-    yield [
-        _preparing(pool, directory, folder),
-        *_formats(measured.make_pool(directory, FORMAT_ROWS), folder),
-        *_starting(measured.make_pool(directory, STARTED_ROWS), folder),
-        _rounds(),
-        _simulating(),
-    ]
+    yield _preparing(pool, directory, folder)
+    yield from _formats(measured.make_pool(directory, FORMAT_ROWS), folder)
+    yield _starting(measured.make_pool(directory, STARTED_ROWS), folder)
+    yield _rounds()
+    yield _simulating()
 
 
 # --- preparing a pool, by the same sums with pyarrow and numpy
@@ -91,15 +87,14 @@ def _preparing(pool: Path, directory: Path, folder: Path) -> Group:
     edges.write_text(json.dumps(cut.edges.tolist()))
 
     def works() -> dict[str, float]:
+        hows = {"prepare": (), "prepare: beam": measured.BY_BEAM}
         return {
-            "prepare": measured.prepare(pool, directory).cpu_seconds,
-            "prepare: beam": measured.prepare(pool, directory, *measured.BY_BEAM).cpu_seconds,
+            name: measured.prepare(pool, directory, *how).cpu_seconds for name, how in hows.items()
         }
 
-    def plain() -> float:
-        return measured.measure("cell_passes.py", pool, edges).cpu_seconds
-
-    return Group(works, plain, repeats=3)
+    return Group(
+        works, lambda: measured.measure("cell_passes.py", pool, edges).cpu_seconds, repeats=3
+    )
 
 
 # --- reading each format as `prepare` does, by as many passes of the usual reader of that format
@@ -108,38 +103,33 @@ PASSES = 2
 """Over a pool."""
 
 
-def _formats(pool: Path, folder: Path) -> list[Group]:
+def _formats(pool: Path, folder: Path) -> Iterator[Group]:
     rows = pq.read_table(pool, columns=COLUMNS)
-    found = []
-    for kind, plain in PLAIN_READERS.items():
+    for kind, (write, read) in FORMATS.items():
         path = folder / f"pool.{kind}"
-        WRITERS[kind](rows, path)
-        found.append(
-            Group(functools.partial(_read, kind, path), functools.partial(_passes, plain, path))
-        )
-    return found
+        write(rows, path)
+        yield _format(kind, path, read)
 
 
-def _read(kind: str, path: Path) -> dict[str, float]:
-    """Import a pool of one file and read it in both passes, by one thread."""
+def _format(kind: str, path: Path, read: Callable[[Path], object]) -> Group:
+    return Group(
+        lambda: {kind: _seconds_of(_import, path)}, lambda: PASSES * _seconds_of(read, path)
+    )
+
+
+def _import(path: Path) -> None:
+    """Import a pool of one file and read it in both passes."""
     content = {"pool": {"path": str(path), "payload": ["name"]}, "budget": 1}
     spec = EvaluationSpec.from_mapping(content, Path())
-
-    def work(_: Path) -> None:
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            catalog = Catalog.read(spec.reading, folder)
-            for _ in range(PASSES):
-                read = sum(len(b) for item in catalog.items for b in read_batches(item, COLUMNS))
-                assert read == catalog.rows
-
-    return {kind: _seconds_of(work, path)}
-
-
-def _passes(work: Callable[[Path], object], path: Path) -> float:
-    return PASSES * _seconds_of(work, path)
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        catalog = Catalog.read(spec.reading, folder)
+        for _ in range(PASSES):
+            read = sum(len(b) for item in catalog.items for b in read_batches(item, COLUMNS))
+            assert read == catalog.rows
 
 
 def _seconds_of(work: Callable[[Path], object], path: Path) -> float:
+    """Return the processor time of a work by one thread."""
     pa.set_cpu_count(1)
     started = time.process_time()
     work(path)
@@ -167,23 +157,18 @@ def _write_avro(rows: pa.Table, path: Path) -> None:
 
 COLUMNS = ["id", "score", "prediction", "name"]
 
-WRITERS: Mapping[str, Callable[[pa.Table, Path], None]] = {
-    "csv": pyarrow.csv.write_csv,
-    "jsonl": _write_json_lines,
-    "avro": _write_avro,
+FORMATS: Mapping[str, tuple[Callable[[pa.Table, Path], None], Callable[[Path], object]]] = {
+    "csv": (pyarrow.csv.write_csv, pyarrow.csv.read_csv),
+    "jsonl": (_write_json_lines, pyarrow.json.read_json),
+    "avro": (_write_avro, _read_avro),
 }
-
-PLAIN_READERS: Mapping[str, Callable[[Path], object]] = {
-    "csv": pyarrow.csv.read_csv,
-    "jsonl": pyarrow.json.read_json,
-    "avro": _read_avro,
-}
+"""What writes a pool in each format, and the usual reader."""
 
 
 # --- starting, by a Python that imports numpy, with one thread
 
 
-def _starting(pool: Path, folder: Path) -> list[Group]:
+def _starting(pool: Path, folder: Path) -> Group:
     workspace = folder / "evaluation" / "run"
     workspace.parent.mkdir()
     spec = workspace.with_name("evaluation.yaml")
@@ -216,7 +201,7 @@ def _starting(pool: Path, folder: Path) -> list[Group]:
         }
 
     works()  # Once for the bytecode.
-    return [Group(works, functools.partial(start, "-c", "import numpy"), repeats=7)]
+    return Group(works, functools.partial(start, "-c", "import numpy"), repeats=7)
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -39,8 +39,7 @@ def efficiencies(folder: Path, name: str, strata: str, leaves: int) -> Iterator[
         "pool": {"path": f"{name}.parquet", "probability": "probability"},
         "strata": {"method": strata, "leaves": leaves},
     }
-    spec = EvaluationSpec.from_mapping(content, folder.resolve())
-    cut = stratify_pool(spec.reading)
+    cut = stratify_pool(EvaluationSpec.from_mapping(content, folder.resolve()).reading)
     table, batches = read_table(cut), [*read_cells(cut)]
     truth = pq.read_table(folder / f"{name}-truth.parquet")
     place = pc.index_in(pa.chunked_array([batch.ids for batch in batches]), truth["id"])
@@ -74,9 +73,8 @@ def efficiencies(folder: Path, name: str, strata: str, leaves: int) -> Iterator[
 def rows(options: Options) -> Iterator[Row]:
     """Yield the efficiencies on all pools that are there."""
     for folder in (options.pools, pools.CORPUS):
-        for name in pools.find(folder):
-            for strata, leaves in itertools.product(METHODS, LEAVES):
-                yield from efficiencies(folder, name, strata, leaves)
+        for setting in itertools.product(pools.find(folder), METHODS, LEAVES):
+            yield from efficiencies(folder, *setting)
 
 
 HEADER = ",".join(("pool,measure,strata,leaves,cells", *WAYS))

@@ -6,7 +6,9 @@ estimates with self-normalised weights.
 """
 
 import dataclasses
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pools
@@ -27,9 +29,7 @@ NAMES = ("passive", "active_lambda", "active_uniC", ALONE)
 """Of the comparisons by money."""
 
 MEASURES: dict[str, Measure] = {"accuracy": Accuracy(), "f1": FBeta()}
-
-SPAM = 33_296
-"""Mails that the thesis evaluates on."""
+SPAM = 33_296  # mails that the thesis evaluates on
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,8 +96,7 @@ class Rows:
         return np.divide(total, of_all, out=np.zeros(len(total)), where=of_all > 0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Mean absolute error of many repeats, draws and what they cost."""
 
     error: float
@@ -106,7 +105,7 @@ class Outcome:
 
 
 def compare(
-    rows: Rows, measure: str, money: float, repeats: int, names: tuple[str, ...] = NAMES
+    rows: Rows, measure: str, money: float, repeats: int, names: Sequence[str] = NAMES
 ) -> dict[str, Outcome]:
     """Return how samplers do with an amount of money."""
     evaluation = Evaluation.from_arrays(
@@ -128,19 +127,16 @@ def compare(
         proposal = sampler.proposal(evaluation.analysis.table, History.start(1, 2))  # type: ignore[union-attr]
         q = proposal.cell_probability[cell]
         draws = int(money / float(q @ rows.cost))
-        rng = np.random.default_rng(3)
-        cumulated = np.cumsum(q)
+        cumulated, rng = np.cumsum(q), np.random.default_rng(3)
         picked = np.searchsorted(cumulated, rng.random((repeats, draws)) * cumulated[-1], "right")
         error = np.abs(rows.values(measure, 1 / q[picked], picked) - truth).mean()
-        spent = float(rows.cost[picked].sum(axis=1).mean())
-        found[name] = Outcome(float(error), draws, spent)
+        found[name] = Outcome(error, draws, rows.cost[picked].sum(axis=1).mean())
     return found
 
 
 def errors(found: dict[str, Outcome]) -> Iterator[float]:
     """Yield the error and the draws of each sampler."""
-    for one in found.values():
-        yield from (one.error, one.draws)
+    return itertools.chain.from_iterable(one[:2] for one in found.values())
 
 
 def by_correlation(options: Options) -> Iterator[Row]:

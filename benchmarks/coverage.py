@@ -51,25 +51,20 @@ class Method:
     most: int | None = None  # repeats; None: as many as are asked for
 
 
+PLAIN = ("importance", "oasis", "ais", "calibrated", "poisson", "active_risk", "active_err",
+         "strat", "strat_model")  # fmt: skip
+
 METHODS = (
     Method("passive", {"name": "passive"}, thresholds=FEW),
     Method("stratified", {"name": "stratified"}, thresholds=FEW),
-    Method("importance", {"name": "importance"}),
-    Method("oasis", {"name": "oasis"}),
-    Method("ais", {"name": "ais"}),
+    *(Method(name, {"name": name}) for name in PLAIN),
     Method("ais, delta .1", {"name": "ais", "delta": 0.1}),
-    Method("calibrated", {"name": "calibrated"}),
-    Method("poisson", {"name": "poisson"}),
-    Method("active_risk", {"name": "active_risk"}),
-    Method("active_err", {"name": "active_err"}),
-    Method("strat", {"name": "strat"}),
-    Method("strat_model", {"name": "strat_model"}),
     Method("ais for the curve", {"name": "ais"}, CURVE, thresholds=FEW),
     Method("calibrated for the curve", {"name": "calibrated"}, CURVE, FEW, most=60),
     Method("passive, 1,024 thresholds", {"name": "passive"}, CURVE, 1024, ("balanced",), 60),
     Method("ais, 1,024 thresholds", {"name": "ais"}, CURVE, 1024, ("balanced",), 60),
 )
-"""What is compared. A sampler more is a line here."""
+"""What is compared. A sampler more is a name of `PLAIN`."""
 
 BINARY = ("f1", "recall", "precision", "accuracy", "mcc", "brier", "log_loss")
 MULTICLASS = ({"name": "f1", "average": "macro"}, "recall", "precision", "accuracy",
@@ -191,11 +186,8 @@ def rows_of(
     point. `covers`: of a band, at all points. `warned`: whether words come with a claim. A band
     has no error, and means over its points for width and score.
     """
-    compared = [
-        (one, float(true))
-        for one, true in zip(point.estimates, truth, strict=True)
-        if np.isfinite(true)
-    ]
+    both = zip(point.estimates, truth.tolist(), strict=True)
+    compared = [(one, true) for one, true in both if np.isfinite(true)]
     for kind in INTERVALS:
         if measure.name == CURVE:
             yield _row(BAND, kind, [(one, _band(one, kind), true) for one, true in compared])
@@ -237,17 +229,9 @@ def _row(name: str, kind: str, points: Sequence[tuple[Estimate, Interval, float]
 
 
 STUDY = runner.Study(
-    "coverage",
-    PLAN,
-    names,
-    trial,
-    rows_of,
-    repeats=200,
-    most={method.name: method.most for method in METHODS if method.most},
-    block=20,
-    pools=pools.SHARED,
-    titles=("pool", "method"),
-)
+    "coverage", PLAN, names, trial, rows_of, ("pool", "method"), repeats=200, block=20,
+    most={method.name: method.most for method in METHODS if method.most}, pools=pools.SHARED,
+)  # fmt: skip
 
 
 # --- settings

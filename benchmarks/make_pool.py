@@ -2,13 +2,9 @@
 
     python benchmarks/make_pool.py build/pools/large 100000000
 
-Columns:
-
-- `id`: a number below 2^63 in no order, no two alike;
-- `score`: float32, a match probability. One row in 10,000 is a match and scores high, nearly all
-  others are close to 0;
-- `prediction`: int8, whether the score is 0.5 or more, with some noise about that;
-- `name`: text of 16 characters, the first of which is `m` for a match, else `n`.
+Columns: `id`, a number below 2^63 in no order; `score`, float32, a match probability; `prediction`,
+int8, whether that is 0.5 or more, with some noise; `name`, 16 characters, the first of which is `m`
+for a match, else `n`. One row in 10,000 is a match and scores high.
 
 A row depends on its number alone. Memory does not grow with the pool: each of two threads holds one
 row group. A file is written as a whole or not at all, and kept if it is there already.

@@ -1,11 +1,9 @@
 """How often the wrong system looks best, by labels and by how rows are drawn, beside the thesis.
 
 The tasks of figures 5.2, 5.3 and 6.3 of [AE] (C. Sawade, *Active Evaluation of Predictive Models*,
-2012), whose data are not here: classifiers of made-up rows, fitted to some of them. Two of linear
-and RBF kernel; five of polynomial kernels of degree 1 to 5; thirteen of three noisy views of the
-rows, in four sizes, and one of a kernel. Proposals are those of the samplers; of draws with
-replacement the system with the least weighted sum of losses is chosen. Rankers are those of
-benchmarks/rankings.py. Budgets are draws; of rankings grades.
+2012), whose data are not here: classifiers are fitted to made-up rows, rankers are those of
+rankings.py. Of draws with replacement the system with the least weighted sum of losses is chosen.
+Budgets are draws; of rankings grades.
 """
 
 import collections
@@ -43,6 +41,8 @@ TRAINED = 500
 CHUNK = 50
 """Repeats that are drawn at a time."""
 
+Kernel = Callable[[FloatArray, FloatArray], FloatArray]
+
 
 @dataclasses.dataclass(frozen=True)
 class Systems:
@@ -79,10 +79,7 @@ def _fit(kernel: FloatArray, label: IntArray, penalty: float) -> FloatArray:
 
 
 def _systems(
-    kernels: list[Callable[[FloatArray, FloatArray], FloatArray]],
-    seen: list[FloatArray],
-    label: IntArray,
-    trained: int,
+    kernels: list[Kernel], seen: list[FloatArray], label: IntArray, trained: int
 ) -> Systems:
     """Return models of the rows behind those they are fitted to, the first.
 
@@ -104,16 +101,10 @@ def _rows(count: int, features: int, rng: np.random.Generator) -> tuple[FloatArr
     return x, (rng.random(count) < special.expit(3 * score)).astype(np.int64)
 
 
-def two(rng: np.random.Generator) -> Systems:
-    """Return a linear and an RBF kernel model."""
+def few(kernels: list[Kernel], rng: np.random.Generator) -> Systems:
+    """Return models of some kernels, which all see the same."""
     x, label = _rows(TRAINED + 8000, 10, rng)
-    return _systems([_polynomial(1), _radial(1.0)], [x, x], label, TRAINED)
-
-
-def five(rng: np.random.Generator) -> Systems:
-    """Return models of polynomial kernels of degree 1 to 5."""
-    x, label = _rows(TRAINED + 8000, 10, rng)
-    return _systems([_polynomial(d) for d in range(1, 6)], [x] * 5, label, TRAINED)
+    return _systems(kernels, [x] * len(kernels), label, TRAINED)
 
 
 def thirteen(rng: np.random.Generator, noise: float = 0.05) -> Systems:
@@ -130,25 +121,22 @@ def thirteen(rng: np.random.Generator, noise: float = 0.05) -> Systems:
             waves = 0.5 * rng.normal(size=(x.shape[1], size))
             seen.append(np.sqrt(2 / size) * np.cos(view @ waves + rng.uniform(0, 6.28, size)))
     seen.append(x + noise * rng.normal(size=x.shape))
-    kernels = [lambda a, b: 4.0 * a @ b.T] * 12
-    return _systems([*kernels, _radial(1.0)], seen, label, 456)
+    kernels: list[Kernel] = [lambda a, b: 4.0 * a @ b.T] * 12
+    return _systems([*kernels, _radial], seen, label, 456)
 
 
-def _polynomial(degree: int) -> Callable[[FloatArray, FloatArray], FloatArray]:
+def _polynomial(degree: int) -> Kernel:
     return lambda a, b: (a @ b.T + 1) ** degree
 
 
-def _radial(width: float) -> Callable[[FloatArray, FloatArray], FloatArray]:
-    def kernel(a: FloatArray, b: FloatArray) -> FloatArray:
-        squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
-        return 4.0 * np.exp(-squares / (2 * width**2))
-
-    return kernel
+def _radial(a: FloatArray, b: FloatArray) -> FloatArray:
+    squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
+    return 4.0 * np.exp(-squares / 2)
 
 
 TASKS: dict[str, tuple[Callable[[np.random.Generator], Systems], str]] = {
-    "two": (two, "70 to 90 %"),
-    "five": (five, "60 to 85 %"),
+    "two": (functools.partial(few, [_polynomial(1), _radial]), "70 to 90 %"),
+    "five": (functools.partial(few, [_polynomial(d) for d in range(1, 6)]), "60 to 85 %"),
     "thirteen": (thirteen, "about 70 %"),
     "thirteen, noisier": (functools.partial(thirteen, noise=0.2), "about 70 %"),
 }
@@ -257,14 +245,9 @@ def of_rankers(folder: Path, task: str, gain: str, repeats: int) -> dict[str, Er
     return found
 
 
-HEADER = ",".join(
-    (
-        "task,drawn by",
-        *(f"for an error of {level:g}" for level in LEVELS),
-        *(f"saved at {level:g} (%)" for level in LEVELS),
-        "thesis",
-    )
-)
+COLUMNS = ("for an error of {:g}", "saved at {:g} (%)")
+LINES = ",".join(column.format(level) for column in COLUMNS for level in LEVELS)
+HEADER = f"task,drawn by,{LINES},thesis"
 TABLES = (Table("model-selection", HEADER, rows, 500, ".0f"),)
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from runner import Options, Row, Table
 
 from evalsampling import Evaluation
 from evalsampling.inference.domains import ReportedDomains
+from evalsampling.inference.intervals import Interval, covers
 from evalsampling.inference.results import Estimate
 from evalsampling.label_spaces.sets import Sets, Tags
 from evalsampling.measures import (
@@ -87,19 +88,17 @@ def repeat(
     """
     runs = [pool.estimates(sampler, measures, labels, seed) for seed in range(repeats)]
     summaries = []
-    for place, measure in enumerate(measures):
+    for measure, found in zip(measures, zip(*runs, strict=True), strict=True):
         true = pool.true(measure)
-        errors = [(run[place].value or 0.0) - true for run in runs]
-        covered = [_covers(run[place], true) for run in runs]
-        summaries.append((float(np.sqrt(np.mean(np.square(errors)))), float(np.mean(covered))))
+        square = np.square([(one.value or 0.0) - true for one in found])
+        covered = [covers(_interval(one), true) for one in found]
+        summaries.append((float(np.sqrt(np.mean(square))), float(np.mean(covered))))
     return summaries
 
 
-def _covers(one: Estimate, true: float) -> bool:
-    """Tell whether the Beta interval holds the truth, the default one where there is none."""
-    default = one.intervals[0]
-    found = next((each for each in one.intervals if each.method == "beta"), default)
-    return found.low - 1e-9 <= true <= found.high + 1e-9
+def _interval(one: Estimate) -> Interval:
+    """Return the Beta interval, the default one where there is none."""
+    return next((each for each in one.intervals if each.method == "beta"), one.intervals[0])
 
 
 # --- pools
@@ -139,12 +138,10 @@ def abt_buy(folder: Path) -> KnownRows | None:
     columns, truth, features = (
         pq.read_table(folder / f"abt-buy{part}.parquet") for part in ("", "-truth", "-features")
     )
+    score, prediction = (columns[name].to_numpy() for name in ("score", "prediction"))
+    platt = features["probability_platt"].to_numpy()
     evaluation = Evaluation.from_arrays(
-        columns["score"].to_numpy(),
-        columns["prediction"].to_numpy(),
-        probability=features["probability_platt"].to_numpy(),
-        sampler="poisson",
-        strata={"leaves": 256},
+        score, prediction, probability=platt, sampler="poisson", strata={"leaves": 256}
     )
     return KnownRows.of(evaluation, truth["label"].to_numpy().astype(np.int64))
 
@@ -159,11 +156,8 @@ def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[KnownRows, list
         None, f.astype(int), probability=p, labels={"multilabel": names}
     )
     space = Tags(tuple(names))
-    measures = [
-        kind(len(names), sets=space, alpha=alpha)
-        for alpha in (0.5, 1.0, 0.0)
-        for kind in (MicroF, MacroF)
-    ]
+    kinds = itertools.product((0.5, 1.0, 0.0), (MicroF, MacroF))
+    measures = [kind(len(names), sets=space, alpha=alpha) for alpha, kind in kinds]
     return KnownRows.of(evaluation, space.encode(y)), measures
 
 
@@ -195,10 +189,8 @@ def shares(options: Options) -> Iterator[Row]:
             if pool is None or (share > 0.1 and pool.table.rows > 20_000):
                 continue
             labels, f1 = round(share * pool.table.rows), FBeta()
-            found = [
-                repeat(pool, sampler, [f1], labels, options.repeats)[0]
-                for sampler in (Passive(f1), OptimalImportance(f1), Poisson(f1))
-            ]
+            samplers = (Passive(f1), OptimalImportance(f1), Poisson(f1))
+            found = [repeat(pool, one, [f1], labels, options.repeats)[0] for one in samplers]
             (_, (importance, _), (poisson, _)) = found
             ratio = poisson / importance if importance else None
             yield name, share, *itertools.chain(*found), ratio

@@ -55,9 +55,7 @@ def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
     documents, or one that saw half as much training data: half of the variance of its noise is due
     to that, and doubling the data halves this half, so that the first has three quarters of it.
     """
-    rng = np.random.default_rng(11)
-    names = ("query", "document", "new", "old", "new chances", "old chances", "cost", "grade")
-    columns: dict[str, list] = {name: [] for name in names}
+    rng, rows = np.random.default_rng(11), []
     for number in range(queries):
         items = 5 + int(rng.poisson(rng.gamma(2, (documents - 5) / 2)))
         quality = rng.normal(rng.normal(-1.0, 0.8), 1.0, items)
@@ -66,15 +64,18 @@ def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
         if task == "twice the training data":
             old = new + rng.normal(0, NOISE["new"] / 3**0.5, items)
         kept = np.where(rng.random(items) < 0.1, np.nan, new)
-        columns["query"].append(f"q{number}")
-        columns["document"].append([f"d{place}" for place in range(items)])
-        columns["new"].append(new)
-        columns["old"].append(kept if task == "index update" else old)
-        columns["new chances"].append(list(chances(new, NOISE["new"])))
-        columns["old chances"].append(list(chances(old, NOISE["old"])))
-        columns["grade"].append([int(rng.choice(5, p=one)) for one in chances(quality, 0.0)])
-        columns["cost"].append(float(items))
-    pool = pa.table(columns)
+        row = {
+            "query": f"q{number}",
+            "document": [f"d{place}" for place in range(items)],
+            "new": new,
+            "old": kept if task == "index update" else old,
+            "new chances": [*chances(new, NOISE["new"])],
+            "old chances": [*chances(old, NOISE["old"])],
+            "grade": [int(rng.choice(5, p=one)) for one in chances(quality, 0.0)],
+            "cost": float(items),
+        }
+        rows.append(row)
+    pool = pa.Table.from_pylist(rows)
     pq.write_table(pool.drop(["grade"]), folder / "pool.parquet")
     pq.write_table(pool.select(["query", "document", "grade"]), folder / "pool-truth.parquet")
 
@@ -117,13 +118,11 @@ def savings(folder: Path, task: str, gain: str) -> dict[str, tuple[float, float]
     even = found.pop("passive")
     if task == "one ranker":
         found.pop("rescaled")  # which is active, of one ranker's gain
-    return {
-        name: (
-            1 - one.variance / even.variance,
-            1 - one.variance * one.cost / (even.variance * even.cost),
-        )
-        for name, one in found.items()
-    }
+    saved = {}
+    for name, one in found.items():
+        ratio = one.variance / even.variance
+        saved[name] = (1 - ratio, 1 - ratio * one.cost / even.cost)
+    return saved
 
 
 def ways(folder: Path, task: str, gain: str) -> dict[str, Way]:

@@ -142,11 +142,11 @@ class Study:
     # of results, given a measure, its truth of shape (components,), what a repeat came to at a
     # budget, and the columns that all rows have
     rows: Callable[[Measure, FloatArray, Point, Result], Iterable[Result]] = rows_of
+    titles: Names = ("pool", "sampler")  # of the columns of results that have the names of a trial
     repeats: int = 20  # of each trial, unless others are asked for
     most: Mapping[str, int] = dataclasses.field(default_factory=dict)  # repeats of some samplers
     block: int = 5  # repeats of a file
     pools: Path = pools.CORPUS
-    titles: Names = ("pool", "sampler")  # of the columns of results that have the names of a trial
 
     def run(self, options: Options) -> None:
         """Simulate what has no results yet, in processes, and tell how far it is.
@@ -273,28 +273,20 @@ def main(
     tables, and returns the exit status; `own` are further options, with their defaults.
     """
     parser = argparse.ArgumentParser(description=(about or "").splitlines()[0])
-    parser.add_argument(
-        "--output", type=Path, default=FOLDER, metavar="DIR", help="default: studies"
-    )
-    source, told = pools.SHARED if study is None else study.pools, "default: %(default)s"
-    parser.add_argument("--pools", type=Path, default=source, metavar="DIR", help=told)
     by_name = {table.name.rpartition("/")[2]: table for table in tables}
+    usual: dict[str, Any] = {"output": FOLDER, "pools": pools.SHARED, **own}
     if study is None:
         parser.add_argument("--only", nargs="*", choices=by_name, default=by_name, metavar="TABLE")
         parser.add_argument("--repeats", type=int, metavar="N", help="in place of a table's own")
     else:
-        folder = pools.PROJECT / "build" / study.name
         parser.add_argument("action", choices=("run", "report"))
-        parser.add_argument("--results", type=Path, default=folder, metavar="DIR")
-        parser.add_argument("--repeats", type=int, default=study.repeats, metavar="N")
-        parser.add_argument("--workers", type=int, default=1, metavar="N", help="default: 1")
-        parser.add_argument("--only", nargs="*", default=[], metavar="POOL", help="default: all")
-        parser.add_argument(
-            "--samplers", nargs="*", default=[], metavar="NAME", help="default: all"
-        )
-    for name, usual in own.items():
-        how: Any = {"type": type(usual), "default": usual, "help": f"usual: {usual}"}
-        parser.add_argument(f"--{name}", **({"action": "store_true"} if usual is False else how))
+        for name in ("only", "samplers"):
+            parser.add_argument(f"--{name}", nargs="*", default=[], help="default: all")
+        folder = pools.PROJECT / "build" / study.name
+        usual |= {"pools": study.pools, "results": folder, "repeats": study.repeats, "workers": 1}
+    for name, one in usual.items():
+        how: Any = {"action": "store_true"} if one is False else {"type": type(one)}
+        parser.add_argument(f"--{name}", default=one, help="default: %(default)s", **how)
     options = parser.parse_args()
     if study is not None and options.action == "run":
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))

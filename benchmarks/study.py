@@ -133,16 +133,9 @@ def rows_of(
 
 
 STUDY = runner.Study(
-    "study",
-    PLAN,
-    names,
-    trial,
-    rows_of,
-    repeats=200,
-    block=20,
+    "study", PLAN, names, trial, rows_of, ("pool", "measure", "method"), repeats=200, block=20,
     pools=pools.SHARED,
-    titles=("pool", "measure", "method"),
-)
+)  # fmt: skip
 
 
 # --- errors with bootstrap bands

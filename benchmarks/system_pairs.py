@@ -6,7 +6,6 @@ in both orders, and with rounds for what a spec names first. All is seeded: a pa
 every run.
 """
 
-import csv
 import dataclasses
 import functools
 import itertools
@@ -50,19 +49,12 @@ PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 600), seed=57)
 
 @dataclasses.dataclass(frozen=True)
 class Second:
-    """How a second system is made from the first.
+    """How a second system is made from the first."""
 
-    Attributes:
-        kept: share of the hits of the first that noise in its log-odds leaves; None for no noise.
-        seen: share of the rows of which the second knows something that the first does not.
-        by_rank: whether the noise is in ranks, and the score no probability.
-        factor: rows that it predicts to be positive, over those of the first.
-    """
-
-    kept: float | None = None
-    seen: float = 0.0
-    by_rank: bool = False
-    factor: float = 1.0
+    kept: float | None = None  # share of the hits of the first left by noise; None for no noise
+    seen: float = 0.0  # share of the rows of which it knows something that the first does not
+    by_rank: bool = False  # whether the noise is in ranks, and the score no probability
+    factor: float = 1.0  # rows that it predicts to be positive, over those of the first
 
 
 KINDS: Mapping[str, Second] = {
@@ -94,10 +86,8 @@ class Rows:
 
 def kinds(folder: Path) -> dict[str, str]:
     """Return the kind of the second system of each pool; groups are in a ``catalog.tsv``."""
-    groups, catalog = {}, folder / "catalog.tsv"
-    if catalog.exists():
-        with catalog.open(encoding="utf-8", newline="") as file:
-            groups = {one["name"]: one["group"] for one in csv.DictReader(file, delimiter="\t")}
+    catalog = folder / "catalog.tsv"
+    groups = pd.read_csv(catalog, sep="\t", index_col="name")["group"] if catalog.exists() else {}
     names = sorted(pools.find(folder), key=lambda name: (groups.get(name, name), name))
     return dict(zip(names, itertools.cycle(KINDS), strict=False))
 
@@ -177,8 +167,8 @@ def trial(options: Options, name: str, order: str, first: str, sampler: str) -> 
     """Return a trial, of a pair that is made unless it is there."""
     made = options.results / "pools"
     write_pair(options.pools, name, kinds(options.pools)[name], made)
-    ground, reported = _read(made, name, order, first)
-    return runner.Trial(reported.known, ground.sampler(sampler), reported.measures, PLAN)
+    drawn, reported = _read(made, name, order, first)
+    return runner.Trial(reported.known, drawn.sampler(sampler), reported.measures, PLAN)
 
 
 @functools.lru_cache(maxsize=2)

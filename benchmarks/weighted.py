@@ -11,8 +11,8 @@ from pathlib import Path
 
 import corpus
 import numpy as np
+import pandas as pd
 import pools
-import pyarrow.parquet as pq
 import runner
 from runner import Options
 
@@ -36,17 +36,13 @@ def rows(options: Options) -> Iterator[runner.Row]:
 @functools.lru_cache(maxsize=4)
 def _ground(folder: Path, name: str, case: str) -> pools.Ground:
     """Return a pool whose rows have weights."""
-    table = pq.read_table(folder / f"{name}.parquet")
-    truth = pq.read_table(folder / f"{name}-truth.parquet")
-    labels = dict(zip(truth["id"].to_pylist(), truth["label"].to_pylist(), strict=True))
-    label = [labels[id] for id in table["id"].to_pylist()]
-    weight = np.exp(np.random.default_rng(len(label)).normal(size=len(label)))
-    weight[[str(one) == "1" for one in label]] *= CASES[case]
-    columns = {name: table[name] for name in table.column_names}
+    table = pd.read_parquet(folder / f"{name}.parquet")
+    truth = pd.read_parquet(folder / f"{name}-truth.parquet")
+    pool = table.merge(truth, on="id", how="left", validate="1:1")
+    pool["weight"] = np.exp(np.random.default_rng(len(pool)).normal(size=len(pool)))
+    pool.loc[pool["label"].astype(str) == "1", "weight"] *= CASES[case]
     content = {"probability": "probability", "weight": "weight"}
-    return pools.Ground.of(
-        {**columns, "weight": weight, "label": label}, pool=content, measure=[*MEASURES], seed=1
-    )
+    return pools.Ground.of(pool, pool=content, measure=[*MEASURES], seed=1)
 
 
 def trial(options: Options, pool: str, case: str, sampler: str) -> runner.Trial:
