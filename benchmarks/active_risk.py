@@ -15,19 +15,12 @@ import runner
 from runner import Options, Row, Table
 from scipy import special, stats
 
+from evalsampling import samplers
 from evalsampling.inference.interval_methods import SampledNumber, by_student, by_wald, by_wilson
 from evalsampling.inference.intervals import Interval, covers
 from evalsampling.inference.results import Target
 from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.measures import Accuracy, FBeta, MeanSquaredError, Measure, TableRisk
-from evalsampling.samplers import (
-    ActiveError,
-    ActiveRisk,
-    ModelStratified,
-    OnlineStratified,
-    Passive,
-    Sampler,
-)
 from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.stats.history import History
 
@@ -65,7 +58,8 @@ def made_up(share: float) -> KnownPool:
 
 def both(known: KnownPool, measure: Measure) -> list[pools.Draws]:
     """Return passive and active draws."""
-    return [pools.Draws.of(known, sampler(measure)) for sampler in (Passive, ActiveRisk)]
+    kinds = samplers.Passive, samplers.ActiveRisk
+    return [pools.Draws.of(known, kind(measure)) for kind in kinds]
 
 
 def error(draws: pools.Draws, size: int, repeats: int) -> float:
@@ -111,20 +105,24 @@ def rivals(options: Options) -> Iterator[Row]:
         stratified = (
             errors_of_rounds(known, one, measures, rounds, options.repeats)
             for one, rounds in (
-                (OnlineStratified(Accuracy()), 10),
-                (ModelStratified(Accuracy()), 1),
+                (samplers.OnlineStratified(Accuracy()), 10),
+                (samplers.ModelStratified(Accuracy()), 1),
             )
         )
         for name, *found in zip(TWO, *stratified, strict=True):
             passive, by_error, active = (
                 error(pools.Draws.of(known, kind(MEASURES[name])), 200, 2000)
-                for kind in (Passive, ActiveError, ActiveRisk)
+                for kind in (samplers.Passive, samplers.ActiveError, samplers.ActiveRisk)
             )
             yield 100 * share, name, passive, *found, by_error, active
 
 
 def errors_of_rounds(
-    known: KnownPool, sampler: Sampler, measures: Sequence[Measure], rounds: int, repeats: int
+    known: KnownPool,
+    sampler: samplers.Sampler,
+    measures: Sequence[Measure],
+    rounds: int,
+    repeats: int,
 ) -> list[float]:
     """Return the mean absolute error of each measure after 200 labels in some rounds.
 
@@ -240,7 +238,7 @@ def widths_and_coverage(options: Options) -> Iterator[Row]:
     known = made_up(SPAM)
     for title in TWO:
         measure = MEASURES[title]
-        for sampler in (ActiveRisk(measure), Passive(measure)):
+        for sampler in (samplers.ActiveRisk(measure), samplers.Passive(measure)):
             draws = pools.Draws.of(known, sampler)
             for size in INTERVAL_SIZES:
                 for row in outcomes(draws, measure, size, options.repeats):
