@@ -19,24 +19,22 @@ from pathlib import Path
 import fastavro
 import measured
 import numpy as np
+import pools
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet as pq
 from scipy import special
 
-from evalsampling.evaluation.analysis import Analysis
 from evalsampling.measures import FBeta
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.preparation.plan import stratify_pool
 from evalsampling.samplers import AdaptiveImportance, CalibratedDesign, Sampler
 from evalsampling.simulation.simulate import Plan, simulate
-from evalsampling.simulation.truth import KnownPool
+from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.spec import EvaluationSpec, RoundSize
-from evalsampling.spec.hidden import HiddenPrior
-from evalsampling.stats.cells import CellGrid, CellTable, Leaves
-from evalsampling.stats.history import History
+from evalsampling.stats.cells import CellGrid, Leaves
 from evalsampling.stats.signatures import Signatures
 
 POOL_ROWS = 10_000_000
@@ -227,35 +225,31 @@ def _start(environment: Mapping[str, str], *arguments: object) -> float:
 
 
 def _rounds() -> Group:
-    measure = FBeta(beta=1.0)
-    samplers: dict[str, tuple[Sampler, int]] = {
-        "ais": (AdaptiveImportance(measure, draws=100), 30),
-        "calibrated": (CalibratedDesign(measure), 6),
+    samplers = {
+        "ais": (AdaptiveImportance(FBeta(), draws=100), 30),
+        "calibrated": (CalibratedDesign(FBeta()), 6),
     }
 
     def works() -> dict[str, float]:
         found = {}
-        for name, (sampler, rounds) in samplers.items():
-            seconds = measure_rounds(10**7, sampler, rounds, draws=100)
-            found[f"round: {name}"], found[f"estimate: {name}"] = seconds
+        for name, how in samplers.items():
+            found[f"round: {name}"], found[f"estimate: {name}"] = measure_rounds(10**7, *how)
         return found
 
     return Group(works, numpy_seconds)
 
 
 def _simulating() -> Group:
-    measure = FBeta(beta=1.0)
     pool = make_known(10**6)
-    samplers: dict[str, tuple[Sampler, int]] = {
-        "ais": (AdaptiveImportance(measure), 12),
-        "calibrated": (CalibratedDesign(measure), 2),
-    }
+    samplers = {
+        "ais": (AdaptiveImportance(FBeta()), 12), "calibrated": (CalibratedDesign(FBeta()), 2),
+    }  # fmt: skip
 
     def works() -> dict[str, float]:
         found = {}
         for name, (sampler, repeats) in samplers.items():
             plan = Plan((1000,), RoundSize(100), repeats, 1, 0.95)
-            (result,) = simulate(pool, [sampler], [measure], plan, workers=1)["results"]
+            (result,) = simulate(pool, [sampler], [FBeta()], plan, workers=1)["results"]
             found[f"simulate: {name}"] = result["seconds"] / repeats
         return found
 
@@ -284,29 +278,25 @@ def numpy_seconds() -> float:
 LEAVES = 256
 
 
-def measure_rounds(rows: int, sampler: Sampler, rounds: int, draws: int) -> tuple[float, float]:
+def measure_rounds(rows: int, sampler: Sampler, rounds: int) -> tuple[float, float]:
     """Return the processor seconds of the median round, and of the median estimate of F1."""
-    table, rate = make_table(rows)
-    start = History.start(classes=2)
-    analysis = Analysis(table, sampler, [FBeta()], 1, 0.95, start, hidden=HiddenPrior())
-    rng = np.random.Generator(np.random.PCG64(2))
-    of_round, of_estimate = [], []
+    known = make_known(rows)
+    analysis, urns = pools.begin(known, sampler, [FBeta()], seed=1), Urns(known, seed=2)
+    seconds = []
     for _ in range(rounds):
-        started, before = time.process_time(), len(analysis.history)
-        analysis = analysis.with_round(draws)
-        of_round.append(time.process_time() - started)
-        new = np.arange(before, len(analysis.history))
-        label = analysis.history.label.copy()
-        label[new] = rng.random(len(new)) < rate[analysis.history.cell[new]]
-        analysis = analysis.with_history(analysis.history.with_labels(label))
         started = time.process_time()
+        analysis = analysis.with_round(100)
+        drawn = time.process_time()
+        analysis = analysis.with_history(urns.answer(analysis.history))
+        answered = time.process_time()
         analysis.estimate()
-        of_estimate.append(time.process_time() - started)
-    return float(np.median(of_round)), float(np.median(of_estimate))
+        seconds.append((drawn - started, time.process_time() - answered))
+    of_round, of_estimate = np.median(seconds, axis=0).tolist()
+    return of_round, of_estimate
 
 
-def make_table(rows: int) -> tuple[CellTable, np.ndarray]:
-    """Make up the cells of a pool in which one row in a thousand is positive, and their rates.
+def make_known(rows: int) -> KnownPool:
+    """Make up a pool with its truth, in which one row in a thousand is positive.
 
     The prior takes the scores to be half as steep as they are.
     """
@@ -319,19 +309,14 @@ def make_table(rows: int) -> tuple[CellTable, np.ndarray]:
     count[0] += rows - count.sum()
     prior = np.repeat(_of_both(special.expit(score / 2)), 2, axis=0)
     table = grid.table(np.arange(2 * LEAVES), count, prior, 2)
-    return table, np.repeat(special.expit(score), 2)
-
-
-def _of_both(positive: np.ndarray) -> np.ndarray:
-    """Return the rates of both classes."""
-    return np.stack([1 - positive, positive], axis=1)
-
-
-def make_known(rows: int) -> KnownPool:
-    """Make up a pool of so many rows with its truth."""
-    table, rate = make_table(rows)
+    rate = np.repeat(special.expit(score), 2)
     positives = np.random.default_rng(0).binomial(table.count, rate)
     count = np.stack([table.count - positives, positives], axis=1).ravel()
     cell = np.repeat(np.arange(len(table)), 2)[count > 0]
     label = np.tile([0, 1], len(table))[count > 0]
     return KnownPool(table, cell, label, count[count > 0], table.kinds.take(cell))
+
+
+def _of_both(positive: np.ndarray) -> np.ndarray:
+    """Return the rates of both classes."""
+    return np.stack([1 - positive, positive], axis=1)
