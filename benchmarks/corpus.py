@@ -80,14 +80,6 @@ def trial(
     return runner.Trial(ground.known, ground.sampler(sampler), ground.measures, plan)
 
 
-def study(
-    name: str, plan: Plan, measures: Sequence[str], samplers: Sequence[str], **more: Any
-) -> runner.Study:
-    """Return a study of samplers on all pools of a folder."""
-    of_pools = functools.partial(names, [samplers]), functools.partial(trial, measures, plan)
-    return runner.Study(name, plan, *of_pools, **more)
-
-
 @functools.lru_cache(maxsize=8)
 def _read(folder: Path, name: str, measures: tuple[str, ...]) -> pools.Ground:
     return pools.Ground.read(folder, name, measure=list(measures), seed=1)
@@ -275,7 +267,9 @@ def write_page(options: Options) -> None:
     page.draw(docs / "figures" / "real-pools.svg")
 
 
-STUDY = study("corpus", PLAN, MEASURES, SAMPLERS)
+STUDY = runner.Study(
+    "corpus", PLAN, functools.partial(names, [SAMPLERS]), functools.partial(trial, MEASURES, PLAN)
+)
 COLUMNS = ("error_{}:.3f", "error_of_ais_{}:.3f", "coverage_{}:.2f", "width_{}:.3f")
 HEADER = ",".join(column.format(budget) for budget in SHOWN for column in COLUMNS)
 TABLES = (runner.Table("real-pools", f"pool,truth:.3f,{HEADER}", lambda of: page_of(of).by_pool()),)
