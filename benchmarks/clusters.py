@@ -61,11 +61,16 @@ class _Study(runner.Study):
         _, sizes, correlation, drawn = names
         rng = np.random.default_rng([PLAN.seed, repeat])
         known = in_clusters(trial.known, sizes, float(correlation), rng)
-        for budget, with_clusters in _labelled(dataclasses.replace(trial, known=known), drawn, rng):
-            outputs = dataclasses.replace(with_clusters.history.outputs, cluster=None)
-            history = dataclasses.replace(with_clusters.history, outputs=outputs)
-            both = {True: with_clusters, False: with_clusters.with_history(history)}
-            for is_known, analysis in both.items():
+        seed = int(rng.integers(1 << 30))
+        now = pools.begin(known, trial.sampler, trial.measures, seed)
+        answer = Urns(known, seed).answer
+        if drawn == "clusters":
+            now, answer = _by_clusters(now, known, rng)
+        for budget in PLAN.budgets:
+            *_, now = pools.rounds(now, answer, PLAN.round_size, budget)
+            outputs = dataclasses.replace(now.history.outputs, cluster=None)
+            without = now.with_history(dataclasses.replace(now.history, outputs=outputs))
+            for is_known, analysis in ((True, now), (False, without)):
                 for one, truth in zip(analysis.estimate(), trial.truths, strict=True):
                     yield {
                         "budget": budget,
@@ -116,20 +121,6 @@ def _sorted_into(number: Any, share: float, latent: Any, noise: Any) -> Any:
     cluster = np.empty_like(number)
     cluster[np.argsort(np.sqrt(share) * latent + np.sqrt(1 - share) * noise)] = number
     return cluster
-
-
-def _labelled(
-    trial: runner.Trial, drawn: str, rng: np.random.Generator
-) -> Iterator[tuple[int, Analysis]]:
-    """Yield, by budget, an evaluation with labels of rows that rounds drew, or whole clusters."""
-    known, seed = trial.known, int(rng.integers(1 << 30))
-    now = pools.begin(known, trial.sampler, trial.measures, seed)
-    answer = Urns(known, seed).answer
-    if drawn == "clusters":
-        now, answer = _by_clusters(now, known, rng)
-    for budget in PLAN.budgets:
-        *_, now = pools.rounds(now, answer, PLAN.round_size, budget)
-        yield budget, now
 
 
 def _by_clusters(

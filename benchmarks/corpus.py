@@ -9,7 +9,6 @@ import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import numpy as np

@@ -176,29 +176,27 @@ def errors(
     return found / (repeats // CHUNK)
 
 
-@dataclasses.dataclass(frozen=True)
-class Errors:
-    """How often the wrong system is chosen, at increasing budgets."""
+Errors = tuple[FloatArray | IntArray, FloatArray]
+"""Increasing budgets, and how often the wrong system is chosen."""
 
-    budgets: FloatArray | IntArray
-    found: FloatArray
 
-    def budget(self, level: float) -> float:
-        """Return the least budget with an error, NaN if none has it or the first one has.
+def budget_for(errors: Errors, level: float) -> float:
+    """Return the least budget with an error, NaN if none has it or the first one has.
 
-        By straight lines between budgets on their logarithmic scale.
-        """
-        falling = np.minimum.accumulate(self.found)
-        if falling[-1] > level or falling[0] <= level:
-            return math.nan
-        return math.exp(np.interp(-level, -falling, np.log(self.budgets)))
+    By straight lines between budgets on their logarithmic scale.
+    """
+    budgets, found = errors
+    falling = np.minimum.accumulate(found)
+    if falling[-1] > level or falling[0] <= level:
+        return math.nan
+    return math.exp(np.interp(-level, -falling, np.log(budgets)))
 
 
 def rows_of(task: str, found: dict[str, Errors], thesis: str) -> Iterator[Row]:
     """Yield the rows of the table for a task: budgets for each level, and what they save."""
-    even = [found["passive"].budget(level) for level in LEVELS]
+    even = [budget_for(found["passive"], level) for level in LEVELS]
     for name, errors in found.items():
-        needed = [errors.budget(level) for level in LEVELS]
+        needed = [budget_for(errors, level) for level in LEVELS]
         shares = [100 * (1 - one / other) for one, other in zip(needed, even, strict=True)]
         yield task, name, *needed, *shares, thesis if name == "active" else ""
 
@@ -226,7 +224,7 @@ def of_classifiers(
         rng = np.random.default_rng([18, number])
         for name, q in proposals(systems).items():
             found.setdefault(name, []).append(errors(systems, q, budgets[name], repeats, rng))
-    return {name: Errors(budgets[name], np.mean(each, axis=0)) for name, each in found.items()}
+    return {name: (budgets[name], np.mean(each, axis=0)) for name, each in found.items()}
 
 
 def of_rankers(folder: Path, task: str, gain: str, repeats: int) -> dict[str, Errors]:
@@ -241,7 +239,7 @@ def of_rankers(folder: Path, task: str, gain: str, repeats: int) -> dict[str, Er
         picked = rng.choice(len(draws.chance), (repeats, sizes[-1]), p=draws.chance)
         sums = np.cumsum((draws.ratio * draws.loss)[picked], axis=1)[:, sizes - 1]
         wrong = np.where(sums == 0, 0.5, sums * (draws.count @ draws.loss) < 0)
-        found[name] = Errors(costs, wrong.mean(axis=0))
+        found[name] = (costs, wrong.mean(axis=0))
     return found
 
 

@@ -56,7 +56,7 @@ def all_runs(abalone: Path, repeats: int, pairs: int) -> dict[tuple[str, str], R
     for pair in range(pairs):
         columns = fit_pair(*rows, pair)
         for name, pool in (("real", columns), ("alike", both_ways(columns))):
-            for way, told in evaluate(pool, repeats, seed=pair).items():
+            for way, told in evaluate(pool, repeats, seed=pair):
                 runs[name, way].append(told)
     return {
         key: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -107,18 +107,17 @@ def both_ways(columns: pd.DataFrame) -> pd.DataFrame:
 def samplers_for(measure: Difference) -> dict[str, ReplacementSampler]:
     """Return the ways to draw, `active` as published and with the floor that ours have."""
     variants = ("active", "active_inf", "active_0")
-    published = {name: Compare(measure, variant=name, floor=0.0) for name in variants}
     return {
         "rescaled (default)": Compare(measure),
         "active": Compare(measure, variant="active"),
-        **{f"{name} without floor": sampler for name, sampler in published.items()},
+        **{f"{one} without floor": Compare(measure, variant=one, floor=0.0) for one in variants},
         "active_risk": Compare(measure, variant="active_risk"),
         "passive": Passive(measure),
     }
 
 
-def evaluate(columns: pd.DataFrame, repeats: int, seed: int) -> dict[str, Runs]:
-    """Return what the evaluations of one pool say, by the way of drawing."""
+def evaluate(columns: pd.DataFrame, repeats: int, seed: int) -> Iterator[tuple[str, Runs]]:
+    """Yield each way of drawing, and what the evaluations of one pool say by it."""
     systems = {
         name: {"prediction": name, "variance": f"{name} variance"} for name in ("linear", "matern")
     }
@@ -134,11 +133,9 @@ def evaluate(columns: pd.DataFrame, repeats: int, seed: int) -> dict[str, Runs]:
     }
     measure = build_driver(ground["rescaled"].spec.reading, [None, None])
     assert isinstance(measure, Difference)
-    runs = {}
     for place, (name, sampler) in enumerate(samplers_for(measure).items()):
-        known = ground["active_risk" if name == "active_risk" else "rescaled"].known
-        runs[name] = draw(known, sampler, repeats, np.random.default_rng((seed, place)))
-    return runs
+        known = ground.get(name, ground["rescaled"]).known
+        yield name, draw(known, sampler, repeats, np.random.default_rng((seed, place)))
 
 
 def draw(

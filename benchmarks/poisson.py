@@ -146,26 +146,12 @@ def abt_buy(folder: Path) -> KnownRows | None:
     return KnownRows.of(evaluation, truth["label"].to_numpy().astype(np.int64))
 
 
-def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[KnownRows, list[Measure]]:
-    """Return a pool of rows with labels, and the measures of all labels.
-
-    Of shape (n, labels): probability of each label, whether it is predicted, whether a row has it.
-    """
-    names = [f"tag {number}" for number in range(p.shape[1])]
-    evaluation = Evaluation.from_arrays(
-        None, f.astype(int), probability=p, labels={"multilabel": names}
-    )
-    space = Tags(tuple(names))
-    kinds = itertools.product((0.5, 1.0, 0.0), (MicroF, MacroF))
-    measures = [kind(len(names), sets=space, alpha=alpha) for alpha, kind in kinds]
-    return KnownRows.of(evaluation, space.encode(y)), measures
-
-
 def newsgroups(rows: int = 11_313, groups: int = 20) -> tuple[KnownRows, list[Measure]]:
-    """Return a pool of the shape of 20 Newsgroups: rows of one of 20 groups of like size.
+    """Return a pool of the shape of 20 Newsgroups, and the measures of all labels.
 
-    Groups come in threes that are easily confused, and probabilities are surer than they should be,
-    as those of Naive Bayes are: four of five rows are predicted right.
+    Rows are of one of 20 groups of like size. Groups come in threes that are easily confused, and
+    probabilities are surer than they should be, as those of Naive Bayes are: four of five rows are
+    predicted right.
     """
     rng = np.random.default_rng(20)
     group = rng.integers(0, groups, rows)
@@ -174,8 +160,15 @@ def newsgroups(rows: int = 11_313, groups: int = 20) -> tuple[KnownRows, list[Me
     logit[np.arange(rows), group] += rng.normal(2.6, 1.2, rows)
     p = np.exp(2 * logit)
     p /= p.sum(axis=1, keepdims=True)
-    held = group[:, None] == np.arange(groups)
-    return tagged(p, p.argmax(axis=1)[:, None] == np.arange(groups), held)
+    held, predicted = (each[:, None] == np.arange(groups) for each in (group, p.argmax(axis=1)))
+    names = [f"tag {number}" for number in range(groups)]
+    evaluation = Evaluation.from_arrays(
+        None, predicted.astype(int), probability=p, labels={"multilabel": names}
+    )
+    space = Tags(tuple(names))
+    kinds = itertools.product((0.5, 1.0, 0.0), (MicroF, MacroF))
+    measures = [kind(groups, sets=space, alpha=alpha) for alpha, kind in kinds]
+    return KnownRows.of(evaluation, space.encode(held)), measures
 
 
 # --- tables
