@@ -24,8 +24,7 @@ from evalsampling.measures import Accuracy, FBeta, MeanSquaredError, Measure, Ta
 from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.stats.history import History
 
-ROWS = 33_296
-"""As the thesis's pool of e-mails."""
+ROWS = 33_296  # as the thesis's pool of e-mails
 
 SPAM, APART = 0.05, 2.8
 """Share of positives there, and distance of the classes that gives its error rate of .0245."""

@@ -30,8 +30,7 @@ ENDS, SCALES = (0.3, 0.5), (1, 10, 100, 1000)
 BINS = 1500
 WINDOW = 100
 FIRST = 3550
-SHOWN = 4
-"""Of so many bins one is drawn in the picture."""
+SHOWN = 4  # of so many bins one is drawn in the picture
 
 PAPER = {
     ("adastrat", 1): ("18", ""), ("adastrat", 100): ("18", "24 K"),

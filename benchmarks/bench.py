@@ -25,8 +25,7 @@ LIMITS = Path(__file__).with_name("bench_limits.json")
 MARGIN = 1.15
 """A new limit, by the ratio measured: so much medians differ from run to run on a busy machine."""
 
-TOO_SLOW = 1.4
-"""A ratio that is more than so many times its limit is too slow."""
+TOO_SLOW = 1.4  # a ratio that is more than so many times its limit is too slow
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -97,8 +97,7 @@ def _preparing(pool: Path, directory: Path, folder: Path) -> Group:
 
 # --- reading each format as `prepare` does, by as many passes of the usual reader of that format
 
-PASSES = 2
-"""Over a pool."""
+PASSES = 2  # over a pool
 
 
 def _formats(pool: Path, folder: Path) -> Iterator[Group]:

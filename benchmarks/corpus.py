@@ -24,22 +24,12 @@ from evalsampling.stats.arrays import FloatArray
 
 SAMPLERS = ("calibrated", "ais")
 MEASURES = ("f1", "precision", "recall", "accuracy", "average_precision")
-LEAST_RMSE = 0.005
-"""Smaller errors count as this one: ratios of errors next to nothing say nothing."""
-
-FINER_RMSE = 0.001
-"""A finer least error, by which the page says how much the other one decides."""
-
-NO_VALUE = 0.5
-"""Error of an estimate without a value."""
-
-LOW_COVERAGE = 0.85
-"""Settings are listed whose coverage is below this by two standard errors."""
-
+LEAST_RMSE = 0.005  # smaller errors count as this one: ratios of errors next to nothing say nothing
+FINER_RMSE = 0.001  # a finer least error, by which the page says how much the other one decides
+NO_VALUE = 0.5  # error of an estimate without a value
+LOW_COVERAGE = 0.85  # settings are listed whose coverage is below this by two standard errors
 ROUNDING = 1e-9
-
-LEAST_SCORE = 0.01
-"""Smaller mean interval scores of a pool count as this one."""
+LEAST_SCORE = 0.01  # smaller mean interval scores of a pool count as this one
 
 LARGE_RATIO = 1.25
 """Settings are listed whose bootstrap interval of the error over that of `ais` is above this."""
@@ -51,9 +41,7 @@ TEMPLATE = Path(__file__).with_name("real_pools.md.jinja")
 COMPARED = ("f1", "recall", "precision", "accuracy")
 MEANS = ("claims", "warned", "width")
 
-SHOWN = (300, 1000)
-"""Labels that the table of F1 by pool tells of."""
-
+SHOWN = (300, 1000)  # labels that the table of F1 by pool tells of
 BASELINE = pools.PROJECT / "benchmarks" / "corpus_ais.csv"
 PLAN = Plan(
     budgets=(100, 300, 1000, 2000),

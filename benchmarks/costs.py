@@ -22,11 +22,8 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.costs import predicted_saving
 from evalsampling.stats.history import History
 
-ALONE = "optimal_importance"
-"""Without a mixture, the thesis's active."""
-
-NAMES = ("passive", "active_lambda", "active_uniC", ALONE)
-"""Of the comparisons by money."""
+ALONE = "optimal_importance"  # without a mixture, the thesis's active
+NAMES = ("passive", "active_lambda", "active_uniC", ALONE)  # of the comparisons by money
 
 MEASURES: dict[str, Measure] = {"accuracy": Accuracy(), "f1": FBeta()}
 SPAM = 33_296  # mails that the thesis evaluates on

@@ -35,8 +35,7 @@ from evalsampling.stats.arrays import FloatArray
 
 CURVE = "pr_curve"
 BAND = "PR band"
-FEW = 64
-"""Thresholds of a curve beside which other measures are estimated too."""
+FEW = 64  # thresholds of a curve beside which other measures are estimated too
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,12 +93,8 @@ PLAN = Plan(
     hidden=HiddenPrior(),
 )
 
-LEAST = 0.85
-"""Coverage among claims below which words must come with most claims."""
-
-TRUSTED = 0.93
-"""Coverage among claims from which on words may come in few runs."""
-
+LEAST = 0.85  # coverage among claims below which words must come with most claims
+TRUSTED = 0.93  # coverage among claims from which on words may come in few runs
 WARNED_TOO_LITTLE = 0.5
 WARNED_TOO_OFTEN = 0.2
 
@@ -108,8 +103,7 @@ _BY_CHANCE = stats.norm.sf(2)
 
 COLOURS = dict(zip(INTERVALS, ("#d62728", "#1f77b4"), strict=True))
 
-OFTEN = 0.5
-"""Share of the runs that claim from which on a setting is drawn: others say little."""
+OFTEN = 0.5  # share of the runs that claim from which on a setting is drawn: others say little
 
 
 # --- runs

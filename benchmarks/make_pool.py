@@ -20,9 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-MATCHES = 1e-4
-"""Share of the rows that are matches."""
-
+MATCHES = 1e-4  # share of the rows that are matches
 FILES, GROUP_ROWS, SEED, NAME_BYTES = 4, 1_000_000, 1, 16
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)

@@ -43,8 +43,7 @@ class Cost:
     peak_mib: float
 
 
-BY_BEAM = ("--direct_num_workers=2",)
-"""Options of `prepare`: by Beam in process, on two threads."""
+BY_BEAM = ("--direct_num_workers=2",)  # options of `prepare`: by Beam in process, on two threads
 
 
 def measure(script: str, *arguments: object) -> Cost:

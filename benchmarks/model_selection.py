@@ -32,14 +32,9 @@ BUDGETS = np.unique(np.round(np.geomspace(2, 800, 30)).astype(int))
 FURTHER = np.unique(np.append(BUDGETS, np.round(np.geomspace(800, 6400, 12)).astype(int)))
 """Draws at which one is chosen if rows are drawn evenly."""
 
-LEVELS = (0.3, 0.2, 0.1, 0.05)
-"""Errors for which draws are told."""
-
-TRAINED = 500
-"""Rows that two or five models are fitted to, as in the thesis."""
-
-CHUNK = 50
-"""Repeats that are drawn at a time."""
+LEVELS = (0.3, 0.2, 0.1, 0.05)  # errors for which draws are told
+TRAINED = 500  # rows that two or five models are fitted to, as in the thesis
+CHUNK = 50  # repeats that are drawn at a time
 
 Kernel = Callable[[FloatArray, FloatArray], FloatArray]
 

@@ -31,11 +31,8 @@ from evalsampling.stats.history import History
 FITTED, LEVEL = 500, 0.05
 """Rows that models are fitted to, and the level of the test that ends an evaluation."""
 
-LOOKS = tuple(range(50, 801, 50))
-"""Numbers of draws at which evaluations are looked at."""
-
-SIZES = (100, 200, 400, 800)
-"""Those that are told of one by one."""
+LOOKS = tuple(range(50, 801, 50))  # numbers of draws at which evaluations are looked at
+SIZES = (100, 200, 400, 800)  # those that are told of one by one
 
 LEVELS = (0.1, 0.05, 0.01, 0.001)
 TESTS = ("wald", "student")

@@ -18,8 +18,7 @@ DRAWS_PER_ROUND = 100
 SEED = 7
 
 CHECKED_BUDGETS = (1000, 2000)
-MOST = 1.25
-"""Greatest ratio of an RMSE to its reference at `CHECKED_BUDGETS`."""
+MOST = 1.25  # greatest ratio of an RMSE to its reference at `CHECKED_BUDGETS`
 
 # RMSE of F1 at the budgets above, an undefined estimate counted as 0: 256 leaves, branching 2,
 # prior from the probability column, 100 draws a round. Importance and ais on abt-buy and

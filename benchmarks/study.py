@@ -37,11 +37,8 @@ PLAN = Plan((250, 500, 1000, 2000, 5000), RoundSize(DRAWS), 1, seed=7, confidenc
 PAPER_BUDGETS = {"f1": 2000, "accuracy": 1000, CURVE: 5000}
 """Labels of the bar charts of [MR]: figures 3 and 6; figure 8 goes up to these."""
 
-CURVES_KEPT = 100
-"""Repeats whose curves at the largest budget are kept for the plots."""
-
-RESAMPLES = 2000
-"""Bootstrap samples of the repeats behind each band."""
+CURVES_KEPT = 100  # repeats whose curves at the largest budget are kept for the plots
+RESAMPLES = 2000  # bootstrap samples of the repeats behind each band
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,8 +62,7 @@ METHODS: Mapping[str, Method] = {
     "ais-8": Method("Ours-8", "ais", ("#d62728", "X")),
 }
 
-COMPARED = ("ais-8", "importance", "passive")
-"""Methods whose curves are drawn."""
+COMPARED = ("ais-8", "importance", "passive")  # methods whose curves are drawn
 
 
 # --- runs

@@ -16,8 +16,7 @@ import pools
 import runner
 from runner import Options
 
-CASES = {"lognormal": 1.0, "with positives": 1.5}
-"""Factors of the weights of positives."""
+CASES = {"lognormal": 1.0, "with positives": 1.5}  # factors of the weights of positives
 
 MEASURES = ("f1", "precision", "recall", "accuracy")
 PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 1000))
