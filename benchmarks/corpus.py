@@ -151,20 +151,8 @@ class Page:
         """Return the page, given the name of the file of the baseline."""
         runs = self._both.groupby("pool")["runs"].max().tolist()
         template = jinja2.Template(TEMPLATE.read_text("utf-8"), undefined=jinja2.StrictUndefined)
-        text: str = template.render(
-            page=self,
-            pools=len(runs),
-            runs=runs,
-            commits=commits,
-            baseline=baseline,
-            least_rmse=LEAST_RMSE,
-            finer_rmse=FINER_RMSE,
-            least_score=LEAST_SCORE,
-            no_value=NO_VALUE,
-            low_coverage=LOW_COVERAGE,
-            large_ratio=LARGE_RATIO,
-        )
-        return f"{text}\n"
+        of = {"page": self, "runs": runs, "commits": commits, "baseline": baseline}
+        return f"{template.render(**globals(), **of)}\n"
 
     def summary(self) -> Iterator[Sequence[str]]:
         """Yield the lines of the table of measures and labels."""

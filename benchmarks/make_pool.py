@@ -7,11 +7,11 @@ int8, whether that is 0.5 or more, with some noise; `name`, 16 characters, the f
 for a match, else `n`. One row in 10,000 is a match and scores high.
 
 A row depends on its number alone. Memory does not grow with the pool: each of two threads holds one
-row group. A file is written as a whole or not at all, and kept if it is there already.
+row group. The folder is there whole or not at all.
 """
 
 import concurrent.futures
-import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -32,29 +32,24 @@ SCHEMA = pa.schema(
 
 
 def write(folder: Path, rows: int) -> None:
-    """Write the files of a pool of so many rows that are not there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"part-{n:05d}-of-{FILES:05d}.parquet" for n in range(FILES)]
-    if others := {*folder.glob("*.parquet")} - {*paths}:
-        sys.exit(f"{others.pop()}: of another pool; choose another folder")
+    """Write the files of a pool of so many rows, in a folder that is not there yet."""
+    draft = folder.with_suffix(".draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    paths = [draft / f"part-{n:05d}-of-{FILES:05d}.parquet" for n in range(FILES)]
     bounds = [rows * file // FILES for file in range(FILES + 1)]
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
         for _ in threads.map(_write_file, paths, bounds, bounds[1:]):
             pass
+    draft.rename(folder)
 
 
 def _write_file(path: Path, begin: int, end: int) -> None:
-    """Write the rows from begin to end unless they are there."""
-    if path.exists():
-        with pq.ParquetFile(path) as file:
-            if file.metadata.num_rows == end - begin and file.schema_arrow.equals(SCHEMA):
-                return
-    draft = path.with_suffix(".draft")
-    with pq.ParquetWriter(draft, SCHEMA) as writer:
+    """Write the rows from begin to end."""
+    with pq.ParquetWriter(path, SCHEMA) as writer:
         for first in range(begin, end, GROUP_ROWS):
             rows = min(GROUP_ROWS, end - first)
             writer.write_batch(_make_rows(first, rows), rows)
-    os.replace(draft, path)
 
 
 def _make_rows(first: int, rows: int) -> pa.RecordBatch:

@@ -106,7 +106,8 @@ def _preparation(arguments: Sequence[str]) -> Callable[[], None]:
 def make_pool(directory: Path, rows: int) -> Path:
     """Write a pool of so many rows unless it is there; return its folder."""
     folder = directory.resolve() / f"{rows}-int"
-    run("make_pool.py", folder, rows)
+    if not folder.exists():
+        run("make_pool.py", folder, rows)
     return folder
 
 
