@@ -123,10 +123,7 @@ def errors_of_rounds(
     rounds: int,
     repeats: int,
 ) -> list[float]:
-    """Return the mean absolute error of each measure after 200 labels in some rounds.
-
-    Samples that leave a measure undefined are left out.
-    """
+    """Return mean absolute errors of defined estimates after 200 labels in some rounds."""
     truths = [known.value(measure)[0] for measure in measures]
     errors = np.zeros((repeats, len(measures)))
     for repeat in range(repeats):

@@ -71,10 +71,7 @@ def _table(ratios: Mapping[str, float], limits: Mapping[str, float], slow: list[
 
 
 def tightened(limits: Mapping[str, float], ratios: Mapping[str, float]) -> dict[str, float]:
-    """Return limits of which none is above what it was.
-
-    A ratio without a limit gets one; the limit of a ratio that was not measured stays.
-    """
+    """Return limits, none above what it was; those of ratios that were not measured stay."""
     wanted = {name: _rounded_up(MARGIN * ratio) for name, ratio in ratios.items()}
     return {**wanted, **{name: min(one, wanted.get(name, one)) for name, one in limits.items()}}
 
@@ -91,10 +88,7 @@ def too_slow(limits: Mapping[str, float], ratios: Mapping[str, float]) -> list[s
 
 
 def record(page: Path, ratios: Mapping[str, float], date: datetime.date, commit: str) -> None:
-    """Add a row to the table at the end of a page, in the order of its columns.
-
-    A ratio that was not measured has a dash; one without a column is an error.
-    """
+    """Add a row to the table at the end of a page; a ratio without a column is an error."""
     text = page.read_text("utf-8").rstrip("\n")
     head = next(line for line in text.splitlines() if line.startswith("| date "))
     names = [cell.strip() for cell in head.strip("|").split("|")]

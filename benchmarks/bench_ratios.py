@@ -295,10 +295,7 @@ def measure_rounds(rows: int, sampler: Sampler, rounds: int) -> tuple[float, flo
 
 
 def make_known(rows: int) -> KnownPool:
-    """Make up a pool with its truth, in which one row in a thousand is positive.
-
-    The prior takes the scores to be half as steep as they are.
-    """
+    """Make up a pool with its truth, one row in 1,000 positive; its prior is half as steep."""
     score = np.linspace(-12, 4, LEAVES)
     grid = CellGrid(np.arange(LEAVES), score, Leaves(LEAVES), Signatures.every((2,)))
     # Every leaf holds both predictions, more positive ones the higher the score.

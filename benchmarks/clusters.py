@@ -1,9 +1,8 @@
 """Measures intervals where rows come in clusters whose labels are alike.
 
 The rows of some pools of a folder (see corpus.py) are put into made clusters: of 20 rows, or of
-sizes with a heavy tail. Rows of a cluster have errors that correlate, given the score. Labels are
-drawn row by row by the sampler `calibrated`, or in whole clusters by `clusters`; intervals are made
-with `pool.cluster` and without.
+sizes with a heavy tail. Errors in a cluster correlate, given the score. Labels are drawn row by row
+by `calibrated`, or in whole clusters by `clusters`; intervals are with `pool.cluster` and without.
 """
 
 import dataclasses

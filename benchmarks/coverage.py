@@ -116,10 +116,7 @@ def names(options: Options) -> Iterator[tuple[str, ...]]:
 
 
 def _possible(pool: str, method: Method) -> bool:
-    """Oasis is for two classes, as curves are in this study; few samplers are for numbers.
-
-    Some are for a stochastic oracle, of whose pools curves drive none.
-    """
+    """Oasis and curves are for two classes; few samplers take numbers or a stochastic oracle."""
     if method.pools and pool not in method.pools:
         return False
     if pool == NUMBERS:
@@ -147,10 +144,7 @@ def trial(options: Options, pool: str, name: str) -> runner.Trial:
 
 @functools.cache
 def _read(folder: Path, pool: str, drives: str, thresholds: int) -> pools.Ground:
-    """Read a pool, with its strata cut for the measure that drives, and a curve's thresholds.
-
-    One more measure, a curve, comes last unless it drives.
-    """
+    """Read a pool, cut for the measure that drives; one more, a curve, comes last or drives."""
     measures: list[Any] = list(MULTICLASS if pool == "four-classes" else BINARY)
     columns: dict[str, Any] = {"probability": "probability"}
     labels: dict[str, Any] = {}

@@ -39,10 +39,7 @@ def _scored(
     predicted: float,
     prior: FloatArray | None = None,
 ) -> Columns:
-    """Return the columns of a pool: rows are predicted to be positive above a score.
-
-    Scores are taken for log-odds, right or wrong, where there is no prior.
-    """
+    """Return the columns of a pool, predicted by scores that are log-odds if it has no prior."""
     return {
         "score": score,
         "prediction": (score > predicted).astype(np.int64),
@@ -153,10 +150,7 @@ def _numbers(rng: np.random.Generator) -> Columns:
 
 
 def _votes(rng: np.random.Generator, trees: int) -> Columns:
-    """Scores are shares of votes, of which many are exactly 0 or 1 if there are few voters.
-
-    Voters agree too much: they vote by log-odds half as far again from those at even odds.
-    """
+    """Scores are shares of votes, by log-odds half as far again from those at even odds."""
     logit = _logits(rng, mean=-4.0)
     share = rng.binomial(trees, special.expit(1.5 * logit)) / trees
     prediction = (share > 0.5).astype(np.int64)

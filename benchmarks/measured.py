@@ -1,9 +1,8 @@
 """Processes that are measured: the time of their work, processor time, peak memory; their pools.
 
-Each thing measured is a process of its own, so that none spoils the memory or the caches of
-another. The process that starts them must stay small: Linux counts what it holds when it starts a
-child as the child's. As a script it prepares the pool of a spec, with imports done beforehand, and
-prints what `measure` reads.
+Each is a process of its own, so that none spoils the memory or the caches of another. The process
+that starts them must stay small: Linux counts what it holds when it starts a child as the child's.
+As a script it prepares the pool of a spec, with imports done, and prints what `measure` reads.
 """
 
 import contextlib

@@ -76,10 +76,7 @@ def _fit(kernel: FloatArray, label: IntArray, penalty: float) -> FloatArray:
 def _systems(
     kernels: list[Kernel], seen: list[FloatArray], label: IntArray, trained: int
 ) -> Systems:
-    """Return models of the rows behind those they are fitted to, the first.
-
-    What each model sees of all rows has the shape (rows, features).
-    """
+    """Return models fitted to the first rows, of the others; each sees (rows, features)."""
     chances = []
     for kernel, x in zip(kernels, seen, strict=True):
         alpha = _fit(kernel(x[:trained], x[:trained]), label[:trained], 1.0)
@@ -103,11 +100,7 @@ def few(kernels: list[Kernel], rng: np.random.Generator) -> Systems:
 
 
 def thirteen(rng: np.random.Generator, noise: float = 0.05) -> Systems:
-    """Return models of three noisy views in four sizes, and one of a kernel.
-
-    There are as many rows as in the thesis, a tenth of which the models are fitted to. Noise is
-    that of each view, per feature.
-    """
+    """Return models of three noisy views in four sizes and one of a kernel, fitted to a tenth."""
     x, label = _rows(4560, 30, rng)
     seen = []
     for _ in range(3):
@@ -176,10 +169,7 @@ Errors = tuple[FloatArray | IntArray, FloatArray]
 
 
 def budget_for(errors: Errors, level: float) -> float:
-    """Return the least budget with an error, NaN if none has it or the first one has.
-
-    By straight lines between budgets on their logarithmic scale.
-    """
+    """Return the least budget with an error, by straight lines on the log scale, else NaN."""
     budgets, found = errors
     falling = np.minimum.accumulate(found)
     if falling[-1] > level or falling[0] <= level:
@@ -223,10 +213,7 @@ def of_classifiers(
 
 
 def of_rankers(folder: Path, task: str, gain: str, repeats: int) -> dict[str, Errors]:
-    """Return errors of choosing the better of two rankers, by the way queries are drawn.
-
-    Budgets are of grades, what a query costs being the number of its documents.
-    """
+    """Return errors of choosing the better of two rankers, by the way of drawing, for grades."""
     found: dict[str, Errors] = {}
     rng, costs = np.random.default_rng(19), np.geomspace(200, 200_000, 28)
     for name, way in rankings.ways(folder, task, gain).items():

@@ -1,9 +1,8 @@
 """Which of two systems that predict numbers is better: labels, power and errors of the test.
 
-The axes are those of C. Sawade, *Active
-Evaluation of Predictive Models*, 2012, section 5.4.2. Gaussian processes with a linear and with a
-Matern kernel are fitted to 500 rows; the rest is the pool. The Abalone data (UCI, 4,177 rows) are
-no part of the project. Needs scikit-learn.
+The axes are those of C. Sawade, *Active Evaluation of Predictive Models*, 2012, section 5.4.2. A
+Gaussian process with a linear and one with a Matern kernel are fitted to 500 rows; the rest is the
+pool. The Abalone data (UCI, 4,177 rows) are no part of the project. Needs scikit-learn.
 """
 
 import collections

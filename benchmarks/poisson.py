@@ -82,10 +82,7 @@ class KnownRows:
 def repeat(
     pool: KnownRows, sampler: Sampler, measures: Sequence[Measure], labels: int, repeats: int
 ) -> list[tuple[float, float]]:
-    """Return what many samples of so many labels do, for each measure: RMSE and coverage.
-
-    An undefined estimate counts as 0; coverage is that of 90 % intervals.
-    """
+    """Return RMSE and coverage of 90 % intervals of each measure; an undefined estimate is 0."""
     runs = [pool.estimates(sampler, measures, labels, seed) for seed in range(repeats)]
     summaries = []
     for measure, found in zip(measures, zip(*runs, strict=True), strict=True):

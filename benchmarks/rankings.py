@@ -81,10 +81,7 @@ def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
 
 
 def chances(quality: np.ndarray, noise: float) -> np.ndarray:
-    """Return the probabilities of the grades of documents, given qualities seen with some noise.
-
-    The logistic curve's slope is lowered by the noise, as that of a normal one would be.
-    """
+    """Return probabilities of grades; noise lowers the slope as it would that of a normal curve."""
     slope = SLOPE / np.sqrt(1 + (SLOPE * noise / 1.7) ** 2)
     above = 1 / (1 + np.exp(slope * (CUTS - quality[:, None])))
     found = np.maximum(-np.diff(above, axis=1, prepend=1, append=0), 0.0)
@@ -110,10 +107,7 @@ class Way:
 
 
 def savings(folder: Path, task: str, gain: str) -> dict[str, tuple[float, float]]:
-    """Return what each variant saves against queries drawn alike: of queries, and of grades.
-
-    At equal variance, all grades being known; the cost of a query is the number of its documents.
-    """
+    """Return the shares of queries and of grades that variants save, at equal variance."""
     found = ways(folder, task, gain)
     even = found.pop("passive")
     if task == "one ranker":

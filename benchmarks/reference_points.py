@@ -1,7 +1,4 @@
-"""Measures the samplers against published reference points on pools whose truth is known.
-
-Errors that are too large are named.
-"""
+"""Measures samplers against published errors on known pools, and names errors too large."""
 
 import sys
 from collections.abc import Iterator

@@ -149,10 +149,7 @@ class Study:
     pools: Path = pools.CORPUS
 
     def run(self, options: Options) -> None:
-        """Simulate what has no results yet, in processes, and tell how far it is.
-
-        The commit is noted beside the results.
-        """
+        """Simulate what has no results yet, in processes; note the commit, tell how far it is."""
         self._keep_settings(options.results)
         todo = [*self._blocks(options)]
         if not todo:

@@ -114,10 +114,7 @@ def trial(options: Options, pool: str, measure: str, method: str) -> runner.Tria
 def rows_of(
     _: Measure, truth: FloatArray, point: Point, at: runner.Result
 ) -> Iterator[runner.Result]:
-    """Yield the squared error, summed over components, and the curve of some repeats.
-
-    An undefined component counts as 0.
-    """
+    """Yield the squared error, summed over components, undefined ones as 0, and some curves."""
     counted = np.isfinite(truth)
     error = (np.nan_to_num(point.value) - truth)[counted]
     last = at["budget"] == PLAN.budgets[-1] and at["repeat"] < CURVES_KEPT
