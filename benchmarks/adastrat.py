@@ -25,13 +25,9 @@ from evalsampling.stats.cells import CellTable, Kinds, Leaves
 from evalsampling.stats.history import History
 from evalsampling.stats.precision_queries import QueryBound
 
-ITEMS = 35_615
+ITEMS, BINS, WINDOW, FIRST = 35_615, 1500, 100, 3550
 ENDS, SCALES = (0.3, 0.5), (1, 10, 100, 1000)
-BINS = 1500
-WINDOW = 100
-FIRST = 3550
 SHOWN = 4  # of so many bins one is drawn in the picture
-
 PAPER = {
     ("adastrat", 1): ("18", ""), ("adastrat", 100): ("18", "24 K"),
     ("adastrat", 1000): ("18 or 21", "28 K"),
@@ -81,7 +77,7 @@ class List:
 
 
 def _running_average(label: IntArray) -> FloatArray:
-    """Return the mean of WINDOW items around each, of fewer near the ends."""
+    """Return the mean of `WINDOW` items around each, of fewer near the ends."""
     hits, place = np.append(0, np.cumsum(label)), np.arange(ITEMS)
     reach = np.minimum(WINDOW // 2, np.minimum(place, ITEMS - 1 - place))
     return (hits[place + reach + 1] - hits[place - reach]) / (2 * reach + 1)

@@ -30,7 +30,13 @@ TOO_SLOW = 1.4  # a ratio that is more than so many times its limit is too slow
 
 def main(argv: list[str] | None = None) -> int:
     """Measure, print, return the exit status."""
-    options = _parse(argv)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    kept = "where pools are made and kept (default: build/pools)"
+    folder = ROOT / "build" / "pools"
+    parser.add_argument("--directory", type=Path, default=folder, metavar="DIR", help=kept)
+    parser.add_argument("--tighten", action="store_true", help="lower limits, never raise any")
+    parser.add_argument("--record", action="store_true", help=f"add a line to docs/{PAGE.name}")
+    options = parser.parse_args(argv)
     limits: dict[str, float] = json.loads(LIMITS.read_text())
     options.directory.mkdir(parents=True, exist_ok=True)
     ratios: dict[str, float] = {}
@@ -50,16 +56,6 @@ def main(argv: list[str] | None = None) -> int:
     if options.tighten:
         LIMITS.write_text(json.dumps(tightened(limits, ratios), indent=1) + "\n")
     return 1 if slow else 0
-
-
-def _parse(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    kept = "where pools are made and kept (default: build/pools)"
-    folder = ROOT / "build" / "pools"
-    parser.add_argument("--directory", type=Path, default=folder, metavar="DIR", help=kept)
-    parser.add_argument("--tighten", action="store_true", help="lower limits, never raise any")
-    parser.add_argument("--record", action="store_true", help=f"add a line to docs/{PAGE.name}")
-    return parser.parse_args(argv)
 
 
 def _table(ratios: Mapping[str, float], limits: Mapping[str, float], slow: list[str]) -> str:

@@ -64,11 +64,6 @@ class Rows:
         return (1 - 2 * risk) * error + risk**2
 
     @property
-    def rho(self) -> float:
-        """Correlation of u and 1 / cost."""
-        return float(np.corrcoef(self.uncertainty, 1 / self.cost)[0, 1])
-
-    @property
     def likelihood(self) -> float:
         """Label likelihood on the whole pool (eq. 2.9)."""
         p = np.where(self.label == 1, self.probability, 1 - self.probability)
@@ -105,22 +100,17 @@ def compare(
     rows: Rows, measure: str, money: float, repeats: int, names: Sequence[str] = NAMES
 ) -> dict[str, Outcome]:
     """Return how samplers do with an amount of money."""
-    evaluation = Evaluation.from_arrays(
-        rows.probability,
-        rows.prediction,
-        columns={"cost": rows.cost},
-        pool={"cost": "cost"},
-        measure=measure,
-        strata={"method": "equal_count", "leaves": 64},
-    )
+    keys = {"measure": measure, "strata": {"method": "equal_count", "leaves": 64}}
+    costs = {"columns": {"cost": rows.cost}, "pool": {"cost": "cost"}}
+    evaluation = Evaluation.from_arrays(rows.probability, rows.prediction, **costs, **keys)
     by_cell, _, number = pools.places(evaluation)
     cell = np.empty_like(by_cell)
     cell[number] = by_cell
     truth = rows.values(measure, np.ones((1, len(cell))), np.arange(len(cell))[None])[0]
     found = {}
     for name in names:
-        keys = {} if name == "passive" else {"delta": 0.0}
-        sampler = samplers.BY_NAME[name](MEASURES[measure], **keys)
+        unmixed = {} if name == "passive" else {"delta": 0.0}
+        sampler = samplers.BY_NAME[name](MEASURES[measure], **unmixed)
         proposal = sampler.proposal(evaluation.analysis.table, History.start(1, 2))  # type: ignore[union-attr]
         q = proposal.cell_probability[cell]
         draws = int(money / float(q @ rows.cost))
@@ -140,12 +130,13 @@ def by_correlation(options: Options) -> Iterator[Row]:
     """Yield errors by money for costs that go with uncertainty, against it, and neither."""
     plain = Rows.like_spam()
     for pool in (plain.with_sorted_costs(-1), plain, plain.with_sorted_costs(1)):
+        rho = np.corrcoef(pool.uncertainty, 1 / pool.cost)[0, 1]
         each = np.ones(len(pool.cost), dtype=np.int64)
         saving = predicted_saving(np.sqrt(pool.uncertainty), each, pool.cost)
         for money in (100, 200, 400, 800):
             found = compare(pool, "accuracy", money, options.repeats)
             ratio = (found[ALONE].error / found["passive"].error) ** 2
-            yield pool.rho, money, *errors(found), ratio, saving
+            yield rho, money, *errors(found), ratio, saving
 
 
 def by_variance(options: Options) -> Iterator[Row]:

@@ -299,35 +299,25 @@ def totals(settings: pd.DataFrame) -> Iterator[str]:
 
 
 def _all(options: Options) -> Iterator[runner.Row]:
-    for one in judged(settings_of(options)).itertuples():
-        yield (
-            *(one.pool, one.method, one.measure, one.interval, one.budget, one.claims / one.runs),
-            *(one.coverage, one.warned_share, one.width, one.score, one.error),
-        )
+    columns = ["pool", "method", "measure", "interval", "budget", "share", "coverage",
+               "warned_share", "width", "score", "error"]  # fmt: skip
+    found = judged(settings_of(options))
+    found["share"] = found["claims"] / found["runs"]
+    return found[columns].itertuples(index=False, name=None)
 
 
 def _samplers(options: Options) -> Iterator[runner.Row]:
     """Yield measures and samplers: claims, coverage and warned share of all runs."""
     by_sampler = settings_of(options).groupby(["measure", "interval", "method"])
-    for one in by_sampler.sum(numeric_only=True).itertuples():
-        yield (
-            *one.Index,
-            *(one.claims / one.runs, one.covered / one.claims, one.warned / one.claims),
-        )
+    for key, one in by_sampler[["runs", "claims", "covered", "warned"]].sum().iterrows():
+        yield *key, one.claims / one.runs, one.covered / one.claims, one.warned / one.claims
 
 
+SETTINGS = "pool,sampler,measure,interval,labels,claims,coverage,warned"
+SUMMED = "measure,interval,sampler,claims,coverage,warned"
 TABLES = (
-    Table(
-        "coverage/settings",
-        "pool,sampler,measure,interval,labels,claims:.2f,coverage:.2f,warned:.2f,width:.3f,"
-        "score:.3f,rmse:.4f",
-        _all,
-    ),
-    Table(
-        "coverage/samplers",
-        "measure,interval,sampler,claims:.2f,coverage:.2f,warned:.2f",
-        _samplers,
-    ),
+    Table("coverage/settings", f"{SETTINGS},width:.3f,score:.3f,rmse:.4f", _all, form=".2f"),
+    Table("coverage/samplers", SUMMED, _samplers, form=".2f"),
 )
 
 

@@ -11,7 +11,9 @@ from scipy import special
 
 from evalsampling.stats.arrays import FloatArray, IntArray
 
-Columns = dict[str, npt.NDArray[np.generic]]
+Array = npt.NDArray[np.generic]
+Columns = dict[str, Array]
+Make = Callable[[np.random.Generator], Columns]
 
 ROWS = 15_000
 CLASSES = 4
@@ -33,16 +35,11 @@ def _pool(rng: np.random.Generator, logit: FloatArray, prior: FloatArray | None 
     return _scored(logit, rng.random(len(logit)) < rate, 0.0, rate if prior is None else prior)
 
 
-def _scored(
-    score: FloatArray,
-    label: npt.NDArray[np.generic],
-    predicted: float,
-    prior: FloatArray | None = None,
-) -> Columns:
+def _scored(score: Array, label: Array, least: float, prior: Array | None = None) -> Columns:
     """Return the columns of a pool, predicted by scores that are log-odds if it has no prior."""
     return {
         "score": score,
-        "prediction": (score > predicted).astype(np.int64),
+        "prediction": (score > least).astype(np.int64),
         "probability": special.expit(score) if prior is None else prior,
         "label": label.astype(np.int64),
     }
@@ -53,9 +50,7 @@ def _positives(rows: int, count: int) -> IntArray:
     return (np.arange(rows) < count).astype(np.int64)
 
 
-def _told(
-    change: Callable[[FloatArray], FloatArray], mean: float = -5.0
-) -> Callable[[np.random.Generator], Columns]:
+def _told(change: Callable[[FloatArray], FloatArray], mean: float = -5.0) -> Make:
     """Return what makes a pool whose prior may have other log-odds than the labels."""
 
     def make(rng: np.random.Generator) -> Columns:
@@ -68,8 +63,7 @@ def _told(
 def _hidden(rng: np.random.Generator) -> Columns:
     """One row of a hundred is positive whatever its score: a fifth of all positives."""
     columns = _pool(rng, _logits(rng))
-    columns["label"] = np.where(rng.random(ROWS) < 0.01, 1, columns["label"])
-    return columns
+    return columns | {"label": np.where(rng.random(ROWS) < 0.01, 1, columns["label"])}
 
 
 def _tied(rng: np.random.Generator) -> Columns:
@@ -214,7 +208,7 @@ def _one_in_ten_wrong(rng: np.random.Generator) -> Columns:
     return columns | {"label": np.where(columns["label"] == 1, 0.9, 0.1)}
 
 
-SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
+SITUATIONS: Mapping[str, Make] = {
     "calibrated": _told(lambda logit: logit),
     "over-confident": _told(lambda logit: 3 * logit),
     "under-confident": _told(lambda logit: logit / 3),

@@ -16,7 +16,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -65,16 +64,11 @@ def _make_rows(first: int, rows: int) -> pa.RecordBatch:
     ids = (number * _ODD & np.uint64(2**63 - 1)).astype(np.int64)
     names = _LETTERS[rng.integers(0, 32, (rows, NAME_BYTES), dtype=np.uint8)]
     names[:, 0] = np.where(match, ord("m"), ord("n"))
-    columns = [pa.array(ids), pa.array(score), pa.array(prediction.astype(np.int8)), _text(names)]
-    return pa.record_batch(columns, SCHEMA)
-
-
-def _text(characters: npt.NDArray[np.uint8]) -> pa.Array:
-    """Return rows of characters as strings."""
-    rows, width = characters.shape
-    offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(characters))]
-    return pa.Array.from_buffers(pa.string(), rows, buffers)
+    text = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(NAME_BYTES), rows, [None, pa.py_buffer(names)]
+    )
+    columns = [pa.array(each) for each in (ids, score, prediction.astype(np.int8))]
+    return pa.record_batch([*columns, text.cast(pa.binary()).cast(pa.string())], SCHEMA)
 
 
 if __name__ == "__main__":

@@ -110,11 +110,6 @@ def make_pool(directory: Path, rows: int) -> Path:
     return folder
 
 
-def pattern(pool: Path) -> Path:
-    """Return the pattern of the files of a pool."""
-    return pool.resolve() / "*.parquet"
-
-
 def read_through(pool: Path) -> None:
     """Read the files of a pool once, so that the system's cache holds what it can of them."""
     for path in filter(Path.is_file, pool.iterdir()):
@@ -125,7 +120,7 @@ def read_through(pool: Path) -> None:
 
 def spec_of(pool: Path) -> str:
     """Return a spec for a pool, with a workspace beside it."""
-    return _SPEC.format(pool=pattern(pool))
+    return _SPEC.format(pool=pool.resolve() / "*.parquet")
 
 
 def prepare(pool: Path, directory: Path, *how: str) -> Cost:

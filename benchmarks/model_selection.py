@@ -48,11 +48,6 @@ class Systems:
     label: IntArray
 
     @property
-    def loss(self) -> FloatArray:
-        """Whether each system is wrong, shape (rows, systems)."""
-        return (self.prediction != self.label[:, None]).astype(np.float64)
-
-    @property
     def table(self) -> CellTable:
         """The rows, each a cell of its own."""
         rows = np.arange(len(self.label))
@@ -62,14 +57,14 @@ class Systems:
         return CellTable(rows, rows, np.ones_like(rows), prior, leaves, kinds)
 
 
-def _fit(kernel: FloatArray, label: IntArray, penalty: float) -> FloatArray:
+def _fit(kernel: FloatArray, label: IntArray) -> FloatArray:
     """Return the coefficients of kernel logistic regression, by Newton's method."""
     alpha = np.zeros(len(label))
     for _ in range(25):
         p = special.expit(kernel @ alpha)
         weight = np.maximum(p * (1 - p), 1e-6)
         working = kernel @ alpha + (label - p) / weight
-        alpha = np.linalg.solve(kernel + penalty * np.diag(1 / weight), working)
+        alpha = np.linalg.solve(kernel + np.diag(1 / weight), working)
     return alpha
 
 
@@ -79,7 +74,7 @@ def _systems(
     """Return models fitted to the first rows, of the others; each sees (rows, features)."""
     chances = []
     for kernel, x in zip(kernels, seen, strict=True):
-        alpha = _fit(kernel(x[:trained], x[:trained]), label[:trained], 1.0)
+        alpha = _fit(kernel(x[:trained], x[:trained]), label[:trained])
         chances.append(special.expit(kernel(x[trained:], x[:trained]) @ alpha))
     chance = np.clip(np.stack(chances, axis=1), 0.001, 0.999)
     return Systems((chance > 0.5).astype(np.int64), chance, label[trained:])
@@ -150,7 +145,8 @@ def errors(
     systems: Systems, q: FloatArray, budgets: IntArray, repeats: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return how often the wrong system is chosen at each budget, each of several as likely."""
-    loss, ends = systems.loss, np.cumsum(q)
+    loss = (systems.prediction != systems.label[:, None]).astype(np.float64)
+    ends = np.cumsum(q)
     weighted = np.divide(loss, q[:, None], out=np.zeros_like(loss), where=q[:, None] > 0)
     is_worse = loss.mean(axis=0) - loss.mean(axis=0).min() > 1e-12
     found = np.zeros(len(budgets))

@@ -1,5 +1,6 @@
 """Pools with known truth: where they are, how benchmarks write and read them."""
 
+import contextlib
 import dataclasses
 import os
 import sys
@@ -48,15 +49,22 @@ def chosen(only: Sequence[str], known: Sequence[str]) -> list[str]:
     return list(only or known)
 
 
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give a draft that becomes a file in the end: the file is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}.tmp")
+    yield draft
+    os.replace(draft, path)
+
+
 def write(directory: Path, name: str, columns: Mapping[str, Any]) -> None:
     """Write the columns of a pool, with the id that they lack, and apart from them its labels."""
-    directory.mkdir(parents=True, exist_ok=True)
     columns = {"id": pa.array(range(len(columns["label"]))), **columns}
     truth = {"id": columns["id"], "label": columns.pop("label")}
-    for path, content in ((f"{name}.parquet", columns), (f"{name}-truth.parquet", truth)):
-        unfinished = directory / f"{path}.{os.getpid()}.tmp"
-        pq.write_table(pa.table(content), unfinished)
-        os.replace(unfinished, directory / path)
+    for file, content in ((f"{name}.parquet", columns), (f"{name}-truth.parquet", truth)):
+        with whole(directory / file) as draft:
+            pq.write_table(pa.table(content), draft)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -39,13 +39,21 @@ TASKS = {
 
 
 def rows(options: Options) -> Iterator[Row]:
-    """Yield what is saved at each task, by gain and way to draw."""
+    """Yield what is saved at each task by gain and variant: of queries, and of grades.
+
+    That is at equal variance, against queries drawn alike. All grades are known, and the cost of a
+    query is the number of its documents.
+    """
     for task, published in TASKS.items():
         with tempfile.TemporaryDirectory() as folder:
             write_pool(Path(folder), task, options.queries, options.documents)
             for gain, thesis in published.items():
-                for variant, saved in savings(Path(folder), task, gain).items():
-                    yield task, thesis, f"{gain}@10", variant, *(100 * one for one in saved)
+                found = ways(Path(folder), task, gain)
+                even = found.pop("passive")
+                for name, one in found.items():
+                    ratio = one.variance / even.variance
+                    saved = 1 - ratio, 1 - ratio * one.cost / even.cost
+                    yield task, thesis, f"{gain}@10", name, *(100 * share for share in saved)
 
 
 def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
@@ -106,34 +114,22 @@ class Way:
         return float(share @ (self.draws.ratio * self.draws.loss**2)) - mean**2
 
 
-def savings(folder: Path, task: str, gain: str) -> dict[str, tuple[float, float]]:
-    """Return the shares of queries and of grades that variants save, at equal variance."""
-    found = ways(folder, task, gain)
-    even = found.pop("passive")
-    if task == "one ranker":
-        found.pop("rescaled")  # which is active, of one ranker's gain
-    saved = {}
-    for name, one in found.items():
-        ratio = one.variance / even.variance
-        saved[name] = (1 - ratio, 1 - ratio * one.cost / even.cost)
-    return saved
-
-
 def ways(folder: Path, task: str, gain: str) -> dict[str, Way]:
     """Return how the queries of a task are drawn, evenly and by each variant."""
-    driver = {"name": gain, "cut": 10}
-    systems = {
-        name: {"score": name, "probability": f"{name} chances"}
-        for name in (("new",) if task == "one ranker" else ("new", "old"))
-    }
+    driver, names = {"name": gain, "cut": 10}, ["new", "old"]
+    if task == "one ranker":
+        names.remove("old")
+    systems = {name: {"score": name, "probability": f"{name} chances"} for name in names}
     if task == "index update":
         systems["old"].pop("probability")
     content = {
         "pool": {"id": "query", "systems": systems, "lists": {"items": "document"}, "cost": "cost"},
         "labels": {"classes": [0, 1, 2, 3, 4]},
-        "measure": driver if task == "one ranker" else {"difference": driver},
+        "measure": {"difference": driver} if "old" in names else driver,
     }
-    variants = {name: {"name": "ranking", "variant": name} for name in VARIANTS}
+    # Of one ranker's gain `rescaled` is `active`.
+    chosen = VARIANTS if "old" in names else VARIANTS[:2]
+    variants = {name: {"name": "ranking", "variant": name} for name in chosen}
     samplers = {"passive": "passive", "active_lambda": "active_lambda", **variants}
     return {
         name: drawn(pools.Ground.read(folder, "pool", **content, sampler=sampler))

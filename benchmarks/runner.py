@@ -11,7 +11,6 @@ import csv
 import dataclasses
 import functools
 import json
-import os
 import re
 import signal
 import subprocess
@@ -71,11 +70,8 @@ class Table:
             sys.stdout.flush()
         if self.kept and len(made) > 1:
             path = options.output / f"{self.name}.csv"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            draft = path.with_suffix(".tmp")
-            with draft.open("w", encoding="utf-8", newline="") as file:
+            with pools.whole(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
                 csv.writer(file, lineterminator="\n").writerows(made)
-            os.replace(draft, path)
             print(f"{path}: written, by commit {commit()}", file=sys.stderr)
 
     def _cell(self, value: Any, form: str) -> str:
@@ -235,10 +231,8 @@ def path(results: Path, names: Names, first: int, end: int) -> Path:
 
 def write(rows: list[Result], file: Path) -> None:
     """Write a file of results, whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_suffix(f".{os.getpid()}.tmp")
-    pq.write_table(pa.Table.from_pylist(rows), unfinished, compression="zstd")
-    os.replace(unfinished, file)
+    with pools.whole(file) as draft:
+        pq.write_table(pa.Table.from_pylist(rows), draft, compression="zstd")
 
 
 def note(results: Path) -> None:

@@ -93,10 +93,9 @@ def ground(folder: Path, pool: str, measure: str) -> tuple[pools.Ground, Measure
 
 def names(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield pool, measure and method of all trials."""
-    found = itertools.product(pools.find(options.pools), MEASURES, METHODS)
-    return (
-        (pool, measure, key) for pool, measure, key in found if measure in METHODS[key].measures
-    )
+    for pool, measure, key in itertools.product(pools.find(options.pools), MEASURES, METHODS):
+        if measure in METHODS[key].measures:
+            yield pool, measure, key
 
 
 def trial(options: Options, pool: str, measure: str, method: str) -> runner.Trial:
@@ -189,10 +188,8 @@ class Run:
 
     def ratio(self, other: "Run", budget: int) -> Band:
         """Return the mean squared error over that of another run."""
-        mine, others = (
-            (run.errors[:, budget].mean(), run.resampled[:, budget]) for run in (self, other)
-        )
-        return Band.of(*(a / np.maximum(b, 1e-300) for a, b in zip(mine, others, strict=True)))
+        both = ((run.errors[:, budget].mean(), run.resampled[:, budget]) for run in (self, other))
+        return Band.of(*(a / np.maximum(b, 1e-300) for a, b in zip(*both, strict=True)))
 
 
 Runs = Mapping[tuple[str, ...], Run]
@@ -263,12 +260,10 @@ def _orders(options: Options) -> Iterator[Row]:
 
 
 def _errors(options: Options) -> Iterator[Row]:
-    ordered = sorted(
-        runs_of(options).items(), key=lambda item: (MEASURES.index(item[0][1]), item[0][0])
-    )
-    for (pool, measure, _), run in ordered:
+    every = runs_of(options)
+    for key in sorted(every, key=lambda key: (MEASURES.index(key[1]), key[0])):
         for place, budget in enumerate(PLAN.budgets):
-            yield pool, measure, run.method.title, budget, *run.error(place).cells
+            yield *key[:2], every[key].method.title, budget, *every[key].error(place).cells
 
 
 def _short(value: float) -> str:

@@ -188,10 +188,9 @@ STUDY = runner.Study(
     "pairs", PLAN, names, trial, repeats=3, block=1, titles=("pair", "order", "first", "sampler")
 )
 
-SHARES = ("claims", "coverage", *ORDERS, "at_300", "at_600", "f1_first", "precision_first",
-          "recall_first", "difference_first", "warned", "error")  # fmt: skip
-HEADER = ",".join(
-    ("pair,number,pairs,repeats:.3g,evaluations:.0f", *(f"{share}:.3f" for share in SHARES))
+HEADER = (
+    "pair,number,pairs,repeats:.3g,evaluations:.0f,claims,coverage,ab,ba,at_300,at_600,f1_first,"
+    "precision_first,recall_first,difference_first,warned,error,disagree,commit"
 )
 RUN = ["pair", "order", "first", "repeat", "budget", "title"]
 PER_EVALUATION = 4
@@ -255,7 +254,7 @@ def _error(held: pd.DataFrame) -> float:
     return mean_ratio(error["calibrated"], error["ais"], LEAST_RMSE)
 
 
-TABLES = (runner.Table("pairs", f"{HEADER},disagree,commit", rows),)
+TABLES = (runner.Table("pairs", HEADER, rows, form=".3f"),)
 
 if __name__ == "__main__":
     runner.main(__doc__, TABLES, STUDY)
