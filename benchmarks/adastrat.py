@@ -46,9 +46,9 @@ class List:
     hits: IntArray
 
     @classmethod
-    def enlarged(cls, scale: int, end: float, seed: int) -> "List":
+    def enlarged(cls, scale: int, end: float) -> "List":
         """Build a list ``scale`` times as long as the base list."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)
         share = (np.arange(ITEMS) + 0.5) / ITEMS
         label = (rng.random(ITEMS) < 0.95 * (1 - share) ** (0.95 / end - 1)).astype(np.int64)
         ends = np.unique(np.round(np.geomspace(500, ITEMS * scale, BINS)).astype(np.int64))
@@ -83,30 +83,24 @@ def _running_average(label: IntArray) -> FloatArray:
     return (hits[place + reach + 1] - hits[place - reach]) / (2 * reach + 1)
 
 
-def _answer(known: KnownPool, history: History, seed: int) -> History:
-    """Return the history with true labels: rows of a cell come in one random order."""
-    label = np.zeros(len(history), dtype=np.int64)
-    for cell in np.unique(history.cell).tolist():
-        asked = history.cell == cell
-        order = np.random.default_rng([seed, cell]).permutation(
-            np.repeat([0, 1], known.labels[cell])
-        )
-        label[asked] = order[history.rank[asked]]
-    return history.with_labels(label)
-
-
-def _ended(sampler: RankedSampler, one: List, seed: int) -> tuple[KnownPool, History]:
-    """Return the pool and the history of an evaluation that ran to its end."""
+def _ended(sampler: RankedSampler, one: List) -> tuple[KnownPool, History]:
+    """Return the pool and the history of an evaluation that ran to its end, with true labels."""
     known, history = one.known, History.start()
     while not sampler.exhausted(known.table, history):
-        rng = np.random.default_rng([seed, len(history.rounds)])
-        history = _answer(known, sampler.design(known.table, history, 1, rng), seed)
+        rng = np.random.default_rng([0, len(history.rounds)])
+        history = sampler.design(known.table, history, 1, rng)
+        label = np.zeros(len(history), dtype=np.int64)
+        for cell in np.unique(history.cell).tolist():  # Its rows come in one random order.
+            asked, answers = history.cell == cell, np.repeat([0, 1], known.labels[cell])
+            order = np.random.default_rng([0, cell]).permutation(answers)
+            label[asked] = order[history.rank[asked]]
+        history = history.with_labels(label)
     return known, history
 
 
-def _row(sampler: RankedSampler, one: List, seed: int) -> Row:
+def _row(sampler: RankedSampler, one: List) -> Row:
     """Run an evaluation to its end and return its cells of the table, from the queries on."""
-    known, history = _ended(sampler, one, seed)
+    known, history = _ended(sampler, one)
     curve = sampler.curve(known.table, history)
     assert curve is not None
     truth = np.cumsum(one.hits) / np.cumsum(one.rows)
@@ -121,12 +115,12 @@ def rows(options: Options) -> Iterator[Row]:
     """Yield both samplers and plain random sampling on all lists."""
     for end in ENDS:
         for scale in SCALES:
-            one, items, p_min = List.enlarged(scale, end, 0), ITEMS * scale, end - 0.01
+            one, items, p_min = List.enlarged(scale, end), ITEMS * scale, end - 0.01
             at = f"{end:g}".lstrip("0"), items
             for kind in (AdaStrat, LogStrat):
                 sampler = kind(PRCurve((0.0,)), p_min=p_min, first=FIRST, m=100)
                 paper = PAPER.get((kind.name, scale), ("", ""))
-                yield *at, kind.name, *_row(sampler, one, 0), *paper
+                yield *at, kind.name, *_row(sampler, one), *paper
             s = QueryBound(1.05, 0.0, 0.05).draws(p_min, 1)
             plain = min(items, round(2 * math.sqrt(s * items) - s))
             paper = PAPER.get(("plain random", scale), ("", ""))
@@ -136,7 +130,7 @@ def rows(options: Options) -> Iterator[Row]:
 
 def draw(path: Path, scale: int = 100, end: float = 0.5) -> None:
     """Draw curve, bounds and queries of both samplers on one list, like figure 4 of [SX]."""
-    one = List.enlarged(scale, end, 0)
+    one = List.enlarged(scale, end)
     figure = runner.new_figure(7.2, 5.4)
     panels = figure.subplots(2, 1, sharex=True, sharey=True)
     for kind, axes in zip((AdaStrat, LogStrat), panels, strict=True):
@@ -148,7 +142,7 @@ def draw(path: Path, scale: int = 100, end: float = 0.5) -> None:
 
 def _panel(axes: Any, sampler: RankedSampler, one: List) -> None:
     """Draw one sampler's curve with its bounds, its queries and the truth."""
-    known, history = _ended(sampler, one, 0)
+    known, history = _ended(sampler, one)
     curve = sampler.curve(known.table, history)
     assert curve is not None
     precision, rank = curve.precision, np.cumsum(one.rows)

@@ -37,9 +37,7 @@ from evalsampling.spec import EvaluationSpec, RoundSize
 from evalsampling.stats.cells import CellGrid, Leaves
 from evalsampling.stats.signatures import Signatures
 
-POOL_ROWS = 10_000_000
-"""Rows of the pool that is prepared: enough that starting Beam is not most of it."""
-
+POOL_ROWS = 10_000_000  # of the pool that is prepared: starting Beam is not most of it
 FORMAT_ROWS = 300_000
 STARTED_ROWS = 100_000
 

@@ -14,7 +14,7 @@ import corpus
 import numpy as np
 import pools
 import runner
-from runner import Options
+from runner import Names, Options, Result
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.intervals import covers
@@ -38,7 +38,7 @@ DRAWN = ("rows", "clusters")
 PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 1000), seed=53)
 
 
-def names(_: Options) -> Iterator[tuple[str, ...]]:
+def names(_: Options) -> Iterator[Names]:
     """Yield the names of the trials: pool, sizes, correlation, what is drawn."""
     for drawn in DRAWN:
         pools_of = POOLS if drawn == "rows" else (*POOLS, *MORE)
@@ -53,9 +53,7 @@ def trial(options: Options, pool: str, *_: str) -> runner.Trial:
 class _Study(runner.Study):
     """Evaluations of one pool, with and without the key, on the same labels."""
 
-    def repeat(
-        self, trial: runner.Trial, names: runner.Names, repeat: int
-    ) -> Iterator[runner.Result]:
+    def repeat(self, trial: runner.Trial, names: Names, repeat: int) -> Iterator[Result]:
         """Yield the rows of one repeat: for each budget, with clusters and without."""
         _, sizes, correlation, drawn = names
         rng = np.random.default_rng([PLAN.seed, repeat])

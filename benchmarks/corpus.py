@@ -35,12 +35,9 @@ LARGE_RATIO = 1.25
 """Settings are listed whose bootstrap interval of the error over that of `ais` is above this."""
 
 RESAMPLES = 2_000
-
 TEMPLATE = Path(__file__).with_name("real_pools.md.jinja")
-
 COMPARED = ("f1", "recall", "precision", "accuracy")
 MEANS = ("claims", "warned", "width")
-
 SHOWN = (300, 1000)  # labels that the table of F1 by pool tells of
 BASELINE = pools.PROJECT / "benchmarks" / "corpus_ais.csv"
 PLAN = Plan(

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import corpus
 import numpy as np
 import pandas as pd
 import pools
@@ -27,10 +28,8 @@ from evalsampling.inference.intervals import SIMULTANEOUS, Interval, covers, int
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.summary import Point
 from evalsampling.spec import RoundSize
-from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray
 
 CURVE = "pr_curve"
@@ -82,27 +81,14 @@ INTERVALS = (DEFAULT, BESIDE)
 
 The default band is the model-based one, where a point has it."""
 
-PLAN = Plan(
-    budgets=(100, 300, 1000, 2000),
-    round_size=RoundSize(50, 1.4),
-    repeats=1,
-    seed=29,
-    confidence=0.95,
-    divergence=False,
-    bands=True,
-    hidden=HiddenPrior(),
-)
-
+PLAN = dataclasses.replace(corpus.PLAN, round_size=RoundSize(50, 1.4), seed=29, bands=True)
 LEAST = 0.85  # coverage among claims below which words must come with most claims
 TRUSTED = 0.93  # coverage among claims from which on words may come in few runs
 WARNED_TOO_LITTLE = 0.5
 WARNED_TOO_OFTEN = 0.2
 
-_BY_CHANCE = stats.norm.sf(2)
-"""Chance of two standard errors: what is rarer at a coverage of `LEAST` is below it."""
-
+BY_CHANCE = stats.norm.sf(2)  # of two standard errors: what is rarer at `LEAST` is below it
 COLOURS = dict(zip(INTERVALS, ("#d62728", "#1f77b4"), strict=True))
-
 OFTEN = 0.5  # share of the runs that claim from which on a setting is drawn: others say little
 
 
@@ -260,7 +246,7 @@ def judged(settings: pd.DataFrame) -> pd.DataFrame:
     claim with a warning.
     """
     coverage, share = (settings[name] / settings["claims"] for name in ("covered", "warned"))
-    below = stats.binom.cdf(settings["covered"], settings["claims"], LEAST) < _BY_CHANCE
+    below = stats.binom.cdf(settings["covered"], settings["claims"], LEAST) < BY_CHANCE
     often = settings["warned"] > WARNED_TOO_OFTEN * settings["runs"]
     return settings.assign(
         coverage=coverage,

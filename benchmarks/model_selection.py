@@ -26,11 +26,9 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable, Kinds, Leaves
 from evalsampling.stats.history import History
 
-BUDGETS = np.unique(np.round(np.geomspace(2, 800, 30)).astype(int))
-"""Draws at which a system is chosen."""
-
+BUDGETS = np.unique(np.round(np.geomspace(2, 800, 30)).astype(int))  # draws before a choice
 FURTHER = np.unique(np.append(BUDGETS, np.round(np.geomspace(800, 6400, 12)).astype(int)))
-"""Draws at which one is chosen if rows are drawn evenly."""
+"""Draws before a choice if rows are drawn evenly."""
 
 LEVELS = (0.3, 0.2, 0.1, 0.05)  # errors for which draws are told
 TRAINED = 500  # rows that two or five models are fitted to, as in the thesis

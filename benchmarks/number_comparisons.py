@@ -32,10 +32,8 @@ FITTED, LEVEL = 500, 0.05
 
 LOOKS = tuple(range(50, 801, 50))  # numbers of draws at which evaluations are looked at
 SIZES = (100, 200, 400, 800)  # those that are told of one by one
-
 LEVELS = (0.1, 0.05, 0.01, 0.001)
 TESTS = ("wald", "student")
-
 
 Runs = dict[str, npt.NDArray[np.generic]]
 """What evaluations say after each number of draws, of shape (repeats, looks).

@@ -37,8 +37,8 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 
-LABELS = ["toxic", "severe", "obscene", "threat", "insult", "hate"]
 BINARY: list[Measure] = [FBeta(), Precision(), Recall(), Accuracy(), Specificity()]
+KINDS = (Passive, OptimalImportance, Poisson)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +123,7 @@ def like_comments(rows: int = 600) -> KnownRows:
     label = (rng.random((rows, 6)) < p) @ (1 << np.arange(6))
     evaluation = Evaluation.from_arrays(
         p.max(axis=1), (p > 0.3).astype(int), probability=p, strata={"leaves": 32},
-        sampler="poisson", labels={"multilabel": LABELS}, measure={"f1": {"average": "micro"}},
+        sampler="poisson", labels={"multilabel": [*"abcdef"]}, measure={"f1": {"average": "micro"}},
     )  # fmt: skip
     return KnownRows.of(evaluation, label)
 
@@ -179,8 +179,7 @@ def shares(options: Options) -> Iterator[Row]:
             if pool is None or (share > 0.1 and pool.table.rows > 20_000):
                 continue
             labels, f1 = round(share * pool.table.rows), FBeta()
-            samplers = (Passive(f1), OptimalImportance(f1), Poisson(f1))
-            found = [repeat(pool, one, [f1], labels, options.repeats)[0] for one in samplers]
+            found = [repeat(pool, kind(f1), [f1], labels, options.repeats)[0] for kind in KINDS]
             (_, (importance, _), (poisson, _)) = found
             ratio = poisson / importance if importance else None
             yield name, share, *itertools.chain(*found), ratio
@@ -194,7 +193,7 @@ def six_labels(options: Options) -> Iterator[Row]:
         for place, driver in enumerate(measures):
             found = (
                 repeat(pool, kind(driver), measures, labels, options.repeats)[place]
-                for kind in (Passive, OptimalImportance, Poisson)
+                for kind in KINDS
             )
             yield labels, driver.name, *itertools.chain(*found)
 
@@ -206,16 +205,13 @@ def measures(options: Options) -> Iterator[Row]:
         ("like 20 Newsgroups", *newsgroups(), 1131),
     )
     for name, pool, of_pool, labels in pools:
-        for kind in (OptimalImportance, Poisson):
-            for driver in of_pool:
-                found = repeat(pool, kind(driver), of_pool, labels, options.repeats)
-                for measure, (rmse, _) in zip(of_pool, found, strict=True):
-                    yield name, kind.name, driver.name, measure.name, labels, rmse
+        for kind, driver in itertools.product(KINDS[1:], of_pool):
+            found = repeat(pool, kind(driver), of_pool, labels, options.repeats)
+            for measure, (rmse, _) in zip(of_pool, found, strict=True):
+                yield name, kind.name, driver.name, measure.name, labels, rmse
 
 
-_BOTH = ",".join(
-    f"{name}_rmse:.4f,{name}_coverage:.2f" for name in ("passive", "optimal_importance", "poisson")
-)
+_BOTH = ",".join(f"{kind.name}_rmse:.4f,{kind.name}_coverage:.2f" for kind in KINDS)
 TABLES = (
     Table("poisson/shares", f"pool,share:g,{_BOTH},poisson_by_importance:.2f", shares, 100),
     Table("poisson/six-labels", f"labels,drawn_for_and_estimated,{_BOTH}", six_labels, 100),

@@ -102,16 +102,7 @@ class Way:
 
     draws: pools.Draws
     cost: float
-    self_normalised: bool
-
-    @property
-    def variance(self) -> float:
-        """Variance of the term of a draw: of the gain of a query, or the difference of two's."""
-        share = self.draws.count / self.draws.count.sum()
-        mean = float(share @ self.draws.loss)
-        if self.self_normalised:
-            return float(share @ (self.draws.ratio * (self.draws.loss - mean) ** 2))
-        return float(share @ (self.draws.ratio * self.draws.loss**2)) - mean**2
+    variance: float  # of the term of a draw: of the gain of a query, or the difference of two's
 
 
 def ways(folder: Path, task: str, gain: str) -> dict[str, Way]:
@@ -144,7 +135,11 @@ def drawn(ground: pools.Ground) -> Way:
     draws = pools.Draws.of(known, sampler, measure)
     cost = float(np.bincount(known.cell, draws.chance, len(table)) @ table.cost)
     start = History.start(len(ground.spec.pool.systems), 1)
-    return Way(draws, cost, sampler.inputs(table, start, 0.95).self_normalised)
+    share = draws.count / draws.count.sum()
+    mean = float(share @ draws.loss)
+    if sampler.inputs(table, start, 0.95).self_normalised:
+        return Way(draws, cost, float(share @ (draws.ratio * (draws.loss - mean) ** 2)))
+    return Way(draws, cost, float(share @ (draws.ratio * draws.loss**2)) - mean**2)
 
 
 HEADER = "task,thesis,gain,drawn_by,queries_saved_percent,grades_saved_percent"
