@@ -34,7 +34,6 @@ from mutations import Mutation, everywhere
 PROJECT = Path(__file__).resolve().parents[1]
 
 SEED, COUNT = 1, 300
-
 FIELDS = ("file", "function", "kind", "before", "after", "nth", "outcome", "killer")
 
 LOADED = ("numpy", "scipy.stats", "pandas", "pyarrow.parquet", "hypothesis", "google.cloud.storage",

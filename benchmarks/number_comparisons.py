@@ -27,9 +27,7 @@ from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.history import History
 
-FITTED, LEVEL = 500, 0.05
-"""Rows that models are fitted to, and the level of the test that ends an evaluation."""
-
+FITTED, LEVEL = 500, 0.05  # rows that models are fitted to, and level of the test that ends it
 LOOKS = tuple(range(50, 801, 50))  # numbers of draws at which evaluations are looked at
 SIZES = (100, 200, 400, 800)  # those that are told of one by one
 LEVELS = (0.1, 0.05, 0.01, 0.001)

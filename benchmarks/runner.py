@@ -135,8 +135,7 @@ class Study:
     plan: Plan  # of the trials; results of another are refused
     names: Callable[[Options], Iterable[Names]]  # of all trials: the pool first, the sampler last
     trial: Callable[..., Trial]  # given the options and its names
-    # of results, given a measure, its truth of shape (components,), what a repeat came to at a
-    # budget, and the columns that all rows have
+    # of results, given a measure, its truth, what a repeat came to, and columns of all rows
     rows: Callable[[Measure, FloatArray, Point, Result], Iterable[Result]] = rows_of
     titles: Names = ("pool", "sampler")  # of the columns of results that have the names of a trial
     repeats: int = 20  # of each trial, unless others are asked for
@@ -309,7 +308,5 @@ def new_figure(width: float, height: float) -> Any:
 def save_figure(figure: Any, file: Path) -> None:
     """Write a picture as SVG or PNG, without the time: the same data make the same file."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    if file.suffix == ".svg":
-        figure.savefig(file, metadata={"Date": None, "Creator": None})
-        return
-    figure.savefig(file, dpi=110, metadata={"Software": None})
+    unsaid = {"Date": None, "Creator": None} if file.suffix == ".svg" else {"Software": None}
+    figure.savefig(file, dpi=110 if file.suffix == ".png" else None, metadata=unsaid)
