@@ -97,7 +97,7 @@ setup(
             "xxhash",
         ],
         "xlsx": ["openpyxl>=3.1"],
-        "studies": ["matplotlib>=3.9"],
+        "studies": ["matplotlib>=3.9", "pandas>=2.2"],
         "docs": ["furo>=2025.9", "myst-parser>=4", "sphinx>=8"],
         "guides": ["pandas>=2.2", "recordlinkage>=0.16", "scikit-learn>=1.4", "splink>=5"],
         "examples": ["rapidfuzz>=3", "recordlinkage>=0.16", "scikit-learn>=1.4"],

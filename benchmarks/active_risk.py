@@ -15,24 +15,16 @@ import runner
 from runner import Options, Row, Table
 from scipy import special, stats
 
+from evalsampling import samplers
 from evalsampling.inference.interval_methods import SampledNumber, by_student, by_wald, by_wilson
 from evalsampling.inference.intervals import Interval, covers
 from evalsampling.inference.results import Target
 from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.measures import Accuracy, FBeta, MeanSquaredError, Measure, TableRisk
-from evalsampling.samplers import (
-    ActiveError,
-    ActiveRisk,
-    ModelStratified,
-    OnlineStratified,
-    Passive,
-    Sampler,
-)
 from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.stats.history import History
 
-ROWS = 33_296
-"""As the thesis's pool of e-mails."""
+ROWS = 33_296  # as the thesis's pool of e-mails
 
 SPAM, APART = 0.05, 2.8
 """Share of positives there, and distance of the classes that gives its error rate of .0245."""
@@ -65,7 +57,8 @@ def made_up(share: float) -> KnownPool:
 
 def both(known: KnownPool, measure: Measure) -> list[pools.Draws]:
     """Return passive and active draws."""
-    return [pools.Draws.of(known, sampler(measure)) for sampler in (Passive, ActiveRisk)]
+    kinds = samplers.Passive, samplers.ActiveRisk
+    return [pools.Draws.of(known, kind(measure)) for kind in kinds]
 
 
 def error(draws: pools.Draws, size: int, repeats: int) -> float:
@@ -73,16 +66,15 @@ def error(draws: pools.Draws, size: int, repeats: int) -> float:
     return float(np.nanmean(np.abs(draws.estimates(size, repeats) - draws.truth)))
 
 
-def compared(
-    draws: Sequence[pools.Draws], size: int, repeats: int, form: str = ".4f", needed: str = ".2f"
-) -> Iterator[str]:
-    """Yield the errors of passive and of active draws, and n_active / n_passive for the same one.
+def compared(measure: Measure, known: KnownPool, size: int, repeats: int) -> Row:
+    """Return the true value, errors of passive and of active draws, and n_active / n_passive.
 
-    That is by the true labels (lemma 3.4), NaN without an error.
+    The last is for the same error by the true labels (lemma 3.4), NaN without an error.
     """
-    yield from (f"{error(one, size, repeats):{form}}" for one in draws)
-    passive, active = (one.variance for one in draws)
-    yield f"{active / passive if passive else np.nan:{needed}}"
+    passive, active = draws = both(known, measure)
+    errors = (error(one, size, repeats) for one in draws)
+    needed = active.variance / passive.variance if passive.variance else np.nan
+    return passive.truth, *errors, needed
 
 
 def skew(options: Options) -> Iterator[Row]:
@@ -90,21 +82,18 @@ def skew(options: Options) -> Iterator[Row]:
     for share in SHARES:
         known = made_up(share)
         for name, measure in MEASURES.items():
-            draws = both(known, measure)
-            errors = compared(draws, 200, options.repeats)
-            yield f"{100 * share:.0f}", name, f"{draws[0].truth:.4f}", *errors
+            yield 100 * share, name, *compared(measure, known, 200, options.repeats)
 
 
-def parts_of_the_error(options: Options) -> Iterator[Row]:
+def bias(options: Options) -> Iterator[Row]:
     """Yield squared bias and variance by the number of draws."""
     known = made_up(SPAM)
     for name, size in itertools.product(TWO, SIZES):
-        told = [str(size), name]
+        told: list[float] = []
         for draws in both(known, MEASURES[name]):
             values = draws.estimates(size, options.repeats)
-            bias = float(np.nanmean(values) - draws.truth)
-            told += [f"{part:.1e}" for part in (bias**2, np.nanvar(values))]
-        yield told
+            told += [(np.nanmean(values) - draws.truth) ** 2, np.nanvar(values)]
+        yield size, name, *told
 
 
 def rivals(options: Options) -> Iterator[Row]:
@@ -112,29 +101,29 @@ def rivals(options: Options) -> Iterator[Row]:
     measures = [MEASURES[name] for name in TWO]
     for share in RIVAL_SHARES:
         known = made_up(share)
-        stratified = [
+        stratified = (
             errors_of_rounds(known, one, measures, rounds, options.repeats)
             for one, rounds in (
-                (OnlineStratified(Accuracy()), 10),
-                (ModelStratified(Accuracy()), 1),
+                (samplers.OnlineStratified(Accuracy()), 10),
+                (samplers.ModelStratified(Accuracy()), 1),
             )
-        ]
-        for place, (name, measure) in enumerate(zip(TWO, measures, strict=True)):
+        )
+        for name, *found in zip(TWO, *stratified, strict=True):
             passive, by_error, active = (
-                error(pools.Draws.of(known, one, measure), 200, 2000)
-                for one in (Passive(measure), ActiveError(measure), ActiveRisk(measure))
+                error(pools.Draws.of(known, kind(MEASURES[name])), 200, 2000)
+                for kind in (samplers.Passive, samplers.ActiveError, samplers.ActiveRisk)
             )
-            told = [passive, *(found[place] for found in stratified), by_error, active]
-            yield f"{100 * share:.0f}", name, *(f"{one:.4f}" for one in told)
+            yield 100 * share, name, passive, *found, by_error, active
 
 
 def errors_of_rounds(
-    known: KnownPool, sampler: Sampler, measures: Sequence[Measure], rounds: int, repeats: int
+    known: KnownPool,
+    sampler: samplers.Sampler,
+    measures: Sequence[Measure],
+    rounds: int,
+    repeats: int,
 ) -> list[float]:
-    """Return the mean absolute error of each measure after 200 labels in some rounds.
-
-    Samples that leave a measure undefined are left out.
-    """
+    """Return mean absolute errors of defined estimates after 200 labels in some rounds."""
     truths = [known.value(measure)[0] for measure in measures]
     errors = np.zeros((repeats, len(measures)))
     for repeat in range(repeats):
@@ -155,31 +144,30 @@ def numbers(options: Options) -> Iterator[Row]:
         variance = rng.gamma(shape, 5 / shape, rows)
         label = np.sqrt(variance) * rng.normal(size=rows)
         columns = {"prediction": np.zeros(rows), "variance": variance, "label": label}
-        labels = {"range": [-most, most]}
-        known = pools.Ground.of(columns, pool={}, labels=labels).known
-        draws = both(known, measure)
-        errors = compared(draws, 200, options.repeats, ".3f")
-        yield f"{1 / np.sqrt(shape):g}", f"{draws[0].truth:.3f}", *errors
+        known = pools.Ground.of(columns, pool={}, labels={"range": [-most, most]}).known
+        yield 1 / np.sqrt(shape), *compared(measure, known, 200, options.repeats)
 
 
 def real_pools(options: Options) -> Iterator[Row]:
     """Yield errors on real pools."""
     for pool in pools.find(options.pools):
         known = pools.Ground.read(options.pools, pool).known
-        for name, measure in MEASURES.items():
-            draws = both(known, measure)
-            for size in (200, 800):
-                errors = compared(draws, size, options.repeats, ".2g", ".3g")
-                yield pool, name, f"{draws[0].truth:.3g}", str(size), *errors
+        for (name, measure), size in itertools.product(MEASURES.items(), (200, 800)):
+            true, *errors = compared(measure, known, size, options.repeats)
+            yield pool, name, true, size, *errors
 
 
-ERRORS = "passive,active,labels_for_the_same_error"
+ERRORS = "true,passive,active,labels_for_the_same_error:.2f"
+REAL = "pool,measure,true:.3g,draws,passive,active,labels_for_the_same_error:.3g"
 PARTS = "passive_bias2,passive_variance,active_bias2,active_variance"
 RIVALS = "passive,strat,strat_model,active_err,active_risk"
+
 # --- intervals: moments are those of the self-normalised estimator, 3.14 with n - 1 in place of n
 
 CONFIDENCE = 0.95
 INTERVAL_SIZES = (25, *SIZES)
+BINOMIAL = ",".join(["risk:g", *map(str, INTERVAL_SIZES)])
+INTERVALS = "measure,sampler,interval,draws,coverage,width,collapsed,undefined"
 RISKS = (0.01, 0.025, 0.05, 0.1, 0.3, 0.5)
 METHODS: dict[str, Callable[[SampledNumber], Interval | None]] = {
     "wald": by_wald,
@@ -196,7 +184,7 @@ NO_ERROR = 1e-12
 def binomial(_: Options) -> Iterator[Row]:
     """Yield the expected coverage of the binomial Wald interval (figure 3.2)."""
     for risk in RISKS:
-        yield f"{risk:g}", *(f"{expected_coverage(risk, draws):.3f}" for draws in INTERVAL_SIZES)
+        yield risk, *(expected_coverage(risk, draws) for draws in INTERVAL_SIZES)
 
 
 def expected_coverage(risk: float, draws: int) -> float:
@@ -237,9 +225,8 @@ def outcomes(draws: pools.Draws, measure: Measure, size: int, repeats: int) -> I
             held[name] += covers(interval, draws.truth)
             widths.setdefault(name, []).append(interval.high - interval.low)
     for name in METHODS:
-        shares = held[name] / repeats, float(np.mean(widths[name]))
-        both = *shares, collapsed / repeats, undefined / repeats
-        yield name, str(size), *(f"{figure:.4f}" for figure in both)
+        coverage, width = held[name] / repeats, np.mean(widths[name])
+        yield name, size, coverage, width, collapsed / repeats, undefined / repeats
 
 
 def widths_and_coverage(options: Options) -> Iterator[Row]:
@@ -247,7 +234,7 @@ def widths_and_coverage(options: Options) -> Iterator[Row]:
     known = made_up(SPAM)
     for title in TWO:
         measure = MEASURES[title]
-        for sampler in (ActiveRisk(measure), Passive(measure)):
+        for sampler in (samplers.ActiveRisk(measure), samplers.Passive(measure)):
             draws = pools.Draws.of(known, sampler)
             for size in INTERVAL_SIZES:
                 for row in outcomes(draws, measure, size, options.repeats):
@@ -255,18 +242,13 @@ def widths_and_coverage(options: Options) -> Iterator[Row]:
 
 
 TABLES = (
-    Table("active-risk/skew", f"positives_percent,measure,true,{ERRORS}", skew, 2000),
-    Table("active-risk/bias-and-variance", f"draws,measure,{PARTS}", parts_of_the_error, 2000),
-    Table("active-risk/real-pools", f"pool,measure,true,draws,{ERRORS}", real_pools, 2000),
-    Table("rivals", f"positives_percent,measure,{RIVALS}", rivals, 150, kept=False),
-    Table("numbers", f"spread_of_variances,true,{ERRORS}", numbers, 500, kept=False),
-    Table(
-        "thesis-intervals/widths-and-coverage",
-        "measure,sampler,interval,draws,coverage,width,collapsed,undefined",
-        widths_and_coverage,
-        repeats=4000,
-    ),
-    Table("thesis-intervals/binomial", ",".join(["risk", *map(str, INTERVAL_SIZES)]), binomial),
+    Table("active-risk/skew", f"positives_percent:.0f,measure,{ERRORS}", skew, 2000, ".4f"),
+    Table("active-risk/bias-and-variance", f"draws,measure,{PARTS}", bias, 2000, ".1e"),
+    Table("active-risk/real-pools", REAL, real_pools, 2000, ".2g"),
+    Table("rivals", f"positives_percent:.0f,measure,{RIVALS}", rivals, 150, ".4f", kept=False),
+    Table("numbers", f"spread_of_variances:g,{ERRORS}", numbers, 500, ".3f", kept=False),
+    Table("thesis-intervals/widths-and-coverage", INTERVALS, widths_and_coverage, 4000, ".4f"),
+    Table("thesis-intervals/binomial", BINOMIAL, binomial, form=".3f"),
 )
 
 if __name__ == "__main__":

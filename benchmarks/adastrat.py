@@ -3,10 +3,8 @@
 The list is built as in section 5 of [SX] (Sabharwal and Xue, UAI 2018): labels of a falling
 precision, from .95 at the head to .3 or .5; the enlarged ones draw s labels for each item from the
 running average over 100 items. The paper's own list (allenai.org) was not at hand. e = .03,
-delta = .05, beta = 1.05, r~ = 3,550, m = 100; p_min is that of the end, as the paper takes domain
-knowledge (its numbers of labels are those of p_min = .5:
-tests/stats/test_precision_queries.py). Plain random sampling is the least of r + s N / r over r:
-all up to rank r, then at the density s / r.
+delta = .05, beta = 1.05; p_min is that of the end, as the paper takes domain knowledge. Plain
+random sampling is the least of r + s N / r over r: all up to rank r, then at the density s / r.
 """
 
 import dataclasses
@@ -27,14 +25,9 @@ from evalsampling.stats.cells import CellTable, Kinds, Leaves
 from evalsampling.stats.history import History
 from evalsampling.stats.precision_queries import QueryBound
 
-ITEMS = 35_615
+ITEMS, BINS, WINDOW, FIRST = 35_615, 1500, 100, 3550
 ENDS, SCALES = (0.3, 0.5), (1, 10, 100, 1000)
-BINS = 1500
-WINDOW = 100
-FIRST = 3550
-SHOWN = 4
-"""Of so many bins one is drawn in the picture."""
-
+SHOWN = 4  # of so many bins one is drawn in the picture
 PAPER = {
     ("adastrat", 1): ("18", ""), ("adastrat", 100): ("18", "24 K"),
     ("adastrat", 1000): ("18 or 21", "28 K"),
@@ -53,9 +46,9 @@ class List:
     hits: IntArray
 
     @classmethod
-    def enlarged(cls, scale: int, end: float, seed: int) -> "List":
+    def enlarged(cls, scale: int, end: float) -> "List":
         """Build a list ``scale`` times as long as the base list."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(0)
         share = (np.arange(ITEMS) + 0.5) / ITEMS
         label = (rng.random(ITEMS) < 0.95 * (1 - share) ** (0.95 / end - 1)).astype(np.int64)
         ends = np.unique(np.round(np.geomspace(500, ITEMS * scale, BINS)).astype(np.int64))
@@ -84,66 +77,60 @@ class List:
 
 
 def _running_average(label: IntArray) -> FloatArray:
-    """Return the mean of WINDOW items around each, of fewer near the ends."""
+    """Return the mean of `WINDOW` items around each, of fewer near the ends."""
     hits, place = np.append(0, np.cumsum(label)), np.arange(ITEMS)
     reach = np.minimum(WINDOW // 2, np.minimum(place, ITEMS - 1 - place))
     return (hits[place + reach + 1] - hits[place - reach]) / (2 * reach + 1)
 
 
-def _answer(known: KnownPool, history: History, seed: int) -> History:
-    """Return the history with true labels: rows of a cell come in one random order."""
-    label = np.zeros(len(history), dtype=np.int64)
-    for cell in np.unique(history.cell).tolist():
-        asked = history.cell == cell
-        order = np.random.default_rng([seed, cell]).permutation(
-            np.repeat([0, 1], known.labels[cell])
-        )
-        label[asked] = order[history.rank[asked]]
-    return history.with_labels(label)
-
-
-def _ended(sampler: RankedSampler, one: List, seed: int) -> tuple[KnownPool, History]:
-    """Return the pool and the history of an evaluation that ran to its end."""
+def _ended(sampler: RankedSampler, one: List) -> tuple[KnownPool, History]:
+    """Return the pool and the history of an evaluation that ran to its end, with true labels."""
     known, history = one.known, History.start()
     while not sampler.exhausted(known.table, history):
-        rng = np.random.default_rng([seed, len(history.rounds)])
-        history = _answer(known, sampler.design(known.table, history, 1, rng), seed)
+        rng = np.random.default_rng([0, len(history.rounds)])
+        history = sampler.design(known.table, history, 1, rng)
+        label = np.zeros(len(history), dtype=np.int64)
+        for cell in np.unique(history.cell).tolist():  # Its rows come in one random order.
+            asked, answers = history.cell == cell, np.repeat([0, 1], known.labels[cell])
+            order = np.random.default_rng([0, cell]).permutation(answers)
+            label[asked] = order[history.rank[asked]]
+        history = history.with_labels(label)
     return known, history
 
 
-def _row(sampler: RankedSampler, one: List, seed: int) -> Iterator[str]:
-    """Run an evaluation to its end and yield its cells of the table, from the queries on."""
-    known, history = _ended(sampler, one, seed)
+def _row(sampler: RankedSampler, one: List) -> Row:
+    """Run an evaluation to its end and return its cells of the table, from the queries on."""
+    known, history = _ended(sampler, one)
     curve = sampler.curve(known.table, history)
     assert curve is not None
     truth = np.cumsum(one.hits) / np.cumsum(one.rows)
     off = np.exp(np.max(np.abs(np.log(curve.precision.value / truth))))
     low, high = curve.precision.low - 1e-12, curve.precision.high + 1e-12
-    inside = bool(np.all((low <= truth) & (truth <= high)))
-    yield from (str(curve.guarantee.queries), str(len(history.rounds)), str(len(history)))
-    yield from (f"{curve.guarantee.factor:.4f}", f"{off:.4f}", "yes" if inside else "no")
+    inside = "yes" if np.all((low <= truth) & (truth <= high)) else "no"
+    promised, rounds = curve.guarantee, len(history.rounds)
+    return promised.queries, rounds, len(history), promised.factor, off, inside
 
 
 def rows(options: Options) -> Iterator[Row]:
     """Yield both samplers and plain random sampling on all lists."""
     for end in ENDS:
         for scale in SCALES:
-            one, items, p_min = List.enlarged(scale, end, 0), ITEMS * scale, end - 0.01
-            at = f"{end:g}".lstrip("0"), str(items)
+            one, items, p_min = List.enlarged(scale, end), ITEMS * scale, end - 0.01
+            at = f"{end:g}".lstrip("0"), items
             for kind in (AdaStrat, LogStrat):
                 sampler = kind(PRCurve((0.0,)), p_min=p_min, first=FIRST, m=100)
                 paper = PAPER.get((kind.name, scale), ("", ""))
-                yield *at, kind.name, *_row(sampler, one, 0), *paper
+                yield *at, kind.name, *_row(sampler, one), *paper
             s = QueryBound(1.05, 0.0, 0.05).draws(p_min, 1)
             plain = min(items, round(2 * math.sqrt(s * items) - s))
             paper = PAPER.get(("plain random", scale), ("", ""))
-            yield *at, "plain random", "", "", str(plain), "", "", "", *paper
+            yield *at, "plain random", "", "", plain, None, None, "", *paper
     draw(options.output / "figures" / "adastrat.svg")
 
 
 def draw(path: Path, scale: int = 100, end: float = 0.5) -> None:
     """Draw curve, bounds and queries of both samplers on one list, like figure 4 of [SX]."""
-    one = List.enlarged(scale, end, 0)
+    one = List.enlarged(scale, end)
     figure = runner.new_figure(7.2, 5.4)
     panels = figure.subplots(2, 1, sharex=True, sharey=True)
     for kind, axes in zip((AdaStrat, LogStrat), panels, strict=True):
@@ -155,7 +142,7 @@ def draw(path: Path, scale: int = 100, end: float = 0.5) -> None:
 
 def _panel(axes: Any, sampler: RankedSampler, one: List) -> None:
     """Draw one sampler's curve with its bounds, its queries and the truth."""
-    known, history = _ended(sampler, one, 0)
+    known, history = _ended(sampler, one)
     curve = sampler.curve(known.table, history)
     assert curve is not None
     precision, rank = curve.precision, np.cumsum(one.rows)
@@ -176,7 +163,7 @@ HEADER = (
     "precision_at_the_end,items,sampler,queries,rounds,labels,guaranteed,worst,bounds_hold,"
     "queries_published,labels_published"
 )
-TABLES = (Table("adastrat/lists", HEADER, rows),)
+TABLES = (Table("adastrat/lists", HEADER, rows, form=".4f"),)
 
 if __name__ == "__main__":
     runner.main(__doc__, TABLES)

@@ -25,22 +25,24 @@ LIMITS = Path(__file__).with_name("bench_limits.json")
 MARGIN = 1.15
 """A new limit, by the ratio measured: so much medians differ from run to run on a busy machine."""
 
-TOO_SLOW = 1.4
-"""A ratio that is more than so many times its limit is too slow."""
+TOO_SLOW = 1.4  # a ratio that is more than so many times its limit is too slow
 
 
 def main(argv: list[str] | None = None) -> int:
     """Measure, print, return the exit status."""
-    options = _parse(argv)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    kept = "where pools are made and kept (default: build/pools)"
+    folder = ROOT / "build" / "pools"
+    parser.add_argument("--directory", type=Path, default=folder, metavar="DIR", help=kept)
+    parser.add_argument("--tighten", action="store_true", help="lower limits, never raise any")
+    parser.add_argument("--record", action="store_true", help=f"add a line to docs/{PAGE.name}")
+    options = parser.parse_args(argv)
     limits: dict[str, float] = json.loads(LIMITS.read_text())
     options.directory.mkdir(parents=True, exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(prefix=".bench-", dir=options.directory) as folder,
-        bench_ratios.groups(options.directory, Path(folder)) as groups,
-    ):
-        ratios: dict[str, float] = {}
-        slow: list[str] = []
-        for group in groups:
+    ratios: dict[str, float] = {}
+    slow: list[str] = []
+    with tempfile.TemporaryDirectory(prefix=".bench-", dir=options.directory) as folder:
+        for group in bench_ratios.groups(options.directory, Path(folder)):
             first = group.ratios()
             if suspects := too_slow(limits, first):
                 print(f"again: {', '.join(suspects)}", file=sys.stderr)
@@ -56,16 +58,6 @@ def main(argv: list[str] | None = None) -> int:
     return 1 if slow else 0
 
 
-def _parse(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    kept = "where pools are made and kept (default: build/pools)"
-    folder = ROOT / "build" / "pools"
-    parser.add_argument("--directory", type=Path, default=folder, metavar="DIR", help=kept)
-    parser.add_argument("--tighten", action="store_true", help="lower limits, never raise any")
-    parser.add_argument("--record", action="store_true", help=f"add a line to docs/{PAGE.name}")
-    return parser.parse_args(argv)
-
-
 def _table(ratios: Mapping[str, float], limits: Mapping[str, float], slow: list[str]) -> str:
     lines = [f"{'':<22}{'ratio':>8}{'limit':>8}"]
     for name, ratio in ratios.items():
@@ -75,10 +67,7 @@ def _table(ratios: Mapping[str, float], limits: Mapping[str, float], slow: list[
 
 
 def tightened(limits: Mapping[str, float], ratios: Mapping[str, float]) -> dict[str, float]:
-    """Return limits of which none is above what it was.
-
-    A ratio without a limit gets one; the limit of a ratio that was not measured stays.
-    """
+    """Return limits, none above what it was; those of ratios that were not measured stay."""
     wanted = {name: _rounded_up(MARGIN * ratio) for name, ratio in ratios.items()}
     return {**wanted, **{name: min(one, wanted.get(name, one)) for name, one in limits.items()}}
 
@@ -95,10 +84,7 @@ def too_slow(limits: Mapping[str, float], ratios: Mapping[str, float]) -> list[s
 
 
 def record(page: Path, ratios: Mapping[str, float], date: datetime.date, commit: str) -> None:
-    """Add a row to the table at the end of a page, in the order of its columns.
-
-    A ratio that was not measured has a dash; one without a column is an error.
-    """
+    """Add a row to the table at the end of a page; a ratio without a column is an error."""
     text = page.read_text("utf-8").rstrip("\n")
     head = next(line for line in text.splitlines() if line.startswith("| date "))
     names = [cell.strip() for cell in head.strip("|").split("|")]

@@ -4,7 +4,6 @@ All figures are seconds of processor time. A group's works and what they are mea
 turn, several times; a ratio is that of their medians.
 """
 
-import contextlib
 import dataclasses
 import functools
 import json
@@ -20,29 +19,25 @@ from pathlib import Path
 import fastavro
 import measured
 import numpy as np
+import pools
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet as pq
 from scipy import special
 
-from evalsampling.evaluation.analysis import Analysis
 from evalsampling.measures import FBeta
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.formats.registry import read_batches
 from evalsampling.preparation.plan import stratify_pool
 from evalsampling.samplers import AdaptiveImportance, CalibratedDesign, Sampler
 from evalsampling.simulation.simulate import Plan, simulate
-from evalsampling.simulation.truth import KnownPool
+from evalsampling.simulation.truth import KnownPool, Urns
 from evalsampling.spec import EvaluationSpec, RoundSize
-from evalsampling.spec.hidden import HiddenPrior
-from evalsampling.stats.cells import CellGrid, CellTable, Leaves
-from evalsampling.stats.history import History
+from evalsampling.stats.cells import CellGrid, Leaves
 from evalsampling.stats.signatures import Signatures
 
-POOL_ROWS = 10_000_000
-"""Rows of the pool that is prepared: enough that starting Beam is not most of it."""
-
+POOL_ROWS = 10_000_000  # of the pool that is prepared: starting Beam is not most of it
 FORMAT_ROWS = 300_000
 STARTED_ROWS = 100_000
 
@@ -67,18 +62,15 @@ class Group:
         }
 
 
-@contextlib.contextmanager
-def groups(directory: Path, folder: Path) -> Iterator[list[Group]]:
-    """Give all groups, with pools that are kept, and workspaces in a folder that goes with them."""
+def groups(directory: Path, folder: Path) -> Iterator[Group]:
+    """Yield all groups, with pools that are kept and workspaces in a folder that is not."""
     pool = measured.make_pool(directory, POOL_ROWS)
     measured.read_through(pool)
-    yield [
-        _preparing(pool, directory, folder),
-        *_formats(measured.make_pool(directory, FORMAT_ROWS), folder),
-        *_starting(measured.make_pool(directory, STARTED_ROWS), folder),
-        _rounds(),
-        _simulating(),
-    ]
+    yield _preparing(pool, directory, folder)
+    yield from _formats(measured.make_pool(directory, FORMAT_ROWS), folder)
+    yield _starting(measured.make_pool(directory, STARTED_ROWS), folder)
+    yield _rounds()
+    yield _simulating()
 
 
 # --- preparing a pool, by the same sums with pyarrow and numpy
@@ -90,57 +82,49 @@ def _preparing(pool: Path, directory: Path, folder: Path) -> Group:
     cut = stratify_pool(EvaluationSpec.from_mapping(content, Path()).reading)
     edges.write_text(json.dumps(cut.edges.tolist()))
 
-    def cell_pass(way: str) -> float:
-        return measured.measure("cell_passes.py", way, pool, edges)[0].cpu_seconds
-
-    def prepare() -> float:
-        with measured.new_spec(pool, directory) as spec:
-            return measured.measure_command("prepare", spec)[0].cpu_seconds
-
     def works() -> dict[str, float]:
-        return {"statistics": cell_pass("statistics"), "prepare": prepare()}
+        hows = {"prepare": (), "prepare: beam": measured.BY_BEAM}
+        return {
+            name: measured.prepare(pool, directory, *how).cpu_seconds for name, how in hows.items()
+        }
 
-    return Group(works, functools.partial(cell_pass, "plain"), repeats=3)
+    return Group(
+        works, lambda: measured.measure("cell_passes.py", pool, edges).cpu_seconds, repeats=3
+    )
 
 
 # --- reading each format as `prepare` does, by as many passes of the usual reader of that format
 
-PASSES = 2
-"""Over a pool."""
+PASSES = 2  # over a pool
 
 
-def _formats(pool: Path, folder: Path) -> list[Group]:
+def _formats(pool: Path, folder: Path) -> Iterator[Group]:
     rows = pq.read_table(pool, columns=COLUMNS)
-    found = []
-    for kind, plain in PLAIN_READERS.items():
+    for kind, (write, read) in FORMATS.items():
         path = folder / f"pool.{kind}"
-        WRITERS[kind](rows, path)
-        found.append(
-            Group(functools.partial(_read, kind, path), functools.partial(_passes, plain, path))
-        )
-    return found
+        write(rows, path)
+        yield _format(kind, path, read)
 
 
-def _read(kind: str, path: Path) -> dict[str, float]:
-    """Import a pool of one file and read it in both passes, by one thread."""
+def _format(kind: str, path: Path, read: Callable[[Path], object]) -> Group:
+    return Group(
+        lambda: {kind: _seconds_of(_import, path)}, lambda: PASSES * _seconds_of(read, path)
+    )
+
+
+def _import(path: Path) -> None:
+    """Import a pool of one file and read it in both passes."""
     content = {"pool": {"path": str(path), "payload": ["name"]}, "budget": 1}
     spec = EvaluationSpec.from_mapping(content, Path())
-
-    def work(_: Path) -> None:
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            catalog = Catalog.read(spec.reading, folder)
-            for _ in range(PASSES):
-                read = sum(len(b) for item in catalog.items for b in read_batches(item, COLUMNS))
-                assert read == catalog.rows
-
-    return {kind: _seconds_of(work, path)}
-
-
-def _passes(work: Callable[[Path], object], path: Path) -> float:
-    return PASSES * _seconds_of(work, path)
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        catalog = Catalog.read(spec.reading, folder)
+        for _ in range(PASSES):
+            read = sum(len(b) for item in catalog.items for b in read_batches(item, COLUMNS))
+            assert read == catalog.rows
 
 
 def _seconds_of(work: Callable[[Path], object], path: Path) -> float:
+    """Return the processor time of a work by one thread."""
     pa.set_cpu_count(1)
     started = time.process_time()
     work(path)
@@ -168,23 +152,18 @@ def _write_avro(rows: pa.Table, path: Path) -> None:
 
 COLUMNS = ["id", "score", "prediction", "name"]
 
-WRITERS: Mapping[str, Callable[[pa.Table, Path], None]] = {
-    "csv": pyarrow.csv.write_csv,
-    "jsonl": _write_json_lines,
-    "avro": _write_avro,
+FORMATS: Mapping[str, tuple[Callable[[pa.Table, Path], None], Callable[[Path], object]]] = {
+    "csv": (pyarrow.csv.write_csv, pyarrow.csv.read_csv),
+    "jsonl": (_write_json_lines, pyarrow.json.read_json),
+    "avro": (_write_avro, _read_avro),
 }
-
-PLAIN_READERS: Mapping[str, Callable[[Path], object]] = {
-    "csv": pyarrow.csv.read_csv,
-    "jsonl": pyarrow.json.read_json,
-    "avro": _read_avro,
-}
+"""What writes a pool in each format, and the usual reader."""
 
 
 # --- starting, by a Python that imports numpy, with one thread
 
 
-def _starting(pool: Path, folder: Path) -> list[Group]:
+def _starting(pool: Path, folder: Path) -> Group:
     workspace = folder / "evaluation" / "run"
     workspace.parent.mkdir()
     spec = workspace.with_name("evaluation.yaml")
@@ -217,7 +196,7 @@ def _starting(pool: Path, folder: Path) -> list[Group]:
         }
 
     works()  # Once for the bytecode.
-    return [Group(works, functools.partial(start, "-c", "import numpy"), repeats=7)]
+    return Group(works, functools.partial(start, "-c", "import numpy"), repeats=7)
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -243,35 +222,31 @@ def _start(environment: Mapping[str, str], *arguments: object) -> float:
 
 
 def _rounds() -> Group:
-    measure = FBeta(beta=1.0)
-    samplers: dict[str, tuple[Sampler, int]] = {
-        "ais": (AdaptiveImportance(measure, draws=100), 30),
-        "calibrated": (CalibratedDesign(measure), 6),
+    samplers = {
+        "ais": (AdaptiveImportance(FBeta(), draws=100), 30),
+        "calibrated": (CalibratedDesign(FBeta()), 6),
     }
 
     def works() -> dict[str, float]:
         found = {}
-        for name, (sampler, rounds) in samplers.items():
-            seconds = measure_rounds(10**7, sampler, rounds, draws=100)
-            found[f"round: {name}"], found[f"estimate: {name}"] = seconds
+        for name, how in samplers.items():
+            found[f"round: {name}"], found[f"estimate: {name}"] = measure_rounds(10**7, *how)
         return found
 
     return Group(works, numpy_seconds)
 
 
 def _simulating() -> Group:
-    measure = FBeta(beta=1.0)
     pool = make_known(10**6)
-    samplers: dict[str, tuple[Sampler, int]] = {
-        "ais": (AdaptiveImportance(measure), 12),
-        "calibrated": (CalibratedDesign(measure), 2),
-    }
+    samplers = {
+        "ais": (AdaptiveImportance(FBeta()), 12), "calibrated": (CalibratedDesign(FBeta()), 2),
+    }  # fmt: skip
 
     def works() -> dict[str, float]:
         found = {}
         for name, (sampler, repeats) in samplers.items():
             plan = Plan((1000,), RoundSize(100), repeats, 1, 0.95)
-            (result,) = simulate(pool, [sampler], [measure], plan, workers=1)["results"]
+            (result,) = simulate(pool, [sampler], [FBeta()], plan, workers=1)["results"]
             found[f"simulate: {name}"] = result["seconds"] / repeats
         return found
 
@@ -300,32 +275,25 @@ def numpy_seconds() -> float:
 LEAVES = 256
 
 
-def measure_rounds(rows: int, sampler: Sampler, rounds: int, draws: int) -> tuple[float, float]:
+def measure_rounds(rows: int, sampler: Sampler, rounds: int) -> tuple[float, float]:
     """Return the processor seconds of the median round, and of the median estimate of F1."""
-    table, rate = make_table(rows)
-    start = History.start(classes=2)
-    analysis = Analysis(table, sampler, [FBeta()], 1, 0.95, start, hidden=HiddenPrior())
-    rng = np.random.Generator(np.random.PCG64(2))
-    of_round, of_estimate = [], []
+    known = make_known(rows)
+    analysis, urns = pools.begin(known, sampler, [FBeta()], seed=1), Urns(known, seed=2)
+    seconds = []
     for _ in range(rounds):
-        started, before = time.process_time(), len(analysis.history)
-        analysis = analysis.with_round(draws)
-        of_round.append(time.process_time() - started)
-        new = np.arange(before, len(analysis.history))
-        label = analysis.history.label.copy()
-        label[new] = rng.random(len(new)) < rate[analysis.history.cell[new]]
-        analysis = analysis.with_history(analysis.history.with_labels(label))
         started = time.process_time()
+        analysis = analysis.with_round(100)
+        drawn = time.process_time()
+        analysis = analysis.with_history(urns.answer(analysis.history))
+        answered = time.process_time()
         analysis.estimate()
-        of_estimate.append(time.process_time() - started)
-    return float(np.median(of_round)), float(np.median(of_estimate))
+        seconds.append((drawn - started, time.process_time() - answered))
+    of_round, of_estimate = np.median(seconds, axis=0).tolist()
+    return of_round, of_estimate
 
 
-def make_table(rows: int) -> tuple[CellTable, np.ndarray]:
-    """Make up the cells of a pool in which one row in a thousand is positive, and their rates.
-
-    The prior takes the scores to be half as steep as they are.
-    """
+def make_known(rows: int) -> KnownPool:
+    """Make up a pool with its truth, one row in 1,000 positive; its prior is half as steep."""
     score = np.linspace(-12, 4, LEAVES)
     grid = CellGrid(np.arange(LEAVES), score, Leaves(LEAVES), Signatures.every((2,)))
     # Every leaf holds both predictions, more positive ones the higher the score.
@@ -335,19 +303,14 @@ def make_table(rows: int) -> tuple[CellTable, np.ndarray]:
     count[0] += rows - count.sum()
     prior = np.repeat(_of_both(special.expit(score / 2)), 2, axis=0)
     table = grid.table(np.arange(2 * LEAVES), count, prior, 2)
-    return table, np.repeat(special.expit(score), 2)
-
-
-def _of_both(positive: np.ndarray) -> np.ndarray:
-    """Return the rates of both classes."""
-    return np.stack([1 - positive, positive], axis=1)
-
-
-def make_known(rows: int) -> KnownPool:
-    """Make up a pool of so many rows with its truth."""
-    table, rate = make_table(rows)
+    rate = np.repeat(special.expit(score), 2)
     positives = np.random.default_rng(0).binomial(table.count, rate)
     count = np.stack([table.count - positives, positives], axis=1).ravel()
     cell = np.repeat(np.arange(len(table)), 2)[count > 0]
     label = np.tile([0, 1], len(table))[count > 0]
     return KnownPool(table, cell, label, count[count > 0], table.kinds.take(cell))
+
+
+def _of_both(positive: np.ndarray) -> np.ndarray:
+    """Return the rates of both classes."""
+    return np.stack([1 - positive, positive], axis=1)

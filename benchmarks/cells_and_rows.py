@@ -33,14 +33,13 @@ WAYS = ("expected", "static", "mixed", "poisson", "learnt")
 evenly; a Poisson sample of `LABELS`; draws by cell that have learnt its labels, as `ais` does."""
 
 
-def efficiencies(folder: Path, name: str, strata: str, leaves: int) -> Iterator[list[str]]:
+def efficiencies(folder: Path, name: str, strata: str, leaves: int) -> Iterator[Row]:
     """Yield lines of the table: by way the variance of rows over that of cells."""
     content = {
         "pool": {"path": f"{name}.parquet", "probability": "probability"},
         "strata": {"method": strata, "leaves": leaves},
     }
-    spec = EvaluationSpec.from_mapping(content, folder.resolve())
-    cut = stratify_pool(spec.reading)
+    cut = stratify_pool(EvaluationSpec.from_mapping(content, folder.resolve()).reading)
     table, batches = read_table(cut), [*read_cells(cut)]
     truth = pq.read_table(folder / f"{name}-truth.parquet")
     place = pc.index_in(pa.chunked_array([batch.ids for batch in batches]), truth["id"])
@@ -67,21 +66,19 @@ def efficiencies(folder: Path, name: str, strata: str, leaves: int) -> Iterator[
         kept = [((1 / chance - 1) * square).sum() for chance in apart]
         last = [size.sum() * (square / size).sum() for size in taught]
         foreseen = [float(size.sum()) ** 2 for size in plain]
-        found = [by_row / by_cell for by_row, by_cell in (foreseen, *drawn, kept, last)]
-        told = [name, title, strata, str(leaves), str(len(table))]
-        yield [*told, *(f"{one:.3f}" for one in found)]
+        found = (by_row / by_cell for by_row, by_cell in (foreseen, *drawn, kept, last))
+        yield name, title, strata, leaves, len(table), *found
 
 
 def rows(options: Options) -> Iterator[Row]:
     """Yield the efficiencies on all pools that are there."""
     for folder in (options.pools, pools.CORPUS):
-        for name in pools.find(folder):
-            for strata, leaves in itertools.product(METHODS, LEAVES):
-                yield from efficiencies(folder, name, strata, leaves)
+        for setting in itertools.product(pools.find(folder), METHODS, LEAVES):
+            yield from efficiencies(folder, *setting)
 
 
 HEADER = ",".join(("pool,measure,strata,leaves,cells", *WAYS))
-TABLES = (Table("cells-and-rows", HEADER, rows),)
+TABLES = (Table("cells-and-rows", HEADER, rows, form=".3f"),)
 
 if __name__ == "__main__":
     runner.main(__doc__, TABLES)

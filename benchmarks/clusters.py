@@ -1,9 +1,8 @@
 """Measures intervals where rows come in clusters whose labels are alike.
 
 The rows of some pools of a folder (see corpus.py) are put into made clusters: of 20 rows, or of
-sizes with a heavy tail. Rows of a cluster have errors that correlate, given the score. Labels are
-drawn row by row by the sampler `calibrated`, or in whole clusters by `clusters`; intervals are made
-with `pool.cluster` and without.
+sizes with a heavy tail. Errors in a cluster correlate, given the score. Labels are drawn row by row
+by `calibrated`, or in whole clusters by `clusters`; intervals are with `pool.cluster` and without.
 """
 
 import dataclasses
@@ -15,7 +14,7 @@ import corpus
 import numpy as np
 import pools
 import runner
-from runner import Options
+from runner import Names, Options, Result
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.intervals import covers
@@ -39,7 +38,7 @@ DRAWN = ("rows", "clusters")
 PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 1000), seed=53)
 
 
-def names(_: Options) -> Iterator[tuple[str, ...]]:
+def names(_: Options) -> Iterator[Names]:
     """Yield the names of the trials: pool, sizes, correlation, what is drawn."""
     for drawn in DRAWN:
         pools_of = POOLS if drawn == "rows" else (*POOLS, *MORE)
@@ -54,18 +53,21 @@ def trial(options: Options, pool: str, *_: str) -> runner.Trial:
 class _Study(runner.Study):
     """Evaluations of one pool, with and without the key, on the same labels."""
 
-    def repeat(
-        self, trial: runner.Trial, names: runner.Names, repeat: int
-    ) -> Iterator[runner.Result]:
+    def repeat(self, trial: runner.Trial, names: Names, repeat: int) -> Iterator[Result]:
         """Yield the rows of one repeat: for each budget, with clusters and without."""
         _, sizes, correlation, drawn = names
         rng = np.random.default_rng([PLAN.seed, repeat])
         known = in_clusters(trial.known, sizes, float(correlation), rng)
-        for budget, with_clusters in _labelled(dataclasses.replace(trial, known=known), drawn, rng):
-            outputs = dataclasses.replace(with_clusters.history.outputs, cluster=None)
-            history = dataclasses.replace(with_clusters.history, outputs=outputs)
-            both = {True: with_clusters, False: with_clusters.with_history(history)}
-            for is_known, analysis in both.items():
+        seed = int(rng.integers(1 << 30))
+        now = pools.begin(known, trial.sampler, trial.measures, seed)
+        answer = Urns(known, seed).answer
+        if drawn == "clusters":
+            now, answer = _by_clusters(now, known, rng)
+        for budget in PLAN.budgets:
+            *_, now = pools.rounds(now, answer, PLAN.round_size, budget)
+            outputs = dataclasses.replace(now.history.outputs, cluster=None)
+            without = now.with_history(dataclasses.replace(now.history, outputs=outputs))
+            for is_known, analysis in ((True, now), (False, without)):
                 for one, truth in zip(analysis.estimate(), trial.truths, strict=True):
                     yield {
                         "budget": budget,
@@ -118,22 +120,6 @@ def _sorted_into(number: Any, share: float, latent: Any, noise: Any) -> Any:
     return cluster
 
 
-def _labelled(
-    trial: runner.Trial, drawn: str, rng: np.random.Generator
-) -> Iterator[tuple[int, Analysis]]:
-    """Yield, by budget, an evaluation with labels of rows that rounds drew, or whole clusters."""
-    known, seed = trial.known, int(rng.integers(1 << 30))
-    now = pools.begin(known, trial.sampler, trial.measures, seed)
-    answer = Urns(known, seed).answer
-    if drawn == "clusters":
-        now, answer = _by_clusters(now, known, rng)
-    for budget in PLAN.budgets:
-        while (left := int(budget) - len(now.history)) > 0:
-            size = PLAN.round_size.after(len(now.history.rounds))
-            now = now.with_history(answer(now.with_round(size, left).history))
-        yield int(budget), now
-
-
 def _by_clusters(
     rows: Analysis, known: KnownPool, rng: np.random.Generator
 ) -> tuple[Analysis, Callable[[History], History]]:
@@ -163,22 +149,22 @@ def _by_clusters(
 
 def rows(options: Options) -> Iterator[runner.Row]:
     """Yield, over all pools and measures, coverage and half-width with clusters and without."""
-    titles = ("pool", "sizes", "correlation", "drawn")
-    held = runner.read(options.results, STUDY.asked(options), *titles)
-    groups = runner.groups(held, "drawn", "sizes", "correlation", "budget")
-    for (drawn, sizes, correlation, budget), found in groups:
-        with_clusters, without = (runs for _, runs in runner.groups(found, "known"))
-        both = with_clusters["claims"] & without["claims"]
-        numbers = []
-        for runs in (with_clusters, without):
-            coverage, half = runs["holds"][runs["claims"]].mean(), np.median(runs["half"][both])
-            numbers += [f"{coverage:.3f}", f"{half:.3f}"]
-        share = f"{with_clusters['claims'].mean():.2f}"
-        yield [drawn, sizes, correlation, str(budget), str(len(both)), share, *numbers]
+    held = STUDY.read(options)
+    for key, found in held.groupby(["drawn", "sizes", "correlation", "budget"], sort=False):
+        with_key, without = found[found["known"]], found[~found["known"]]
+        both = with_key["claims"].to_numpy() & without["claims"].to_numpy()
+        numbers = (
+            (runs["holds"][runs["claims"]].mean(), runs["half"][both].median())
+            for runs in (with_key, without)
+        )
+        yield *key, len(both), with_key["claims"].mean(), *itertools.chain(*numbers)
 
 
-STUDY = _Study("clusters", PLAN, names, trial)
-HEADER = "drawn,sizes,correlation,labels,runs,claims,coverage,half_width,without,half_without"
+STUDY = _Study("clusters", PLAN, names, trial, titles=("pool", "sizes", "correlation", "drawn"))
+HEADER = (
+    "drawn,sizes,correlation,labels,runs,claims:.2f,coverage:.3f,half_width:.3f,without:.3f,"
+    "half_without:.3f"
+)
 TABLES = (runner.Table("clusters", HEADER, rows),)
 
 if __name__ == "__main__":

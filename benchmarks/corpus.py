@@ -5,17 +5,14 @@ rows and grow by 1.3. A folder holds NAME.parquet (columns id, score, probabilit
 NAME-truth.parquet (id, label). The page compares `calibrated` with a baseline kept as CSV.
 """
 
-import csv
-import dataclasses
 import functools
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import numpy as np
-import numpy.typing as npt
+import pandas as pd
 import pools
 import runner
 from runner import Options
@@ -23,41 +20,25 @@ from runner import Options
 from evalsampling.simulation.simulate import Plan
 from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
-
-FloatArray = npt.NDArray[np.float64]
+from evalsampling.stats.arrays import FloatArray
 
 SAMPLERS = ("calibrated", "ais")
 MEASURES = ("f1", "precision", "recall", "accuracy", "average_precision")
-LEAST_RMSE = 0.005
-"""Smaller errors count as this one: ratios of errors next to nothing say nothing."""
-
-FINER_RMSE = 0.001
-"""A finer least error, by which the page says how much the other one decides."""
-
-NO_VALUE = 0.5
-"""Error of an estimate without a value."""
-
-LOW_COVERAGE = 0.85
-"""Settings are listed whose coverage is below this by two standard errors."""
-
+LEAST_RMSE = 0.005  # smaller errors count as this one: ratios of errors next to nothing say nothing
+FINER_RMSE = 0.001  # a finer least error, by which the page says how much the other one decides
+NO_VALUE = 0.5  # error of an estimate without a value
+LOW_COVERAGE = 0.85  # settings are listed whose coverage is below this by two standard errors
 ROUNDING = 1e-9
-
-LEAST_SCORE = 0.01
-"""Smaller mean interval scores of a pool count as this one."""
+LEAST_SCORE = 0.01  # smaller mean interval scores of a pool count as this one
 
 LARGE_RATIO = 1.25
 """Settings are listed whose bootstrap interval of the error over that of `ais` is above this."""
 
 RESAMPLES = 2_000
-
 TEMPLATE = Path(__file__).with_name("real_pools.md.jinja")
-
 COMPARED = ("f1", "recall", "precision", "accuracy")
 MEANS = ("claims", "warned", "width")
-
-NUMBERS = ("truth", "score", "coverage", *MEANS)
-"""Columns of a baseline between pool, measure and budget and the errors of the runs."""
-
+SHOWN = (300, 1000)  # labels that the table of F1 by pool tells of
 BASELINE = pools.PROJECT / "benchmarks" / "corpus_ais.csv"
 PLAN = Plan(
     budgets=(100, 300, 1000, 2000),
@@ -83,14 +64,6 @@ def trial(
     return runner.Trial(ground.known, ground.sampler(sampler), ground.measures, plan)
 
 
-def study(
-    name: str, plan: Plan, measures: Sequence[str], samplers: Sequence[str], **more: Any
-) -> runner.Study:
-    """Return a study of samplers on all pools of a folder."""
-    of_pools = functools.partial(names, [samplers]), functools.partial(trial, measures, plan)
-    return runner.Study(name, plan, *of_pools, **more)
-
-
 @functools.lru_cache(maxsize=8)
 def _read(folder: Path, name: str, measures: tuple[str, ...]) -> pools.Ground:
     return pools.Ground.read(folder, name, measure=list(measures), seed=1)
@@ -99,91 +72,46 @@ def _read(folder: Path, name: str, measures: tuple[str, ...]) -> pools.Ground:
 # --- the page: a summary, a picture, where it goes wrong, and a table by pool
 
 
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    """What runs on one pool say of one measure at one budget.
+KEY = ["pool", "measure", "budget"]
+"""Of a setting: what the runs on one pool say of one measure at one budget."""
+
+
+def settings(held: pd.DataFrame) -> pd.DataFrame:
+    """Return what runs say by pool, measure and budget, given results as in `runner.rows_of`.
 
     Score, width and coverage are of the default interval at the level .95, the last among claims;
-    claims and warned are shares of the runs. An estimate without a value errs by `NO_VALUE`.
+    claims and warned are shares of the runs. Of `errors` there is an array, with `NO_VALUE` for an
+    estimate without a value.
     """
-
-    truth: float
-    score: float
-    coverage: float
-    claims: float
-    warned: float
-    width: float
-    errors: FloatArray
-
-    @classmethod
-    def of_runs(cls, runs: runner.Columns) -> "Setting":
-        """Sum up the rows of a setting, columns as in `runner.rows_of`."""
-        truth, low, high, value = (
-            runs[name].astype(np.float64) for name in ("truth", "low", "high", "value")
-        )
-        missed = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
-        missed[missed < ROUNDING] = 0
-        claims, width = runs["claims"].astype(bool), high - low
-        return cls(
-            float(truth[0]),
-            float(np.mean(width + 40 * missed)),
-            float(np.mean(missed[claims] == 0)) if claims.any() else np.nan,
-            float(claims.mean()),
-            float(runs["warned"].mean()),
-            float(np.mean(width)),
-            np.where(np.isnan(value), NO_VALUE, value - truth),
-        )
-
-    @property
-    def runs(self) -> int:
-        """How many there are."""
-        return len(self.errors)
-
-    @property
-    def rmse(self) -> float:
-        """Root mean squared error."""
-        return float(np.sqrt(np.mean(self.errors**2)))
-
-    @property
-    def log_rmse_variance(self) -> float:
-        """Variance of log `rmse` by the delta method; 0 below `LEAST_RMSE`, or of one run."""
-        if self.rmse <= LEAST_RMSE or self.runs < 2:
-            return 0.0
-        square = self.errors**2
-        return float(square.var(ddof=1) / self.runs / (2 * square.mean()) ** 2)
-
-    @property
-    def is_low(self) -> bool:
-        """Whether coverage is below `LOW_COVERAGE` by two standard errors, without a warning."""
-        if np.isnan(self.coverage) or self.warned > 0.5:
-            return False
-        error = np.sqrt(LOW_COVERAGE * (1 - LOW_COVERAGE) / max(self.runs * self.claims, 1))
-        return bool(self.coverage < LOW_COVERAGE - 2 * error)
+    low, high, truth = (held[name] for name in ("low", "high", "truth"))
+    missed = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
+    missed = missed.where(missed >= ROUNDING, 0)
+    runs = held.assign(
+        width=high - low,
+        score=high - low + 40 * missed,
+        coverage=(missed == 0).where(held["claims"]).astype(float),
+        errors=(held["value"] - truth).fillna(NO_VALUE),
+    ).groupby(KEY, sort=False)
+    found = runs[["truth", "score", "coverage", *MEANS]].mean()
+    return found.assign(errors=runs["errors"].apply(np.array))[found["truth"].notna()]
 
 
-Key = tuple[str, str, int]
-"""Pool, measure, budget."""
-
-
-def settings(results: Path, trials: Iterable[runner.Names]) -> dict[Key, Setting]:
-    """Return what the runs of trials say, one of each pool, by pool, measure and budget."""
-    held = runner.read(results, trials, "pool")
-    return {
-        key: Setting.of_runs(runs)
-        for key, runs in runner.groups(held, "pool", "measure", "budget")
-        if not np.isnan(runs["truth"]).any()
-    }
-
-
-def read_baseline(path: Path) -> dict[Key, Setting]:
+def read_baseline(path: Path) -> pd.DataFrame:
     """Return the settings that were kept."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return {
-            (row["pool"], row["measure"], int(row["budget"])): Setting(
-                *(float(row[name]) for name in NUMBERS), np.array(row["errors"].split(), float)
-            )
-            for row in csv.DictReader(file)
-        }
+    kept = pd.read_csv(path, index_col=KEY)
+    return kept.assign(errors=[np.array(row.split(), float) for row in kept["errors"]])
+
+
+def with_rmse(settings: pd.DataFrame) -> pd.DataFrame:
+    """Return settings with their number of runs, root mean squared error, and variance of its log.
+
+    That is by the delta method; 0 below `LEAST_RMSE`, or of one run.
+    """
+    runs = settings["errors"].map(len)
+    rmse = settings["errors"].map(lambda errors: np.sqrt(np.mean(errors**2)))
+    spread = settings["errors"].map(lambda errors: np.var(errors**2, ddof=min(len(errors) - 1, 1)))
+    variance = (spread / runs / (2 * rmse**2) ** 2).where((rmse > LEAST_RMSE) & (runs > 1), 0.0)
+    return settings.assign(runs=runs, rmse=rmse, log_rmse_variance=variance)
 
 
 def least_ratio(mine: FloatArray, others: FloatArray) -> float:
@@ -199,7 +127,7 @@ def least_ratio(mine: FloatArray, others: FloatArray) -> float:
     return float(np.quantile(a / b, 0.025))
 
 
-def mean_ratio(mine: Sequence[float], others: Sequence[float], least: float) -> float:
+def mean_ratio(mine: FloatArray, others: FloatArray, least: float) -> float:
     """Return the geometric mean of ratios; numbers below the least count as it."""
     ratios = np.maximum(mine, least) / np.maximum(others, least)
     return float(np.exp(np.mean(np.log(ratios))))
@@ -208,110 +136,73 @@ def mean_ratio(mine: Sequence[float], others: Sequence[float], least: float) -> 
 class Page:
     """The page: of the sampler `calibrated`, and of the baseline, sampler `ais`."""
 
-    def __init__(self, found: Mapping[Key, Setting], before: Mapping[Key, Setting]) -> None:
-        """Take the settings that both have."""
-        self._before = before
-        self._found = {
-            key: one for key, one in found.items() if key in before and key[1] in COMPARED
-        }
-        self._pools = sorted({key[0] for key in self._found})
-        self.budgets = sorted({key[2] for key in self._found})
-
-    @property
-    def settings(self) -> int:
-        """How many there are."""
-        return len(self._found)
+    def __init__(self, found: pd.DataFrame, before: pd.DataFrame) -> None:
+        """Take the settings that both have; columns of the baseline end in `_before`."""
+        found = found[found.index.isin(COMPARED, level="measure")]
+        both = with_rmse(found).join(with_rmse(before), how="inner", rsuffix="_before")
+        self._both = both.reset_index()
+        self.settings = len(both)
+        self.budgets = sorted({*self._both["budget"]})
 
     def text(self, baseline: str, commits: Sequence[str]) -> str:
         """Return the page, given the name of the file of the baseline."""
-        runs = [
-            max(one.runs for key, one in self._found.items() if key[0] == pool)
-            for pool in self._pools
-        ]
+        runs = self._both.groupby("pool")["runs"].max().tolist()
         template = jinja2.Template(TEMPLATE.read_text("utf-8"), undefined=jinja2.StrictUndefined)
-        text: str = template.render(
-            page=self,
-            pools=len(self._pools),
-            runs=runs,
-            commits=commits,
-            baseline=baseline,
-            least_rmse=LEAST_RMSE,
-            finer_rmse=FINER_RMSE,
-            least_score=LEAST_SCORE,
-            no_value=NO_VALUE,
-            low_coverage=LOW_COVERAGE,
-            large_ratio=LARGE_RATIO,
-        )
-        return f"{text}\n"
+        of = {"page": self, "runs": runs, "commits": commits, "baseline": baseline}
+        return f"{template.render(**globals(), **of)}\n"
 
     def summary(self) -> Iterator[Sequence[str]]:
         """Yield the lines of the table of measures and labels."""
         for measure, budget in itertools.product(COMPARED, self.budgets):
-            mine, others = self._both(measure, budget)
-            held = np.nan_to_num([one.coverage for one in mine])
-            shown = [np.average(held, weights=[one.claims for one in mine])]
-            shown += [np.mean([getattr(one, name) for one in mine]) for name in MEANS]
-            error, score = (
-                mean_ratio(*([getattr(one, of) for one in each] for each in (mine, others)), least)
-                for of, least in (("rmse", LEAST_RMSE), ("score", LEAST_SCORE))
-            )
-            spread = 1.96 * np.sqrt(sum(s.log_rmse_variance for s in (*mine, *others))) / len(mine)
+            both = self._of(measure, budget)
+            coverage = np.average(both["coverage"].fillna(0), weights=both["claims"])
+            error = mean_ratio(both["rmse"], both["rmse_before"], LEAST_RMSE)
+            score = mean_ratio(both["score"], both["score_before"], LEAST_SCORE)
+            variance = both[["log_rmse_variance", "log_rmse_variance_before"]].to_numpy().sum()
+            spread = 1.96 * np.sqrt(variance) / len(both)
             low, high = error * np.exp(-spread), error * np.exp(spread)
-            cells = [f"{number:.3f}" for number in shown]
             yield (
-                measure,
-                f"{budget:,}",
-                *cells,
-                f"{error:.3f} ({low:.2f} to {high:.2f})",
-                f"{score:.3f}",
+                *(measure, f"{budget:,}"),
+                *(f"{number:.3f}" for number in (coverage, *both[[*MEANS]].mean())),
+                *(f"{error:.3f} ({low:.2f} to {high:.2f})", f"{score:.3f}"),
             )
 
     def finer(self) -> Iterator[Sequence[str]]:
         """Yield, for each measure, ratios of errors by budget, by the finer least error."""
         for measure in COMPARED:
-            both = (self._both(measure, budget) for budget in self.budgets)
-            errors = ([[one.rmse for one in each] for each in pair] for pair in both)
-            yield measure, *(f"{mean_ratio(*each, FINER_RMSE):.3f}" for each in errors)
+            each = (self._of(measure, budget) for budget in self.budgets)
+            errors = (mean_ratio(one["rmse"], one["rmse_before"], FINER_RMSE) for one in each)
+            yield measure, *(f"{error:.3f}" for error in errors)
 
-    def _both(self, measure: str, budget: int) -> list[list[Setting]]:
-        """Return the settings of all pools, and those of the baseline."""
-        keys = [(pool, measure, budget) for pool in self._pools]
-        keys = [key for key in keys if key in self._found]
-        return [[each[key] for key in keys] for each in (self._found, self._before)]
+    def _of(self, measure: str, budget: int) -> pd.DataFrame:
+        """Return the settings of all pools."""
+        both = self._both
+        return both[(both["measure"] == measure) & (both["budget"] == budget)]
 
     def low(self) -> Iterator[Sequence[str]]:
-        """Yield the settings that cover too little."""
-        for key, one in self._found.items():
-            if one.is_low:
-                told = f"{one.truth:.3f}", f"{one.coverage:.2f}", f"{one.width:.3f}"
-                yield *key[:2], f"{key[2]:,}", *told
+        """Yield the settings that cover too little, by two standard errors, without a warning."""
+        both = self._both[self._both["warned"] <= 0.5]
+        claims = np.maximum(both["runs"] * both["claims"], 1)
+        error = np.sqrt(LOW_COVERAGE * (1 - LOW_COVERAGE) / claims)
+        for one in both[both["coverage"] < LOW_COVERAGE - 2 * error].itertuples():
+            told = f"{one.truth:.3f}", f"{one.coverage:.2f}", f"{one.width:.3f}"
+            yield one.pool, one.measure, f"{one.budget:,}", *told
 
     def large(self) -> Iterator[Sequence[str]]:
         """Yield the settings that err more than those of the baseline, the worst first."""
-        ends = (
-            (least_ratio(one.errors, self._before[key].errors), key)
-            for key, one in self._found.items()
-        )
-        for end, key in sorted((one for one in ends if one[0] > LARGE_RATIO), reverse=True):
-            yield *key[:2], f"{key[2]:,}", *self._errors(key), f"{end:.2f}"
+        ends = map(least_ratio, self._both["errors"], self._both["errors_before"])
+        both = self._both.assign(end=[*ends])
+        worst = both.sort_values(["end", *KEY], ascending=False)
+        for one in worst[worst["end"] > LARGE_RATIO].itertuples():
+            errors = f"{one.rmse:.3f}", f"{one.rmse_before:.3f}"
+            yield one.pool, one.measure, f"{one.budget:,}", *errors, f"{one.end:.2f}"
 
-    def _errors(self, key: Key) -> list[str]:
-        """Return the error, and that of the baseline."""
-        return [f"{each[key].rmse:.3f}" for each in (self._found, self._before)]
-
-    def by_pool(self) -> Iterator[Sequence[str]]:
-        """Yield the lines of the table of F1 by pool, the first with the names of its columns."""
-        shown = [budget for budget in (300, 1000) if budget in self.budgets] or self.budgets
-        names = ("error", "error_of_ais", "coverage", "width")
-        yield ["pool", "truth", *(f"{name}_{budget}" for budget in shown for name in names)]
-        for pool in self._pools:
-            keys = [(pool, "f1", budget) for budget in shown]
-            line = [pool, f"{self._found[keys[0]].truth:.3f}"]
-            for key in keys:
-                one = self._found[key]
-                held = "" if np.isnan(one.coverage) else f"{one.coverage:.2f}"
-                line += [*self._errors(key), held, f"{one.width:.3f}"]
-            yield line
+    def by_pool(self) -> Iterator[runner.Row]:
+        """Yield the lines of the table of F1 by pool."""
+        columns = ["rmse", "rmse_before", "coverage", "width"]
+        for pool, found in self._both[self._both["measure"] == "f1"].groupby("pool"):
+            at = found.set_index("budget").loc[[*SHOWN]]
+            yield pool, at["truth"].iloc[0], *at[columns].to_numpy().ravel()
 
     def draw(self, path: Path) -> None:
         """Write the picture: coverage and error ratio of F1, a dot for each pool."""
@@ -319,12 +210,11 @@ class Page:
         figure = runner.new_figure(7.0, 2.4)
         left, right = figure.subplots(1, 2, sharey=True)
         for place, budget in enumerate(self.budgets):
-            keys = [key for key in self._found if key[1:] == ("f1", budget)]
-            height = place + rng.uniform(-0.28, 0.28, len(keys))
+            both = self._of("f1", budget)
+            height = place + rng.uniform(-0.28, 0.28, len(both))
             look = {"s": 9, "alpha": 0.55, "color": "#d62728", "linewidths": 0}
-            left.scatter([self._found[key].coverage for key in keys], height, **look)
-            errors = ([each[key].rmse for key in keys] for each in (self._found, self._before))
-            mine, other = (np.maximum(error, LEAST_RMSE) for error in errors)
+            left.scatter(both["coverage"], height, **look)
+            mine, other = (np.maximum(both[of], LEAST_RMSE) for of in ("rmse", "rmse_before"))
             right.scatter(mine / other, height, **look)
         left.axvline(0.95, color="black", linewidth=0.5, linestyle="dotted")
         right.axvline(1.0, color="black", linewidth=0.5, linestyle="dotted")
@@ -335,19 +225,26 @@ class Page:
         runner.save_figure(figure, path)
 
 
+def page_of(options: Options) -> Page:
+    """Return the page of the results."""
+    held = STUDY.read(options)
+    return Page(settings(held[held["sampler"] == "calibrated"]), read_baseline(BASELINE))
+
+
 def write_page(options: Options) -> None:
-    """Write the page and its picture beside the folder of studies, and the table by pool to it."""
-    found = [one for one in STUDY.asked(options) if one[1] == "calibrated"]
-    page = Page(settings(options.results, found), read_baseline(BASELINE))
-    docs = options.output.parent
+    """Write the page and its picture beside the folder of studies."""
+    page, docs = page_of(options), options.output.parent
     text = page.text(BASELINE.name, runner.commits(options.results))
     (docs / "real-pools.md").write_text(text, encoding="utf-8")
     page.draw(docs / "figures" / "real-pools.svg")
-    with (options.output / "real-pools.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(page.by_pool())
 
 
-STUDY = study("corpus", PLAN, MEASURES, SAMPLERS)
+STUDY = runner.Study(
+    "corpus", PLAN, functools.partial(names, [SAMPLERS]), functools.partial(trial, MEASURES, PLAN)
+)
+COLUMNS = ("error_{}:.3f", "error_of_ais_{}:.3f", "coverage_{}:.2f", "width_{}:.3f")
+HEADER = ",".join(column.format(budget) for budget in SHOWN for column in COLUMNS)
+TABLES = (runner.Table("real-pools", f"pool,truth:.3f,{HEADER}", lambda of: page_of(of).by_pool()),)
 
 if __name__ == "__main__":
-    runner.main(__doc__, (), STUDY, then=write_page)
+    runner.main(__doc__, TABLES, STUDY, then=write_page)

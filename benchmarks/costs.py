@@ -6,7 +6,9 @@ estimates with self-normalised weights.
 """
 
 import dataclasses
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pools
@@ -20,16 +22,11 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.costs import predicted_saving
 from evalsampling.stats.history import History
 
-ALONE = "optimal_importance"
-"""Without a mixture, the thesis's active."""
-
-NAMES = ("passive", "active_lambda", "active_uniC", ALONE)
-"""Of the comparisons by money."""
+ALONE = "optimal_importance"  # without a mixture, the thesis's active
+NAMES = ("passive", "active_lambda", "active_uniC", ALONE)  # of the comparisons by money
 
 MEASURES: dict[str, Measure] = {"accuracy": Accuracy(), "f1": FBeta()}
-
-SPAM = 33_296
-"""Mails that the thesis evaluates on."""
+SPAM = 33_296  # mails that the thesis evaluates on
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,11 +64,6 @@ class Rows:
         return (1 - 2 * risk) * error + risk**2
 
     @property
-    def rho(self) -> float:
-        """Correlation of u and 1 / cost."""
-        return float(np.corrcoef(self.uncertainty, 1 / self.cost)[0, 1])
-
-    @property
     def likelihood(self) -> float:
         """Label likelihood on the whole pool (eq. 2.9)."""
         p = np.where(self.label == 1, self.probability, 1 - self.probability)
@@ -96,8 +88,7 @@ class Rows:
         return np.divide(total, of_all, out=np.zeros(len(total)), where=of_all > 0)
 
 
-@dataclasses.dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """Mean absolute error of many repeats, draws and what they cost."""
 
     error: float
@@ -106,53 +97,46 @@ class Outcome:
 
 
 def compare(
-    rows: Rows, measure: str, money: float, repeats: int, names: tuple[str, ...] = NAMES
+    rows: Rows, measure: str, money: float, repeats: int, names: Sequence[str] = NAMES
 ) -> dict[str, Outcome]:
     """Return how samplers do with an amount of money."""
-    evaluation = Evaluation.from_arrays(
-        rows.probability,
-        rows.prediction,
-        columns={"cost": rows.cost},
-        pool={"cost": "cost"},
-        measure=measure,
-        strata={"method": "equal_count", "leaves": 64},
-    )
+    keys = {"measure": measure, "strata": {"method": "equal_count", "leaves": 64}}
+    costs = {"columns": {"cost": rows.cost}, "pool": {"cost": "cost"}}
+    evaluation = Evaluation.from_arrays(rows.probability, rows.prediction, **costs, **keys)
     by_cell, _, number = pools.places(evaluation)
     cell = np.empty_like(by_cell)
     cell[number] = by_cell
     truth = rows.values(measure, np.ones((1, len(cell))), np.arange(len(cell))[None])[0]
     found = {}
     for name in names:
-        keys = {} if name == "passive" else {"delta": 0.0}
-        sampler = samplers.BY_NAME[name](MEASURES[measure], **keys)
+        unmixed = {} if name == "passive" else {"delta": 0.0}
+        sampler = samplers.BY_NAME[name](MEASURES[measure], **unmixed)
         proposal = sampler.proposal(evaluation.analysis.table, History.start(1, 2))  # type: ignore[union-attr]
         q = proposal.cell_probability[cell]
         draws = int(money / float(q @ rows.cost))
-        rng = np.random.default_rng(3)
-        cumulated = np.cumsum(q)
+        cumulated, rng = np.cumsum(q), np.random.default_rng(3)
         picked = np.searchsorted(cumulated, rng.random((repeats, draws)) * cumulated[-1], "right")
         error = np.abs(rows.values(measure, 1 / q[picked], picked) - truth).mean()
-        spent = float(rows.cost[picked].sum(axis=1).mean())
-        found[name] = Outcome(float(error), draws, spent)
+        found[name] = Outcome(error, draws, rows.cost[picked].sum(axis=1).mean())
     return found
 
 
-def errors(found: dict[str, Outcome]) -> Iterator[str]:
+def errors(found: dict[str, Outcome]) -> Iterator[float]:
     """Yield the error and the draws of each sampler."""
-    for one in found.values():
-        yield from (f"{one.error:.4f}", str(one.draws))
+    return itertools.chain.from_iterable(one[:2] for one in found.values())
 
 
 def by_correlation(options: Options) -> Iterator[Row]:
     """Yield errors by money for costs that go with uncertainty, against it, and neither."""
     plain = Rows.like_spam()
     for pool in (plain.with_sorted_costs(-1), plain, plain.with_sorted_costs(1)):
+        rho = np.corrcoef(pool.uncertainty, 1 / pool.cost)[0, 1]
         each = np.ones(len(pool.cost), dtype=np.int64)
-        saving = f"{predicted_saving(np.sqrt(pool.uncertainty), each, pool.cost):.2f}"
+        saving = predicted_saving(np.sqrt(pool.uncertainty), each, pool.cost)
         for money in (100, 200, 400, 800):
             found = compare(pool, "accuracy", money, options.repeats)
             ratio = (found[ALONE].error / found["passive"].error) ** 2
-            yield f"{pool.rho:.3f}", str(money), *errors(found), f"{ratio:.2f}", saving
+            yield rho, money, *errors(found), ratio, saving
 
 
 def by_variance(options: Options) -> Iterator[Row]:
@@ -160,14 +144,13 @@ def by_variance(options: Options) -> Iterator[Row]:
     for power in (0.0, 0.5, 1.0, 1.5, 2.0):
         pool = Rows.like_spam().with_spread_costs(power)
         found = compare(pool, "accuracy", 200, options.repeats)
-        spent = f"{found[ALONE].cost:.0f}"
-        yield f"{power:g}", f"{pool.cost.var():.2f}", *errors(found), spent
+        yield power, pool.cost.var(), *errors(found), found[ALONE].cost
 
 
 def by_likelihood(options: Options) -> Iterator[Row]:
     """Yield the gain over even draws for models that are unsure, calibrated and overconfident."""
     for sharp in (0.02, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0):
-        yield f"{sharp:g}", *gain(Rows.like_spam(sharp=sharp), options.repeats)
+        yield sharp, *gain(Rows.like_spam(sharp=sharp), options.repeats)
 
 
 def by_drift(options: Options) -> Iterator[Row]:
@@ -175,26 +158,28 @@ def by_drift(options: Options) -> Iterator[Row]:
     for number in range(10):
         angle = 0.12 * min(number, 14 - number)
         pool = Rows.like_spam(12_745, seed=number, angle=angle)
-        yield str(number + 1), *gain(pool, options.repeats)
+        yield number + 1, *gain(pool, options.repeats)
 
 
-def gain(pool: Rows, repeats: int) -> Iterator[str]:
+def gain(pool: Rows, repeats: int) -> Iterator[float]:
     """Yield the likelihood and the ratio of the errors of even draws and active ones."""
     alike = pool.with_spread_costs(0.0)
-    yield f"{alike.likelihood:.2f}"
+    yield alike.likelihood
     for measure in MEASURES:
         found = compare(alike, measure, 300, repeats, ("passive", ALONE))
-        yield f"{found['passive'].error / found[ALONE].error:.2f}"
+        yield found["passive"].error / found[ALONE].error
 
 
 _ERRORS = ",".join(f"{name.lower()}_error,{name.lower()}_draws" for name in NAMES)
 _GAINS = "likelihood,accuracy,f1"
+_MONEY = f"rho:.3f,money,{_ERRORS},realised:.2f,predicted:.2f"
+_SPREAD = f"power:g,variance:.2f,{_ERRORS},spent_by_the_last:.0f"
 
 TABLES = (
-    Table("costs/correlation", f"rho,money,{_ERRORS},realised,predicted", by_correlation, 200),
-    Table("costs/variance", f"power,variance,{_ERRORS},spent_by_the_last", by_variance, 200),
-    Table("likelihood", f"times,{_GAINS}", by_likelihood, 200, kept=False),
-    Table("drift", f"batch,{_GAINS}", by_drift, 200, kept=False),
+    Table("costs/correlation", _MONEY, by_correlation, 200, ".4f"),
+    Table("costs/variance", _SPREAD, by_variance, 200, ".4f"),
+    Table("likelihood", f"times:g,{_GAINS}", by_likelihood, 200, ".2f", kept=False),
+    Table("drift", f"batch,{_GAINS}", by_drift, 200, ".2f", kept=False),
 )
 
 if __name__ == "__main__":

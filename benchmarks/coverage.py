@@ -7,13 +7,14 @@ and where it is `TRUSTED` or more few do.
 
 import dataclasses
 import functools
-import operator
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import corpus
 import numpy as np
+import pandas as pd
 import pools
 import pyarrow.parquet as pq
 import runner
@@ -27,16 +28,13 @@ from evalsampling.inference.intervals import SIMULTANEOUS, Interval, covers, int
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
 from evalsampling.samplers.build import build_sampler
-from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.summary import Point
 from evalsampling.spec import RoundSize
-from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray
 
 CURVE = "pr_curve"
 BAND = "PR band"
-FEW = 64
-"""Thresholds of a curve beside which other measures are estimated too."""
+FEW = 64  # thresholds of a curve beside which other measures are estimated too
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,25 +49,20 @@ class Method:
     most: int | None = None  # repeats; None: as many as are asked for
 
 
+PLAIN = ("importance", "oasis", "ais", "calibrated", "poisson", "active_risk", "active_err",
+         "strat", "strat_model")  # fmt: skip
+
 METHODS = (
     Method("passive", {"name": "passive"}, thresholds=FEW),
     Method("stratified", {"name": "stratified"}, thresholds=FEW),
-    Method("importance", {"name": "importance"}),
-    Method("oasis", {"name": "oasis"}),
-    Method("ais", {"name": "ais"}),
+    *(Method(name, {"name": name}) for name in PLAIN),
     Method("ais, delta .1", {"name": "ais", "delta": 0.1}),
-    Method("calibrated", {"name": "calibrated"}),
-    Method("poisson", {"name": "poisson"}),
-    Method("active_risk", {"name": "active_risk"}),
-    Method("active_err", {"name": "active_err"}),
-    Method("strat", {"name": "strat"}),
-    Method("strat_model", {"name": "strat_model"}),
     Method("ais for the curve", {"name": "ais"}, CURVE, thresholds=FEW),
     Method("calibrated for the curve", {"name": "calibrated"}, CURVE, FEW, most=60),
     Method("passive, 1,024 thresholds", {"name": "passive"}, CURVE, 1024, ("balanced",), 60),
     Method("ais, 1,024 thresholds", {"name": "ais"}, CURVE, 1024, ("balanced",), 60),
 )
-"""What is compared. A sampler more is a line here."""
+"""What is compared. A sampler more is a name of `PLAIN`."""
 
 BINARY = ("f1", "recall", "precision", "accuracy", "mcc", "brier", "log_loss")
 MULTICLASS = ({"name": "f1", "average": "macro"}, "recall", "precision", "accuracy",
@@ -88,33 +81,15 @@ INTERVALS = (DEFAULT, BESIDE)
 
 The default band is the model-based one, where a point has it."""
 
-PLAN = Plan(
-    budgets=(100, 300, 1000, 2000),
-    round_size=RoundSize(50, 1.4),
-    repeats=1,
-    seed=29,
-    confidence=0.95,
-    divergence=False,
-    bands=True,
-    hidden=HiddenPrior(),
-)
-
-LEAST = 0.85
-"""Coverage among claims below which words must come with most claims."""
-
-TRUSTED = 0.93
-"""Coverage among claims from which on words may come in few runs."""
-
+PLAN = dataclasses.replace(corpus.PLAN, round_size=RoundSize(50, 1.4), seed=29, bands=True)
+LEAST = 0.85  # coverage among claims below which words must come with most claims
+TRUSTED = 0.93  # coverage among claims from which on words may come in few runs
 WARNED_TOO_LITTLE = 0.5
 WARNED_TOO_OFTEN = 0.2
 
-_BY_CHANCE = stats.norm.sf(2)
-"""Chance of two standard errors: what is rarer at a coverage of `LEAST` is below it."""
-
+BY_CHANCE = stats.norm.sf(2)  # of two standard errors: what is rarer at `LEAST` is below it
 COLOURS = dict(zip(INTERVALS, ("#d62728", "#1f77b4"), strict=True))
-
-OFTEN = 0.5
-"""Share of the runs that claim from which on a setting is drawn: others say little."""
+OFTEN = 0.5  # share of the runs that claim from which on a setting is drawn: others say little
 
 
 # --- runs
@@ -127,10 +102,7 @@ def names(options: Options) -> Iterator[tuple[str, ...]]:
 
 
 def _possible(pool: str, method: Method) -> bool:
-    """Oasis is for two classes, as curves are in this study; few samplers are for numbers.
-
-    Some are for a stochastic oracle, of whose pools curves drive none.
-    """
+    """Oasis and curves are for two classes; few samplers take numbers or a stochastic oracle."""
     if method.pools and pool not in method.pools:
         return False
     if pool == NUMBERS:
@@ -158,10 +130,7 @@ def trial(options: Options, pool: str, name: str) -> runner.Trial:
 
 @functools.cache
 def _read(folder: Path, pool: str, drives: str, thresholds: int) -> pools.Ground:
-    """Read a pool, with its strata cut for the measure that drives, and a curve's thresholds.
-
-    One more measure, a curve, comes last unless it drives.
-    """
+    """Read a pool, cut for the measure that drives; one more, a curve, comes last or drives."""
     measures: list[Any] = list(MULTICLASS if pool == "four-classes" else BINARY)
     columns: dict[str, Any] = {"probability": "probability"}
     labels: dict[str, Any] = {}
@@ -191,11 +160,8 @@ def rows_of(
     point. `covers`: of a band, at all points. `warned`: whether words come with a claim. A band
     has no error, and means over its points for width and score.
     """
-    compared = [
-        (one, float(true))
-        for one, true in zip(point.estimates, truth, strict=True)
-        if np.isfinite(true)
-    ]
+    both = zip(point.estimates, truth.tolist(), strict=True)
+    compared = [(one, true) for one, true in both if np.isfinite(true)]
     for kind in INTERVALS:
         if measure.name == CURVE:
             yield _row(BAND, kind, [(one, _band(one, kind), true) for one, true in compared])
@@ -237,177 +203,122 @@ def _row(name: str, kind: str, points: Sequence[tuple[Estimate, Interval, float]
 
 
 STUDY = runner.Study(
-    "coverage",
-    PLAN,
-    names,
-    trial,
-    rows_of,
-    repeats=200,
-    most={method.name: method.most for method in METHODS if method.most},
-    block=20,
-    pools=pools.SHARED,
-)
+    "coverage", PLAN, names, trial, rows_of, ("pool", "method"), repeats=200, block=20,
+    most={method.name: method.most for method in METHODS if method.most}, pools=pools.SHARED,
+)  # fmt: skip
 
 
 # --- settings
 
 
-@dataclasses.dataclass(frozen=True)
-class Setting:
-    """How one measure did with one sampler on one pool at one number of labels.
+def settings_of(options: Options) -> pd.DataFrame:
+    """Return all settings that have results and a claim, in the order of the table.
 
-    Of its runs some claim, by an interval that is not the whole range. Of these claims some are
-    covered and some warned of. Width is the mean of the claims', score the mean of all runs; the
-    error is the root mean squared one of defined estimates, NaN for a band.
+    How one measure did with one sampler on one pool at one number of labels. Of its runs some
+    claim, by an interval that is not the whole range. Of these claims some are covered and some
+    warned of. Width is the mean of the claims', score the mean of all runs; the error is the root
+    mean squared one of defined estimates, NaN for a band.
     """
-
-    pool: str
-    method: str
-    measure: str
-    interval: str
-    budget: int
-    runs: int
-    claims: int
-    covered: int
-    warned: int
-    width: float
-    score: float
-    error: float
-
-    @property
-    def coverage(self) -> float:
-        """Share of the claims that hold the truth."""
-        return self.covered / self.claims
-
-    @property
-    def warned_share(self) -> float:
-        """Share of the claims that come with a warning."""
-        return self.warned / self.claims
-
-    @property
-    def is_below(self) -> bool:
-        """Whether coverage is below `LEAST` by more than two standard errors."""
-        return bool(stats.binom.cdf(self.covered, self.claims, LEAST) < _BY_CHANCE)
-
-    @property
-    def misleads(self) -> bool:
-        """Whether most claims of a setting that covers too little come without a warning."""
-        return self.is_below and self.warned_share <= WARNED_TOO_LITTLE
-
-    @property
-    def alarms(self) -> bool:
-        """Whether too many runs of a setting that covers have a claim with a warning."""
-        return self.coverage >= TRUSTED and self.warned > WARNED_TOO_OFTEN * self.runs
-
-    @property
-    def told(self) -> str:
-        """The setting in words."""
-        return (
-            f"{self.pool}, {self.method}, {self.measure}, {self.budget} labels: {self.covered} of "
-            f"{self.claims} claims cover, {self.warned} are warned of"
-        )
+    held = STUDY.read(options)
+    held["squared"] = held["error"].astype(float) ** 2
+    key = ["pool", "measure", "interval", "method", "budget"]
+    every, claims = held.groupby(key), held[held["claims"]].groupby(key)
+    found = pd.DataFrame(
+        {
+            "runs": every.size(),
+            "claims": claims.size(),
+            "covered": claims["covers"].sum(),
+            "warned": claims["warned"].sum(),
+            "width": claims["width"].mean(),
+            "score": every["score"].mean(),
+            "error": np.sqrt(every["squared"].mean()),
+        }
+    )
+    found = found.dropna(subset="claims").reset_index()
+    return found.astype(dict.fromkeys(("claims", "covered", "warned"), int))
 
 
-def settings_of(options: Options) -> list[Setting]:
-    """Return all settings that have results and a claim, in the order of the table."""
-    held = runner.read(options.results, STUDY.asked(options), "pool", "method")
-    order = ("pool", "measure", "interval", "method", "budget")
-    settings = []
-    for key, runs in sorted(runner.groups(held, *order), key=operator.itemgetter(0)):
-        claims, error = runs["claims"].astype(bool), runs["error"].astype(np.float64)
-        error = error[np.isfinite(error)]
-        if claims.any():
-            one = Setting(
-                **dict(zip(order, key, strict=True)),
-                runs=len(claims),
-                claims=int(claims.sum()),
-                covered=int(runs["covers"][claims].sum()),
-                warned=int(runs["warned"][claims].sum()),
-                width=float(runs["width"][claims].mean()),
-                score=float(runs["score"].mean()),
-                error=float(np.sqrt(np.mean(error**2))) if len(error) else np.nan,
-            )
-            settings.append(one)
-    return settings
+def judged(settings: pd.DataFrame) -> pd.DataFrame:
+    """Return settings with shares of their claims, and whether they break the rule.
+
+    A setting is below if its coverage is below `LEAST` by more than two standard errors; then it
+    misleads if most claims come without a warning. It alarms if it covers and too many runs have a
+    claim with a warning.
+    """
+    coverage, share = (settings[name] / settings["claims"] for name in ("covered", "warned"))
+    below = stats.binom.cdf(settings["covered"], settings["claims"], LEAST) < BY_CHANCE
+    often = settings["warned"] > WARNED_TOO_OFTEN * settings["runs"]
+    return settings.assign(
+        coverage=coverage,
+        warned_share=share,
+        below=below,
+        misleads=below & (share <= WARNED_TOO_LITTLE),
+        alarms=(coverage >= TRUSTED) & often,
+    )
 
 
-def broken(settings: Sequence[Setting]) -> list[str]:
+def broken(settings: pd.DataFrame) -> list[str]:
     """Return a line for each setting of the default interval that breaks the rule."""
-    judged = [one for one in settings if one.interval == DEFAULT]
-    lines = [f"misleads: {one.told}" for one in judged if one.misleads]
-    return lines + [f"false alarm: {one.told}" for one in judged if one.alarms]
+    by_default = judged(settings[settings["interval"] == DEFAULT])
+    return [
+        f"{word}: {one.pool}, {one.method}, {one.measure}, {one.budget} labels: {one.covered} of "
+        f"{one.claims} claims cover, {one.warned} are warned of"
+        for word, breaks in (("misleads", "misleads"), ("false alarm", "alarms"))
+        for one in by_default[by_default[breaks]].itertuples()
+    ]
 
 
-def totals(settings: Sequence[Setting]) -> Iterator[str]:
+def totals(settings: pd.DataFrame) -> Iterator[str]:
     """Yield what the page says in numbers."""
-    for interval in INTERVALS:
-        judged = [one for one in settings if one.interval == interval]
-        claims, below = sum(one.claims for one in judged), [one for one in judged if one.is_below]
-        trusted = [one for one in judged if one.coverage >= TRUSTED]
+    for interval, found in judged(settings).groupby("interval"):
+        claims, below = found["claims"].sum(), found["below"]
         yield (
-            f"{interval}: {claims:,} claims of {len(judged):,} settings, {_pooled(judged):.2f} "
-            f"hold the truth; below {LEAST}: {len(below)}, of these without a warning "
-            f"{sum(one.misleads for one in below)}; {TRUSTED} or more: {len(trusted):,}, of these "
-            f"with too many warnings {sum(one.alarms for one in trusted)}"
+            f"{interval}: {claims:,} claims of {len(found):,} settings, "
+            f"{found['covered'].sum() / claims:.2f} hold the truth; below {LEAST}: {below.sum()}, "
+            f"of these without a warning {found['misleads'].sum()}; {TRUSTED} or more: "
+            f"{(found['coverage'] >= TRUSTED).sum():,}, of these with too many warnings "
+            f"{found['alarms'].sum()}"
         )
-
-
-def _pooled(settings: Sequence[Setting]) -> float:
-    """Return the share of all claims of some settings that hold the truth."""
-    return sum(one.covered for one in settings) / sum(one.claims for one in settings)
 
 
 # --- tables and picture
 
 
 def _all(options: Options) -> Iterator[runner.Row]:
-    for one in settings_of(options):
-        yield (
-            *(one.pool, one.method, one.measure, one.interval, str(one.budget)),
-            *(f"{one.claims / one.runs:.2f}", f"{one.coverage:.2f}", f"{one.warned_share:.2f}"),
-            *(f"{one.width:.3f}", f"{one.score:.3f}"),
-            "" if np.isnan(one.error) else f"{one.error:.4f}",
-        )
+    columns = ["pool", "method", "measure", "interval", "budget", "share", "coverage",
+               "warned_share", "width", "score", "error"]  # fmt: skip
+    found = judged(settings_of(options))
+    found["share"] = found["claims"] / found["runs"]
+    return found[columns].itertuples(index=False, name=None)
 
 
 def _samplers(options: Options) -> Iterator[runner.Row]:
     """Yield measures and samplers: claims, coverage and warned share of all runs."""
-    by_key: dict[tuple[str, str, str], list[Setting]] = {}
-    for one in settings_of(options):
-        by_key.setdefault((one.measure, one.interval, one.method), []).append(one)
-    for key, found in sorted(by_key.items()):
-        claims = sum(one.claims for one in found)
-        yield (
-            *(*key, f"{claims / sum(one.runs for one in found):.2f}"),
-            *(f"{_pooled(found):.2f}", f"{sum(one.warned for one in found) / claims:.2f}"),
-        )
+    by_sampler = settings_of(options).groupby(["measure", "interval", "method"])
+    for key, one in by_sampler[["runs", "claims", "covered", "warned"]].sum().iterrows():
+        yield *key, one.claims / one.runs, one.covered / one.claims, one.warned / one.claims
 
 
+SETTINGS = "pool,sampler,measure,interval,labels,claims,coverage,warned"
+SUMMED = "measure,interval,sampler,claims,coverage,warned"
 TABLES = (
-    Table(
-        "coverage/settings",
-        "pool,sampler,measure,interval,labels,claims,coverage,warned,width,score,rmse",
-        _all,
-    ),
-    Table("coverage/samplers", "measure,interval,sampler,claims,coverage,warned", _samplers),
+    Table("coverage/settings", f"{SETTINGS},width:.3f,score:.3f,rmse:.4f", _all, form=".2f"),
+    Table("coverage/samplers", SUMMED, _samplers, form=".2f"),
 )
 
 
-def draw(settings: Sequence[Setting], path: Path) -> None:
+def draw(settings: pd.DataFrame, path: Path) -> None:
     """Write a plot of coverage, a line from the 5th to the 95th percentile of a pool's settings."""
-    often = [one for one in settings if one.claims >= OFTEN * one.runs]
-    pools = sorted({one.pool for one in often})
+    often = judged(settings[settings["claims"] >= OFTEN * settings["runs"]])
+    pools = sorted({*often["pool"]})
     figure = runner.new_figure(6.5, 0.6 + 0.22 * len(pools))
     axes = figure.subplots()
-    for height, pool in enumerate(pools):
-        for interval, shift in zip(INTERVALS, (-0.17, 0.17), strict=True):
-            of_pool = [one for one in often if (one.pool, one.interval) == (pool, interval)]
-            if not of_pool:
-                continue
-            low, middle, high = np.quantile([one.coverage for one in of_pool], [0.05, 0.5, 0.95])
-            colour, place = COLOURS[interval], height + shift
-            axes.plot([low, high], [place, place], color=colour, linewidth=1.5)
-            axes.plot([middle], [place], color=colour, marker="o", markersize=3)
+    for (pool, interval), found in often.groupby(["pool", "interval"]):
+        low, middle, high = np.quantile(found["coverage"], [0.05, 0.5, 0.95])
+        place = pools.index(pool) + (-0.17 if interval == DEFAULT else 0.17)
+        look = {"color": COLOURS[interval], "linewidth": 1.5, "markersize": 3}
+        axes.plot([low, high], [place, place], **look)
+        axes.plot([middle], [place], marker="o", **look)
     axes.axvline(0.95, color="black", linewidth=0.5, linestyle="dotted")
     axes.set_yticks(range(len(pools)), pools)
     axes.invert_yaxis()

@@ -11,7 +11,9 @@ from scipy import special
 
 from evalsampling.stats.arrays import FloatArray, IntArray
 
-Columns = dict[str, npt.NDArray[np.generic]]
+Array = npt.NDArray[np.generic]
+Columns = dict[str, Array]
+Make = Callable[[np.random.Generator], Columns]
 
 ROWS = 15_000
 CLASSES = 4
@@ -33,19 +35,11 @@ def _pool(rng: np.random.Generator, logit: FloatArray, prior: FloatArray | None 
     return _scored(logit, rng.random(len(logit)) < rate, 0.0, rate if prior is None else prior)
 
 
-def _scored(
-    score: FloatArray,
-    label: npt.NDArray[np.generic],
-    predicted: float,
-    prior: FloatArray | None = None,
-) -> Columns:
-    """Return the columns of a pool: rows are predicted to be positive above a score.
-
-    Scores are taken for log-odds, right or wrong, where there is no prior.
-    """
+def _scored(score: Array, label: Array, least: float, prior: Array | None = None) -> Columns:
+    """Return the columns of a pool, predicted by scores that are log-odds if it has no prior."""
     return {
         "score": score,
-        "prediction": (score > predicted).astype(np.int64),
+        "prediction": (score > least).astype(np.int64),
         "probability": special.expit(score) if prior is None else prior,
         "label": label.astype(np.int64),
     }
@@ -56,9 +50,7 @@ def _positives(rows: int, count: int) -> IntArray:
     return (np.arange(rows) < count).astype(np.int64)
 
 
-def _told(
-    change: Callable[[FloatArray], FloatArray], mean: float = -5.0
-) -> Callable[[np.random.Generator], Columns]:
+def _told(change: Callable[[FloatArray], FloatArray], mean: float = -5.0) -> Make:
     """Return what makes a pool whose prior may have other log-odds than the labels."""
 
     def make(rng: np.random.Generator) -> Columns:
@@ -71,8 +63,7 @@ def _told(
 def _hidden(rng: np.random.Generator) -> Columns:
     """One row of a hundred is positive whatever its score: a fifth of all positives."""
     columns = _pool(rng, _logits(rng))
-    columns["label"] = np.where(rng.random(ROWS) < 0.01, 1, columns["label"])
-    return columns
+    return columns | {"label": np.where(rng.random(ROWS) < 0.01, 1, columns["label"])}
 
 
 def _tied(rng: np.random.Generator) -> Columns:
@@ -153,10 +144,7 @@ def _numbers(rng: np.random.Generator) -> Columns:
 
 
 def _votes(rng: np.random.Generator, trees: int) -> Columns:
-    """Scores are shares of votes, of which many are exactly 0 or 1 if there are few voters.
-
-    Voters agree too much: they vote by log-odds half as far again from those at even odds.
-    """
+    """Scores are shares of votes, by log-odds half as far again from those at even odds."""
     logit = _logits(rng, mean=-4.0)
     share = rng.binomial(trees, special.expit(1.5 * logit)) / trees
     prediction = (share > 0.5).astype(np.int64)
@@ -220,7 +208,7 @@ def _one_in_ten_wrong(rng: np.random.Generator) -> Columns:
     return columns | {"label": np.where(columns["label"] == 1, 0.9, 0.1)}
 
 
-SITUATIONS: Mapping[str, Callable[[np.random.Generator], Columns]] = {
+SITUATIONS: Mapping[str, Make] = {
     "calibrated": _told(lambda logit: logit),
     "over-confident": _told(lambda logit: 3 * logit),
     "under-confident": _told(lambda logit: logit / 3),

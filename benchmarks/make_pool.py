@@ -2,31 +2,24 @@
 
     python benchmarks/make_pool.py build/pools/large 100000000
 
-Columns:
-
-- `id`: a number below 2^63 in no order, no two alike;
-- `score`: float32, a match probability. One row in 10,000 is a match and scores high, nearly all
-  others are close to 0;
-- `prediction`: int8, whether the score is 0.5 or more, with some noise about that;
-- `name`: text of 16 characters, the first of which is `m` for a match, else `n`.
+Columns: `id`, a number below 2^63 in no order; `score`, float32, a match probability; `prediction`,
+int8, whether that is 0.5 or more, with some noise; `name`, 16 characters, the first of which is `m`
+for a match, else `n`. One row in 10,000 is a match and scores high.
 
 A row depends on its number alone. Memory does not grow with the pool: each of two threads holds one
-row group. A file is written as a whole or not at all, and kept if it is there already.
+row group. The folder is there whole or not at all.
 """
 
 import concurrent.futures
-import os
+import shutil
 import sys
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-MATCHES = 1e-4
-"""Share of the rows that are matches."""
-
+MATCHES = 1e-4  # share of the rows that are matches
 FILES, GROUP_ROWS, SEED, NAME_BYTES = 4, 1_000_000, 1, 16
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -38,29 +31,24 @@ SCHEMA = pa.schema(
 
 
 def write(folder: Path, rows: int) -> None:
-    """Write the files of a pool of so many rows that are not there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"part-{n:05d}-of-{FILES:05d}.parquet" for n in range(FILES)]
-    if others := {*folder.glob("*.parquet")} - {*paths}:
-        sys.exit(f"{others.pop()}: of another pool; choose another folder")
+    """Write the files of a pool of so many rows, in a folder that is not there yet."""
+    draft = folder.with_suffix(".draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    paths = [draft / f"part-{n:05d}-of-{FILES:05d}.parquet" for n in range(FILES)]
     bounds = [rows * file // FILES for file in range(FILES + 1)]
     with concurrent.futures.ThreadPoolExecutor(2) as threads:
         for _ in threads.map(_write_file, paths, bounds, bounds[1:]):
             pass
+    draft.rename(folder)
 
 
 def _write_file(path: Path, begin: int, end: int) -> None:
-    """Write the rows from begin to end unless they are there."""
-    if path.exists():
-        with pq.ParquetFile(path) as file:
-            if file.metadata.num_rows == end - begin and file.schema_arrow.equals(SCHEMA):
-                return
-    draft = path.with_suffix(".draft")
-    with pq.ParquetWriter(draft, SCHEMA) as writer:
+    """Write the rows from begin to end."""
+    with pq.ParquetWriter(path, SCHEMA) as writer:
         for first in range(begin, end, GROUP_ROWS):
             rows = min(GROUP_ROWS, end - first)
             writer.write_batch(_make_rows(first, rows), rows)
-    os.replace(draft, path)
 
 
 def _make_rows(first: int, rows: int) -> pa.RecordBatch:
@@ -76,16 +64,11 @@ def _make_rows(first: int, rows: int) -> pa.RecordBatch:
     ids = (number * _ODD & np.uint64(2**63 - 1)).astype(np.int64)
     names = _LETTERS[rng.integers(0, 32, (rows, NAME_BYTES), dtype=np.uint8)]
     names[:, 0] = np.where(match, ord("m"), ord("n"))
-    columns = [pa.array(ids), pa.array(score), pa.array(prediction.astype(np.int8)), _text(names)]
-    return pa.record_batch(columns, SCHEMA)
-
-
-def _text(characters: npt.NDArray[np.uint8]) -> pa.Array:
-    """Return rows of characters as strings."""
-    rows, width = characters.shape
-    offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(characters))]
-    return pa.Array.from_buffers(pa.string(), rows, buffers)
+    text = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(NAME_BYTES), rows, [None, pa.py_buffer(names)]
+    )
+    columns = [pa.array(each) for each in (ids, score, prediction.astype(np.int8))]
+    return pa.record_batch([*columns, text.cast(pa.binary()).cast(pa.string())], SCHEMA)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,8 @@
 """Processes that are measured: the time of their work, processor time, peak memory; their pools.
 
-Each thing measured is a process of its own, so that none spoils the memory or the caches of
-another. The process that starts them must stay small: Linux counts what it holds when it starts a
-child as the child's.
-
-    python benchmarks/measured.py prepare evaluation.yaml --json
-
-runs a command of `evalsampling` with its imports done beforehand, and prints what `measure` reads.
+Each is a process of its own, so that none spoils the memory or the caches of another. The process
+that starts them must stay small: Linux counts what it holds when it starts a child as the child's.
+As a script it prepares the pool of a spec, with imports done, and prints what `measure` reads.
 """
 
 import contextlib
@@ -20,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,20 +42,13 @@ class Cost:
     peak_mib: float
 
 
-Measurement = tuple[Cost, Any]
-"""The cost of a process and the result it reported."""
+BY_BEAM = ("--direct_num_workers=2",)  # options of `prepare`: by Beam in process, on two threads
 
 
-def measure(script: str, *arguments: object) -> Measurement:
-    """Run a script beside this one that ends with `report`."""
+def measure(script: str, *arguments: object) -> Cost:
+    """Return what a script beside this one cost, which ends with `report`."""
     printed, usage = run(script, *arguments)
-    told = json.loads(printed.splitlines()[-1])
-    return Cost(told["seconds"], told["cpu_seconds"], usage.ru_maxrss / 1024), told["result"]
-
-
-def measure_command(*arguments: object) -> Measurement:
-    """Run a command of `evalsampling`; the result is the object that its `--json` prints."""
-    return measure(_HERE.name, *arguments, "--json")
+    return Cost(*json.loads(printed.splitlines()[-1]), usage.ru_maxrss / 1024)
 
 
 def run(script: str, *arguments: object) -> tuple[bytes, resource.struct_rusage]:
@@ -83,33 +72,29 @@ def start(argv: Sequence[str], **options: Any) -> tuple[int, resource.struct_rus
     return child.returncode, usage
 
 
-def report(work: Callable[[], Any]) -> None:
-    """Do the work of a child process and print what it took and returned."""
+def report(work: Callable[[], object]) -> None:
+    """Do the work of a child process and print the seconds that it took, also of the processor."""
     if "pyarrow" in sys.modules:
         # Its first array imports pandas, where there is one.
         sys.modules["pyarrow"].array([0]).to_numpy()
     started = time.perf_counter(), time.process_time()
-    result = work()
-    seconds = time.perf_counter() - started[0]
-    cpu_seconds = time.process_time() - started[1]
-    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu_seconds, "result": result}))
+    work()
+    print(json.dumps([time.perf_counter() - started[0], time.process_time() - started[1]]))
 
 
-def _command(arguments: Sequence[str]) -> Callable[[], Any]:
-    """Import what a command needs; return what calls the command line in this process."""
+def _preparation(arguments: Sequence[str]) -> Callable[[], None]:
+    """Import what `prepare` needs; return what calls it in this process."""
     from evalsampling import cli
 
-    if arguments[0] == "prepare":
-        importlib.import_module("evalsampling.pipelines.prepare")
+    importlib.import_module("evalsampling.pipelines.prepare")
 
-    def work() -> Any:
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
+    def work() -> None:
+        with contextlib.redirect_stdout(io.StringIO()):
             try:
-                cli.main(arguments)
+                cli.main(["prepare", *arguments, "--json"])
             except SystemExit as end:
                 if end.code:
                     raise
-        return json.loads(printed.getvalue())
 
     return work
 
@@ -120,13 +105,9 @@ def _command(arguments: Sequence[str]) -> Callable[[], Any]:
 def make_pool(directory: Path, rows: int) -> Path:
     """Write a pool of so many rows unless it is there; return its folder."""
     folder = directory.resolve() / f"{rows}-int"
-    run("make_pool.py", folder, rows)
+    if not folder.exists():
+        run("make_pool.py", folder, rows)
     return folder
-
-
-def pattern(pool: Path) -> Path:
-    """Return the pattern of the files of a pool."""
-    return pool.resolve() / "*.parquet"
 
 
 def read_through(pool: Path) -> None:
@@ -139,18 +120,17 @@ def read_through(pool: Path) -> None:
 
 def spec_of(pool: Path) -> str:
     """Return a spec for a pool, with a workspace beside it."""
-    return _SPEC.format(pool=pattern(pool))
+    return _SPEC.format(pool=pool.resolve() / "*.parquet")
 
 
-@contextlib.contextmanager
-def new_spec(pool: Path, directory: Path) -> Iterator[Path]:
-    """Write a spec for a pool, with a workspace beside it that is new; remove both in the end."""
+def prepare(pool: Path, directory: Path, *how: str) -> Cost:
+    """Prepare a pool, in a workspace that is removed; return what it cost."""
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".workspace-", dir=directory.resolve()) as folder:
         spec = Path(folder) / "evaluation.yaml"
         spec.write_text(spec_of(pool))
-        yield spec
+        return measure(_HERE.name, spec, *how)
 
 
 if __name__ == "__main__":
-    report(_command(sys.argv[1:]))
+    report(_preparation(sys.argv[1:]))

@@ -1,11 +1,9 @@
 """How often the wrong system looks best, by labels and by how rows are drawn, beside the thesis.
 
 The tasks of figures 5.2, 5.3 and 6.3 of [AE] (C. Sawade, *Active Evaluation of Predictive Models*,
-2012), whose data are not here: classifiers of made-up rows, fitted to some of them. Two of linear
-and RBF kernel; five of polynomial kernels of degree 1 to 5; thirteen of three noisy views of the
-rows, in four sizes, and one of a kernel. Proposals are those of the samplers; of draws with
-replacement the system with the least weighted sum of losses is chosen. Rankers are those of
-benchmarks/rankings.py. Budgets are draws; of rankings grades.
+2012), whose data are not here: classifiers are fitted to made-up rows, rankers are those of
+rankings.py. Of draws with replacement the system with the least weighted sum of losses is chosen.
+Budgets are draws; of rankings grades.
 """
 
 import collections
@@ -28,20 +26,15 @@ from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable, Kinds, Leaves
 from evalsampling.stats.history import History
 
-BUDGETS = np.unique(np.round(np.geomspace(2, 800, 30)).astype(int))
-"""Draws at which a system is chosen."""
-
+BUDGETS = np.unique(np.round(np.geomspace(2, 800, 30)).astype(int))  # draws before a choice
 FURTHER = np.unique(np.append(BUDGETS, np.round(np.geomspace(800, 6400, 12)).astype(int)))
-"""Draws at which one is chosen if rows are drawn evenly."""
+"""Draws before a choice if rows are drawn evenly."""
 
-LEVELS = (0.3, 0.2, 0.1, 0.05)
-"""Errors for which draws are told."""
+LEVELS = (0.3, 0.2, 0.1, 0.05)  # errors for which draws are told
+TRAINED = 500  # rows that two or five models are fitted to, as in the thesis
+CHUNK = 50  # repeats that are drawn at a time
 
-TRAINED = 500
-"""Rows that two or five models are fitted to, as in the thesis."""
-
-CHUNK = 50
-"""Repeats that are drawn at a time."""
+Kernel = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,11 +46,6 @@ class Systems:
     label: IntArray
 
     @property
-    def loss(self) -> FloatArray:
-        """Whether each system is wrong, shape (rows, systems)."""
-        return (self.prediction != self.label[:, None]).astype(np.float64)
-
-    @property
     def table(self) -> CellTable:
         """The rows, each a cell of its own."""
         rows = np.arange(len(self.label))
@@ -67,30 +55,24 @@ class Systems:
         return CellTable(rows, rows, np.ones_like(rows), prior, leaves, kinds)
 
 
-def _fit(kernel: FloatArray, label: IntArray, penalty: float) -> FloatArray:
+def _fit(kernel: FloatArray, label: IntArray) -> FloatArray:
     """Return the coefficients of kernel logistic regression, by Newton's method."""
     alpha = np.zeros(len(label))
     for _ in range(25):
         p = special.expit(kernel @ alpha)
         weight = np.maximum(p * (1 - p), 1e-6)
         working = kernel @ alpha + (label - p) / weight
-        alpha = np.linalg.solve(kernel + penalty * np.diag(1 / weight), working)
+        alpha = np.linalg.solve(kernel + np.diag(1 / weight), working)
     return alpha
 
 
 def _systems(
-    kernels: list[Callable[[FloatArray, FloatArray], FloatArray]],
-    seen: list[FloatArray],
-    label: IntArray,
-    trained: int,
+    kernels: list[Kernel], seen: list[FloatArray], label: IntArray, trained: int
 ) -> Systems:
-    """Return models of the rows behind those they are fitted to, the first.
-
-    What each model sees of all rows has the shape (rows, features).
-    """
+    """Return models fitted to the first rows, of the others; each sees (rows, features)."""
     chances = []
     for kernel, x in zip(kernels, seen, strict=True):
-        alpha = _fit(kernel(x[:trained], x[:trained]), label[:trained], 1.0)
+        alpha = _fit(kernel(x[:trained], x[:trained]), label[:trained])
         chances.append(special.expit(kernel(x[trained:], x[:trained]) @ alpha))
     chance = np.clip(np.stack(chances, axis=1), 0.001, 0.999)
     return Systems((chance > 0.5).astype(np.int64), chance, label[trained:])
@@ -104,24 +86,14 @@ def _rows(count: int, features: int, rng: np.random.Generator) -> tuple[FloatArr
     return x, (rng.random(count) < special.expit(3 * score)).astype(np.int64)
 
 
-def two(rng: np.random.Generator) -> Systems:
-    """Return a linear and an RBF kernel model."""
+def few(kernels: list[Kernel], rng: np.random.Generator) -> Systems:
+    """Return models of some kernels, which all see the same."""
     x, label = _rows(TRAINED + 8000, 10, rng)
-    return _systems([_polynomial(1), _radial(1.0)], [x, x], label, TRAINED)
-
-
-def five(rng: np.random.Generator) -> Systems:
-    """Return models of polynomial kernels of degree 1 to 5."""
-    x, label = _rows(TRAINED + 8000, 10, rng)
-    return _systems([_polynomial(d) for d in range(1, 6)], [x] * 5, label, TRAINED)
+    return _systems(kernels, [x] * len(kernels), label, TRAINED)
 
 
 def thirteen(rng: np.random.Generator, noise: float = 0.05) -> Systems:
-    """Return models of three noisy views in four sizes, and one of a kernel.
-
-    There are as many rows as in the thesis, a tenth of which the models are fitted to. Noise is
-    that of each view, per feature.
-    """
+    """Return models of three noisy views in four sizes and one of a kernel, fitted to a tenth."""
     x, label = _rows(4560, 30, rng)
     seen = []
     for _ in range(3):
@@ -130,25 +102,22 @@ def thirteen(rng: np.random.Generator, noise: float = 0.05) -> Systems:
             waves = 0.5 * rng.normal(size=(x.shape[1], size))
             seen.append(np.sqrt(2 / size) * np.cos(view @ waves + rng.uniform(0, 6.28, size)))
     seen.append(x + noise * rng.normal(size=x.shape))
-    kernels = [lambda a, b: 4.0 * a @ b.T] * 12
-    return _systems([*kernels, _radial(1.0)], seen, label, 456)
+    kernels: list[Kernel] = [lambda a, b: 4.0 * a @ b.T] * 12
+    return _systems([*kernels, _radial], seen, label, 456)
 
 
-def _polynomial(degree: int) -> Callable[[FloatArray, FloatArray], FloatArray]:
+def _polynomial(degree: int) -> Kernel:
     return lambda a, b: (a @ b.T + 1) ** degree
 
 
-def _radial(width: float) -> Callable[[FloatArray, FloatArray], FloatArray]:
-    def kernel(a: FloatArray, b: FloatArray) -> FloatArray:
-        squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
-        return 4.0 * np.exp(-squares / (2 * width**2))
-
-    return kernel
+def _radial(a: FloatArray, b: FloatArray) -> FloatArray:
+    squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * a @ b.T
+    return 4.0 * np.exp(-squares / 2)
 
 
 TASKS: dict[str, tuple[Callable[[np.random.Generator], Systems], str]] = {
-    "two": (two, "70 to 90 %"),
-    "five": (five, "60 to 85 %"),
+    "two": (functools.partial(few, [_polynomial(1), _radial]), "70 to 90 %"),
+    "five": (functools.partial(few, [_polynomial(d) for d in range(1, 6)]), "60 to 85 %"),
     "thirteen": (thirteen, "about 70 %"),
     "thirteen, noisier": (functools.partial(thirteen, noise=0.2), "about 70 %"),
 }
@@ -174,7 +143,8 @@ def errors(
     systems: Systems, q: FloatArray, budgets: IntArray, repeats: int, rng: np.random.Generator
 ) -> FloatArray:
     """Return how often the wrong system is chosen at each budget, each of several as likely."""
-    loss, ends = systems.loss, np.cumsum(q)
+    loss = (systems.prediction != systems.label[:, None]).astype(np.float64)
+    ends = np.cumsum(q)
     weighted = np.divide(loss, q[:, None], out=np.zeros_like(loss), where=q[:, None] > 0)
     is_worse = loss.mean(axis=0) - loss.mean(axis=0).min() > 1e-12
     found = np.zeros(len(budgets))
@@ -188,33 +158,26 @@ def errors(
     return found / (repeats // CHUNK)
 
 
-@dataclasses.dataclass(frozen=True)
-class Errors:
-    """How often the wrong system is chosen, at increasing budgets."""
-
-    budgets: FloatArray | IntArray
-    found: FloatArray
-
-    def budget(self, level: float) -> float:
-        """Return the least budget with an error, NaN if none has it or the first one has.
-
-        By straight lines between budgets on their logarithmic scale.
-        """
-        falling = np.minimum.accumulate(self.found)
-        if falling[-1] > level or falling[0] <= level:
-            return math.nan
-        return math.exp(np.interp(-level, -falling, np.log(self.budgets)))
+Errors = tuple[FloatArray | IntArray, FloatArray]
+"""Increasing budgets, and how often the wrong system is chosen."""
 
 
-def rows_of(task: str, found: dict[str, Errors], thesis: str) -> Iterator[list[str]]:
+def budget_for(errors: Errors, level: float) -> float:
+    """Return the least budget with an error, by straight lines on the log scale, else NaN."""
+    budgets, found = errors
+    falling = np.minimum.accumulate(found)
+    if falling[-1] > level or falling[0] <= level:
+        return math.nan
+    return math.exp(np.interp(-level, -falling, np.log(budgets)))
+
+
+def rows_of(task: str, found: dict[str, Errors], thesis: str) -> Iterator[Row]:
     """Yield the rows of the table for a task: budgets for each level, and what they save."""
-    even = [found["passive"].budget(level) for level in LEVELS]
+    even = [budget_for(found["passive"], level) for level in LEVELS]
     for name, errors in found.items():
-        needed = [errors.budget(level) for level in LEVELS]
-        cells = ["" if math.isnan(one) else f"{one:.0f}" for one in needed]
-        shares = [1 - one / other for one, other in zip(needed, even, strict=True)]
-        cells += ["" if math.isnan(one) else f"{100 * one:.0f}" for one in shares]
-        yield [task, name, *cells, thesis if name == "active" else ""]
+        needed = [budget_for(errors, level) for level in LEVELS]
+        shares = [100 * (1 - one / other) for one, other in zip(needed, even, strict=True)]
+        yield task, name, *needed, *shares, thesis if name == "active" else ""
 
 
 def rows(options: Options) -> Iterator[Row]:
@@ -240,14 +203,11 @@ def of_classifiers(
         rng = np.random.default_rng([18, number])
         for name, q in proposals(systems).items():
             found.setdefault(name, []).append(errors(systems, q, budgets[name], repeats, rng))
-    return {name: Errors(budgets[name], np.mean(each, axis=0)) for name, each in found.items()}
+    return {name: (budgets[name], np.mean(each, axis=0)) for name, each in found.items()}
 
 
 def of_rankers(folder: Path, task: str, gain: str, repeats: int) -> dict[str, Errors]:
-    """Return errors of choosing the better of two rankers, by the way queries are drawn.
-
-    Budgets are of grades, what a query costs being the number of its documents.
-    """
+    """Return errors of choosing the better of two rankers, by the way of drawing, for grades."""
     found: dict[str, Errors] = {}
     rng, costs = np.random.default_rng(19), np.geomspace(200, 200_000, 28)
     for name, way in rankings.ways(folder, task, gain).items():
@@ -255,19 +215,14 @@ def of_rankers(folder: Path, task: str, gain: str, repeats: int) -> dict[str, Er
         picked = rng.choice(len(draws.chance), (repeats, sizes[-1]), p=draws.chance)
         sums = np.cumsum((draws.ratio * draws.loss)[picked], axis=1)[:, sizes - 1]
         wrong = np.where(sums == 0, 0.5, sums * (draws.count @ draws.loss) < 0)
-        found[name] = Errors(costs, wrong.mean(axis=0))
+        found[name] = (costs, wrong.mean(axis=0))
     return found
 
 
-HEADER = ",".join(
-    (
-        "task,drawn by",
-        *(f"for an error of {level:g}" for level in LEVELS),
-        *(f"saved at {level:g} (%)" for level in LEVELS),
-        "thesis",
-    )
-)
-TABLES = (Table("model-selection", HEADER, rows, repeats=500),)
+COLUMNS = ("for an error of {:g}", "saved at {:g} (%)")
+LINES = ",".join(column.format(level) for column in COLUMNS for level in LEVELS)
+HEADER = f"task,drawn by,{LINES},thesis"
+TABLES = (Table("model-selection", HEADER, rows, 500, ".0f"),)
 
 if __name__ == "__main__":
     runner.main(__doc__, TABLES, sets=4, queries=400)

@@ -34,7 +34,6 @@ from mutations import Mutation, everywhere
 PROJECT = Path(__file__).resolve().parents[1]
 
 SEED, COUNT = 1, 300
-
 FIELDS = ("file", "function", "kind", "before", "after", "nth", "outcome", "killer")
 
 LOADED = ("numpy", "scipy.stats", "pandas", "pyarrow.parquet", "hypothesis", "google.cloud.storage",
@@ -42,12 +41,8 @@ LOADED = ("numpy", "scipy.stats", "pandas", "pyarrow.parquet", "hypothesis", "go
 """What tests import beside the package: loaded once, before the process of each run is forked."""
 
 LOADED_BEFORE = "ignore::pytest.PytestAssertRewriteWarning"
-
-STATEMENT = 8
-"""Lines before the changed line in which its statement may begin."""
-
-HANGS = 90.0
-"""Seconds of one test after which it hangs."""
+STATEMENT = 8  # lines before the changed line in which its statement may begin
+HANGS = 90.0  # seconds of one test after which it hangs
 
 Row = dict[str, str]
 

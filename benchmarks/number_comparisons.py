@@ -1,21 +1,20 @@
 """Which of two systems that predict numbers is better: labels, power and errors of the test.
 
-The axes are those of C. Sawade, *Active
-Evaluation of Predictive Models*, 2012, section 5.4.2. Gaussian processes with a linear and with a
-Matern kernel are fitted to 500 rows; the rest is the pool. The Abalone data (UCI, 4,177 rows) are
-no part of the project. Needs scikit-learn.
+The axes are those of C. Sawade, *Active Evaluation of Predictive Models*, 2012, section 5.4.2. A
+Gaussian process with a linear and one with a Matern kernel are fitted to 500 rows; the rest is the
+pool. The Abalone data (UCI, 4,177 rows) are no part of the project. Needs scikit-learn.
 """
 
-import csv
+import collections
 import functools
 import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pools
 import runner
 from runner import Options, Row, Table
@@ -28,18 +27,11 @@ from evalsampling.simulation.truth import KnownPool
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.history import History
 
-FITTED, LEVEL = 500, 0.05
-"""Rows that models are fitted to, and the level of the test that ends an evaluation."""
-
-LOOKS = tuple(range(50, 801, 50))
-"""Numbers of draws at which evaluations are looked at."""
-
-SIZES = (100, 200, 400, 800)
-"""Those that are told of one by one."""
-
+FITTED, LEVEL = 500, 0.05  # rows that models are fitted to, and level of the test that ends it
+LOOKS = tuple(range(50, 801, 50))  # numbers of draws at which evaluations are looked at
+SIZES = (100, 200, 400, 800)  # those that are told of one by one
 LEVELS = (0.1, 0.05, 0.01, 0.001)
 TESTS = ("wald", "student")
-
 
 Runs = dict[str, npt.NDArray[np.generic]]
 """What evaluations say after each number of draws, of shape (repeats, looks).
@@ -52,13 +44,12 @@ thesis has it (eq. 3.24); `right`: whether the better system looked better; `lab
 @functools.cache
 def all_runs(abalone: Path, repeats: int, pairs: int) -> dict[tuple[str, str], Runs]:
     """Return the runs of all pairs of models, on real and alike systems, by the way of drawing."""
-    features, label = read_abalone(abalone)
-    runs: dict[tuple[str, str], list[Runs]] = {}
+    rows, runs = read_abalone(abalone), collections.defaultdict(list)
     for pair in range(pairs):
-        columns = fit_pair(features, label, pair)
+        columns = fit_pair(*rows, pair)
         for name, pool in (("real", columns), ("alike", both_ways(columns))):
-            for way, told in evaluate(pool, repeats, seed=pair).items():
-                runs.setdefault((name, way), []).append(told)
+            for way, told in evaluate(pool, repeats, seed=pair):
+                runs[name, way].append(told)
     return {
         key: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         for key, parts in runs.items()
@@ -69,14 +60,12 @@ def read_abalone(path: Path) -> tuple[FloatArray, FloatArray]:
     """Return the ten measurements, sex as three of them, and the rings."""
     if not path.exists():
         sys.exit(f"{path}: not there, nothing measured; --abalone names the file")
-    with path.open() as file:
-        rows = [row for row in csv.reader(file) if row and row[0] in "MFI"]
-    sex = np.array([[row[0] == one for one in "MFI"] for row in rows], dtype=float)
-    numbers = np.array([[float(x) for x in row[1:]] for row in rows])
-    return np.column_stack([sex, numbers[:, :-1]]), numbers[:, -1]
+    rows = pd.read_csv(path, header=None, float_precision="round_trip")
+    sex = np.stack([rows[0] == one for one in "MFI"], axis=1).astype(float)
+    return np.column_stack([sex, rows.iloc[:, 1:-1]]), rows.iloc[:, -1].to_numpy(float)
 
 
-def fit_pair(features: FloatArray, label: FloatArray, seed: int) -> dict[str, Any]:
+def fit_pair(features: FloatArray, label: FloatArray, seed: int) -> pd.DataFrame:
     """Return predictions and predictive variances of both models on all rows they do not know."""
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, DotProduct, Matern, WhiteKernel
@@ -85,7 +74,7 @@ def fit_pair(features: FloatArray, label: FloatArray, seed: int) -> dict[str, An
     fitted[np.random.default_rng(seed).permutation(len(label))[:FITTED]] = True
     centre, spread = features[fitted].mean(axis=0), features[fitted].std(axis=0)
     x = (features - centre) / np.where(spread > 0, spread, 1.0)
-    columns: dict[str, Any] = {"label": label[~fitted]}
+    columns = pd.DataFrame({"label": label[~fitted]})
     kernels = {"linear": DotProduct(), "matern": ConstantKernel() * Matern(nu=1.5)}
     for name, kernel in kernels.items():
         model = GaussianProcessRegressor(kernel + WhiteKernel(), normalize_y=True)
@@ -97,59 +86,48 @@ def fit_pair(features: FloatArray, label: FloatArray, seed: int) -> dict[str, An
     return columns
 
 
-def both_ways(columns: dict[str, Any]) -> dict[str, Any]:
+def both_ways(columns: pd.DataFrame) -> pd.DataFrame:
     """Return a pool in which both systems are exactly alike: each row twice, its systems swapped.
 
     A draw from it is one from the pool with the predictions swapped with probability 1/2.
     """
     other = {"linear": "matern", "matern": "linear"}
     other |= {f"{name} variance": f"{swapped} variance" for name, swapped in other.items()}
-    return {
-        name: np.concatenate([values, columns[other.get(name, name)]])
-        for name, values in columns.items()
-    }
+    return pd.concat([columns, columns.rename(columns=other)], ignore_index=True)
 
 
 def samplers_for(measure: Difference) -> dict[str, ReplacementSampler]:
     """Return the ways to draw, `active` as published and with the floor that ours have."""
     variants = ("active", "active_inf", "active_0")
-    published = {name: Compare(measure, variant=name, floor=0.0) for name in variants}
     return {
         "rescaled (default)": Compare(measure),
         "active": Compare(measure, variant="active"),
-        **{f"{name} without floor": sampler for name, sampler in published.items()},
+        **{f"{one} without floor": Compare(measure, variant=one, floor=0.0) for one in variants},
         "active_risk": Compare(measure, variant="active_risk"),
         "passive": Passive(measure),
     }
 
 
-def evaluate(columns: dict[str, Any], repeats: int, seed: int) -> dict[str, Runs]:
-    """Return what the evaluations of one pool say, by the way of drawing."""
-    ground = {variant: read(columns, variant) for variant in ("rescaled", "active_risk")}
+def evaluate(columns: pd.DataFrame, repeats: int, seed: int) -> Iterator[tuple[str, Runs]]:
+    """Yield each way of drawing, and what the evaluations of one pool say by it."""
+    systems = {
+        name: {"prediction": name, "variance": f"{name} variance"} for name in ("linear", "matern")
+    }
+    ground = {
+        variant: pools.Ground.of(
+            columns,
+            pool={"systems": systems},
+            labels={"range": [columns["label"].min(), columns["label"].max()]},
+            measure={"difference": "mse"},
+            sampler={"name": "compare", "variant": variant},
+        )
+        for variant in ("rescaled", "active_risk")
+    }
     measure = build_driver(ground["rescaled"].spec.reading, [None, None])
     assert isinstance(measure, Difference)
-    runs = {}
     for place, (name, sampler) in enumerate(samplers_for(measure).items()):
-        known = ground["active_risk" if name == "active_risk" else "rescaled"].known
-        runs[name] = draw(known, sampler, repeats, np.random.default_rng((seed, place)))
-    return runs
-
-
-def read(columns: dict[str, Any], variant: str) -> pools.Ground:
-    """Return a pool with its truth, in the strata that suit a variant."""
-    label = columns["label"]
-    content = {
-        "pool": {
-            "systems": {
-                name: {"prediction": name, "variance": f"{name} variance"}
-                for name in ("linear", "matern")
-            }
-        },
-        "labels": {"range": [float(label.min()), float(label.max())]},
-        "measure": {"difference": "mse"},
-        "sampler": {"name": "compare", "variant": variant},
-    }
-    return pools.Ground.of(columns, **content)
+        known = ground.get(name, ground["rescaled"]).known
+        yield name, draw(known, sampler, repeats, np.random.default_rng((seed, place)))
 
 
 def draw(
@@ -164,7 +142,7 @@ def draw(
     row = rng.choice(len(draws.chance), (repeats, LOOKS[-1]), p=draws.chance / draws.chance.sum())
     weight, loss = draws.ratio[row], draws.loss[row]
     normalised = sampler.inputs(known.table, start, 1 - LEVEL).self_normalised
-    student, wald, right = [], [], []
+    found = []
     for n in LOOKS:
         w, d = weight[:, :n], loss[:, :n]
         sum_of_weights = w.sum(axis=1) if normalised else np.full(repeats, n)
@@ -176,13 +154,15 @@ def draw(
         spread = (square**2).sum(axis=1) / total**2 - 1 / n
         degrees = np.clip(2 / np.maximum(spread, 2 / n) - 1, 1, n - 1)
         statistic = -np.abs(value) / error
-        student.append(2 * special.stdtr(degrees, statistic))
-        wald.append(2 * special.ndtr(statistic * np.sqrt(n / (n - 1))))
-        right.append(value * draws.truth > 0)
-    labels = [[len(np.unique(one[:n])) for n in LOOKS] for one in row]
-    found = {"student": student, "wald": wald, "right": right}
-    stacked = {name: np.stack(columns, axis=1) for name, columns in found.items()}
-    return {**stacked, "labels": np.array(labels)}
+        found.append(
+            {
+                "student": 2 * special.stdtr(degrees, statistic),
+                "wald": 2 * special.ndtr(statistic * np.sqrt(n / (n - 1))),
+                "right": value * draws.truth > 0,
+                "labels": np.array([len(np.unique(one[:n])) for one in row]),
+            }
+        )
+    return {name: np.stack([look[name] for look in found], axis=1) for name in found[0]}
 
 
 def stopping(options: Options) -> Iterator[Row]:
@@ -197,7 +177,7 @@ def stopping(options: Options) -> Iterator[Row]:
             rows = np.arange(len(end))
             wrong = found & ~runs["right"][rows, end]
             used, labels = np.array(LOOKS)[end].mean(), runs["labels"][rows, end].mean()
-            yield test, way, f"{used:.0f}", f"{labels:.0f}", _percent(found), _percent(wrong)
+            yield test, way, used, labels, _percent(found), _percent(wrong)
 
 
 def after(systems: str, options: Options) -> Iterator[Row]:
@@ -211,7 +191,7 @@ def after(systems: str, options: Options) -> Iterator[Row]:
                     p_value = one[test][:, place]
                     wrong = _percent(~one["right"][:, place]) if name == "real" else "-"
                     told = (_percent(p_value <= level) for level in LEVELS)
-                    yield name, str(size), test, way, wrong, f"{p_value.mean():.3f}", *told
+                    yield name, size, test, way, wrong, p_value.mean(), *told
 
 
 def _percent(flags: BoolArray) -> str:
@@ -224,9 +204,9 @@ AFTER = "systems,draws,test,drawn by,wrong system,mean p," + ",".join(
     f"rejected at {level:g}" for level in LEVELS
 )
 TABLES = (
-    Table(f"{STUDY}/stopping", STOPPING, stopping, 500),
-    Table(f"{STUDY}/different", AFTER, functools.partial(after, "real"), 500),
-    Table(f"{STUDY}/alike", AFTER, functools.partial(after, "alike"), 500),
+    Table(f"{STUDY}/stopping", STOPPING, stopping, 500, ".0f"),
+    Table(f"{STUDY}/different", AFTER, functools.partial(after, "real"), 500, ".3f"),
+    Table(f"{STUDY}/alike", AFTER, functools.partial(after, "alike"), 500, ".3f"),
 )
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ MNIST, like its comments with six labels, and of the shape of 20 Newsgroups, 11,
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from runner import Options, Row, Table
 
 from evalsampling import Evaluation
 from evalsampling.inference.domains import ReportedDomains
+from evalsampling.inference.intervals import Interval, covers
 from evalsampling.inference.results import Estimate
 from evalsampling.label_spaces.sets import Sets, Tags
 from evalsampling.measures import (
@@ -35,8 +37,8 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 
-LABELS = ["toxic", "severe", "obscene", "threat", "insult", "hate"]
 BINARY: list[Measure] = [FBeta(), Precision(), Recall(), Accuracy(), Specificity()]
+KINDS = (Passive, OptimalImportance, Poisson)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,31 +82,20 @@ class KnownRows:
 def repeat(
     pool: KnownRows, sampler: Sampler, measures: Sequence[Measure], labels: int, repeats: int
 ) -> list[tuple[float, float]]:
-    """Return what many samples of so many labels do, for each measure: RMSE and coverage.
-
-    An undefined estimate counts as 0; coverage is that of 90 % intervals.
-    """
+    """Return RMSE and coverage of 90 % intervals of each measure; an undefined estimate is 0."""
     runs = [pool.estimates(sampler, measures, labels, seed) for seed in range(repeats)]
     summaries = []
-    for place, measure in enumerate(measures):
+    for measure, found in zip(measures, zip(*runs, strict=True), strict=True):
         true = pool.true(measure)
-        errors = [(run[place].value or 0.0) - true for run in runs]
-        covered = [_covers(run[place], true) for run in runs]
-        summaries.append((float(np.sqrt(np.mean(np.square(errors)))), float(np.mean(covered))))
+        square = np.square([(one.value or 0.0) - true for one in found])
+        covered = [covers(_interval(one), true) for one in found]
+        summaries.append((float(np.sqrt(np.mean(square))), float(np.mean(covered))))
     return summaries
 
 
-def cells(summaries: Iterable[tuple[float, float]]) -> Iterator[str]:
-    """Yield RMSE and coverage of each as a table has them."""
-    for rmse, coverage in summaries:
-        yield from (f"{rmse:.4f}", f"{coverage:.2f}")
-
-
-def _covers(one: Estimate, true: float) -> bool:
-    """Tell whether the Beta interval holds the truth, the default one where there is none."""
-    default = one.intervals[0]
-    found = next((each for each in one.intervals if each.method == "beta"), default)
-    return found.low - 1e-9 <= true <= found.high + 1e-9
+def _interval(one: Estimate) -> Interval:
+    """Return the Beta interval, the default one where there is none."""
+    return next((each for each in one.intervals if each.method == "beta"), one.intervals[0])
 
 
 # --- pools
@@ -132,7 +123,7 @@ def like_comments(rows: int = 600) -> KnownRows:
     label = (rng.random((rows, 6)) < p) @ (1 << np.arange(6))
     evaluation = Evaluation.from_arrays(
         p.max(axis=1), (p > 0.3).astype(int), probability=p, strata={"leaves": 32},
-        sampler="poisson", labels={"multilabel": LABELS}, measure={"f1": {"average": "micro"}},
+        sampler="poisson", labels={"multilabel": [*"abcdef"]}, measure={"f1": {"average": "micro"}},
     )  # fmt: skip
     return KnownRows.of(evaluation, label)
 
@@ -144,39 +135,20 @@ def abt_buy(folder: Path) -> KnownRows | None:
     columns, truth, features = (
         pq.read_table(folder / f"abt-buy{part}.parquet") for part in ("", "-truth", "-features")
     )
+    score, prediction = (columns[name].to_numpy() for name in ("score", "prediction"))
+    platt = features["probability_platt"].to_numpy()
     evaluation = Evaluation.from_arrays(
-        columns["score"].to_numpy(),
-        columns["prediction"].to_numpy(),
-        probability=features["probability_platt"].to_numpy(),
-        sampler="poisson",
-        strata={"leaves": 256},
+        score, prediction, probability=platt, sampler="poisson", strata={"leaves": 256}
     )
     return KnownRows.of(evaluation, truth["label"].to_numpy().astype(np.int64))
 
 
-def tagged(p: np.ndarray, f: np.ndarray, y: np.ndarray) -> tuple[KnownRows, list[Measure]]:
-    """Return a pool of rows with labels, and the measures of all labels.
-
-    Of shape (n, labels): probability of each label, whether it is predicted, whether a row has it.
-    """
-    names = [f"tag {number}" for number in range(p.shape[1])]
-    evaluation = Evaluation.from_arrays(
-        None, f.astype(int), probability=p, labels={"multilabel": names}
-    )
-    space = Tags(tuple(names))
-    measures = [
-        kind(len(names), sets=space, alpha=alpha)
-        for alpha in (0.5, 1.0, 0.0)
-        for kind in (MicroF, MacroF)
-    ]
-    return KnownRows.of(evaluation, space.encode(y)), measures
-
-
 def newsgroups(rows: int = 11_313, groups: int = 20) -> tuple[KnownRows, list[Measure]]:
-    """Return a pool of the shape of 20 Newsgroups: rows of one of 20 groups of like size.
+    """Return a pool of the shape of 20 Newsgroups, and the measures of all labels.
 
-    Groups come in threes that are easily confused, and probabilities are surer than they should be,
-    as those of Naive Bayes are: four of five rows are predicted right.
+    Rows are of one of 20 groups of like size. Groups come in threes that are easily confused, and
+    probabilities are surer than they should be, as those of Naive Bayes are: four of five rows are
+    predicted right.
     """
     rng = np.random.default_rng(20)
     group = rng.integers(0, groups, rows)
@@ -185,8 +157,15 @@ def newsgroups(rows: int = 11_313, groups: int = 20) -> tuple[KnownRows, list[Me
     logit[np.arange(rows), group] += rng.normal(2.6, 1.2, rows)
     p = np.exp(2 * logit)
     p /= p.sum(axis=1, keepdims=True)
-    held = group[:, None] == np.arange(groups)
-    return tagged(p, p.argmax(axis=1)[:, None] == np.arange(groups), held)
+    held, predicted = (each[:, None] == np.arange(groups) for each in (group, p.argmax(axis=1)))
+    names = [f"tag {number}" for number in range(groups)]
+    evaluation = Evaluation.from_arrays(
+        None, predicted.astype(int), probability=p, labels={"multilabel": names}
+    )
+    space = Tags(tuple(names))
+    kinds = itertools.product((0.5, 1.0, 0.0), (MicroF, MacroF))
+    measures = [kind(groups, sets=space, alpha=alpha) for alpha, kind in kinds]
+    return KnownRows.of(evaluation, space.encode(held)), measures
 
 
 # --- tables
@@ -200,13 +179,10 @@ def shares(options: Options) -> Iterator[Row]:
             if pool is None or (share > 0.1 and pool.table.rows > 20_000):
                 continue
             labels, f1 = round(share * pool.table.rows), FBeta()
-            found = [
-                repeat(pool, sampler, [f1], labels, options.repeats)[0]
-                for sampler in (Passive(f1), OptimalImportance(f1), Poisson(f1))
-            ]
+            found = [repeat(pool, kind(f1), [f1], labels, options.repeats)[0] for kind in KINDS]
             (_, (importance, _), (poisson, _)) = found
-            ratio = f"{poisson / importance:.2f}" if importance else ""
-            yield name, f"{share:g}", *cells(found), ratio
+            ratio = poisson / importance if importance else None
+            yield name, share, *itertools.chain(*found), ratio
 
 
 def six_labels(options: Options) -> Iterator[Row]:
@@ -217,9 +193,9 @@ def six_labels(options: Options) -> Iterator[Row]:
         for place, driver in enumerate(measures):
             found = (
                 repeat(pool, kind(driver), measures, labels, options.repeats)[place]
-                for kind in (Passive, OptimalImportance, Poisson)
+                for kind in KINDS
             )
-            yield str(labels), driver.name, *cells(found)
+            yield labels, driver.name, *itertools.chain(*found)
 
 
 def measures(options: Options) -> Iterator[Row]:
@@ -229,21 +205,17 @@ def measures(options: Options) -> Iterator[Row]:
         ("like 20 Newsgroups", *newsgroups(), 1131),
     )
     for name, pool, of_pool, labels in pools:
-        for kind in (OptimalImportance, Poisson):
-            for driver in of_pool:
-                found = repeat(pool, kind(driver), of_pool, labels, options.repeats)
-                for measure, (rmse, _) in zip(of_pool, found, strict=True):
-                    told = driver.name, measure.name, str(labels), f"{rmse:.5f}"
-                    yield name, kind.name, *told
+        for kind, driver in itertools.product(KINDS[1:], of_pool):
+            found = repeat(pool, kind(driver), of_pool, labels, options.repeats)
+            for measure, (rmse, _) in zip(of_pool, found, strict=True):
+                yield name, kind.name, driver.name, measure.name, labels, rmse
 
 
-_BOTH = ",".join(
-    f"{name}_rmse,{name}_coverage" for name in ("passive", "optimal_importance", "poisson")
-)
+_BOTH = ",".join(f"{kind.name}_rmse:.4f,{kind.name}_coverage:.2f" for kind in KINDS)
 TABLES = (
-    Table("poisson/shares", f"pool,share,{_BOTH},poisson_by_importance", shares, 100),
+    Table("poisson/shares", f"pool,share:g,{_BOTH},poisson_by_importance:.2f", shares, 100),
     Table("poisson/six-labels", f"labels,drawn_for_and_estimated,{_BOTH}", six_labels, 100),
-    Table("many-labels/measures", "pool,design,drawn_for,measure,labels,rmse", measures, 40),
+    Table("many-labels/measures", "pool,design,drawn_for,measure,labels,rmse:.5f", measures, 40),
 )
 
 if __name__ == "__main__":

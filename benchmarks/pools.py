@@ -1,10 +1,11 @@
 """Pools with known truth: where they are, how benchmarks write and read them."""
 
+import contextlib
 import dataclasses
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.truth import KnownPool
+from evalsampling.spec import RoundSize
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import History
@@ -47,15 +49,22 @@ def chosen(only: Sequence[str], known: Sequence[str]) -> list[str]:
     return list(only or known)
 
 
+@contextlib.contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give a draft that becomes a file in the end: the file is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(f".{os.getpid()}.tmp")
+    yield draft
+    os.replace(draft, path)
+
+
 def write(directory: Path, name: str, columns: Mapping[str, Any]) -> None:
     """Write the columns of a pool, with the id that they lack, and apart from them its labels."""
-    directory.mkdir(parents=True, exist_ok=True)
     columns = {"id": pa.array(range(len(columns["label"]))), **columns}
     truth = {"id": columns["id"], "label": columns.pop("label")}
-    for path, content in ((f"{name}.parquet", columns), (f"{name}-truth.parquet", truth)):
-        unfinished = directory / f"{path}.{os.getpid()}.tmp"
-        pq.write_table(pa.table(content), unfinished)
-        os.replace(unfinished, directory / path)
+    for file, content in ((f"{name}.parquet", columns), (f"{name}-truth.parquet", truth)):
+        with whole(directory / file) as draft:
+            pq.write_table(pa.table(content), draft)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,6 +128,19 @@ def begin(known: KnownPool, sampler: Sampler, measures: Sequence[Measure], seed:
     outputs = known.table.kinds.no_rows
     history = dataclasses.replace(History.start(1, known.table.classes), outputs=outputs)
     return Analysis(known.table, sampler, measures, seed, 0.95, history, hidden=HiddenPrior())
+
+
+def rounds(
+    analysis: Analysis, answer: Callable[[History], History], size: RoundSize, budget: int
+) -> Iterator[Analysis]:
+    """Yield an evaluation after each round, all of whose rows have labels, until it has no more."""
+    while (left := budget - len(analysis.history)) > 0:
+        before = len(analysis.history)
+        drawn = analysis.with_round(size.after(len(analysis.history.rounds)), left)
+        analysis = drawn.with_history(answer(drawn.history))
+        if len(analysis.history) == before:
+            return
+        yield analysis
 
 
 @dataclasses.dataclass(frozen=True)

@@ -39,14 +39,21 @@ TASKS = {
 
 
 def rows(options: Options) -> Iterator[Row]:
-    """Yield what is saved at each task, by gain and way to draw."""
+    """Yield what is saved at each task by gain and variant: of queries, and of grades.
+
+    That is at equal variance, against queries drawn alike. All grades are known, and the cost of a
+    query is the number of its documents.
+    """
     for task, published in TASKS.items():
         with tempfile.TemporaryDirectory() as folder:
             write_pool(Path(folder), task, options.queries, options.documents)
             for gain, thesis in published.items():
-                for variant, saved in savings(Path(folder), task, gain).items():
-                    told = (f"{100 * one:.0f}" for one in saved)
-                    yield task, thesis, f"{gain}@10", variant, *told
+                found = ways(Path(folder), task, gain)
+                even = found.pop("passive")
+                for name, one in found.items():
+                    ratio = one.variance / even.variance
+                    saved = 1 - ratio, 1 - ratio * one.cost / even.cost
+                    yield task, thesis, f"{gain}@10", name, *(100 * share for share in saved)
 
 
 def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
@@ -56,9 +63,7 @@ def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
     documents, or one that saw half as much training data: half of the variance of its noise is due
     to that, and doubling the data halves this half, so that the first has three quarters of it.
     """
-    rng = np.random.default_rng(11)
-    names = ("query", "document", "new", "old", "new chances", "old chances", "cost", "grade")
-    columns: dict[str, list] = {name: [] for name in names}
+    rng, rows = np.random.default_rng(11), []
     for number in range(queries):
         items = 5 + int(rng.poisson(rng.gamma(2, (documents - 5) / 2)))
         quality = rng.normal(rng.normal(-1.0, 0.8), 1.0, items)
@@ -67,24 +72,24 @@ def write_pool(folder: Path, task: str, queries: int, documents: float) -> None:
         if task == "twice the training data":
             old = new + rng.normal(0, NOISE["new"] / 3**0.5, items)
         kept = np.where(rng.random(items) < 0.1, np.nan, new)
-        columns["query"].append(f"q{number}")
-        columns["document"].append([f"d{place}" for place in range(items)])
-        columns["new"].append(new)
-        columns["old"].append(kept if task == "index update" else old)
-        columns["new chances"].append(list(chances(new, NOISE["new"])))
-        columns["old chances"].append(list(chances(old, NOISE["old"])))
-        columns["grade"].append([int(rng.choice(5, p=one)) for one in chances(quality, 0.0)])
-        columns["cost"].append(float(items))
-    pool = pa.table(columns)
+        row = {
+            "query": f"q{number}",
+            "document": [f"d{place}" for place in range(items)],
+            "new": new,
+            "old": kept if task == "index update" else old,
+            "new chances": [*chances(new, NOISE["new"])],
+            "old chances": [*chances(old, NOISE["old"])],
+            "grade": [int(rng.choice(5, p=one)) for one in chances(quality, 0.0)],
+            "cost": float(items),
+        }
+        rows.append(row)
+    pool = pa.Table.from_pylist(rows)
     pq.write_table(pool.drop(["grade"]), folder / "pool.parquet")
     pq.write_table(pool.select(["query", "document", "grade"]), folder / "pool-truth.parquet")
 
 
 def chances(quality: np.ndarray, noise: float) -> np.ndarray:
-    """Return the probabilities of the grades of documents, given qualities seen with some noise.
-
-    The logistic curve's slope is lowered by the noise, as that of a normal one would be.
-    """
+    """Return probabilities of grades; noise lowers the slope as it would that of a normal curve."""
     slope = SLOPE / np.sqrt(1 + (SLOPE * noise / 1.7) ** 2)
     above = 1 / (1 + np.exp(slope * (CUTS - quality[:, None])))
     found = np.maximum(-np.diff(above, axis=1, prepend=1, append=0), 0.0)
@@ -97,51 +102,25 @@ class Way:
 
     draws: pools.Draws
     cost: float
-    self_normalised: bool
-
-    @property
-    def variance(self) -> float:
-        """Variance of the term of a draw: of the gain of a query, or the difference of two's."""
-        share = self.draws.count / self.draws.count.sum()
-        mean = float(share @ self.draws.loss)
-        if self.self_normalised:
-            return float(share @ (self.draws.ratio * (self.draws.loss - mean) ** 2))
-        return float(share @ (self.draws.ratio * self.draws.loss**2)) - mean**2
-
-
-def savings(folder: Path, task: str, gain: str) -> dict[str, tuple[float, float]]:
-    """Return what each variant saves against queries drawn alike: of queries, and of grades.
-
-    At equal variance, all grades being known; the cost of a query is the number of its documents.
-    """
-    found = ways(folder, task, gain)
-    even = found.pop("passive")
-    if task == "one ranker":
-        found.pop("rescaled")  # which is active, of one ranker's gain
-    return {
-        name: (
-            1 - one.variance / even.variance,
-            1 - one.variance * one.cost / (even.variance * even.cost),
-        )
-        for name, one in found.items()
-    }
+    variance: float  # of the term of a draw: of the gain of a query, or the difference of two's
 
 
 def ways(folder: Path, task: str, gain: str) -> dict[str, Way]:
     """Return how the queries of a task are drawn, evenly and by each variant."""
-    driver = {"name": gain, "cut": 10}
-    systems = {
-        name: {"score": name, "probability": f"{name} chances"}
-        for name in (("new",) if task == "one ranker" else ("new", "old"))
-    }
+    driver, names = {"name": gain, "cut": 10}, ["new", "old"]
+    if task == "one ranker":
+        names.remove("old")
+    systems = {name: {"score": name, "probability": f"{name} chances"} for name in names}
     if task == "index update":
         systems["old"].pop("probability")
     content = {
         "pool": {"id": "query", "systems": systems, "lists": {"items": "document"}, "cost": "cost"},
         "labels": {"classes": [0, 1, 2, 3, 4]},
-        "measure": driver if task == "one ranker" else {"difference": driver},
+        "measure": {"difference": driver} if "old" in names else driver,
     }
-    variants = {name: {"name": "ranking", "variant": name} for name in VARIANTS}
+    # Of one ranker's gain `rescaled` is `active`.
+    chosen = VARIANTS if "old" in names else VARIANTS[:2]
+    variants = {name: {"name": "ranking", "variant": name} for name in chosen}
     samplers = {"passive": "passive", "active_lambda": "active_lambda", **variants}
     return {
         name: drawn(pools.Ground.read(folder, "pool", **content, sampler=sampler))
@@ -156,11 +135,15 @@ def drawn(ground: pools.Ground) -> Way:
     draws = pools.Draws.of(known, sampler, measure)
     cost = float(np.bincount(known.cell, draws.chance, len(table)) @ table.cost)
     start = History.start(len(ground.spec.pool.systems), 1)
-    return Way(draws, cost, sampler.inputs(table, start, 0.95).self_normalised)
+    share = draws.count / draws.count.sum()
+    mean = float(share @ draws.loss)
+    if sampler.inputs(table, start, 0.95).self_normalised:
+        return Way(draws, cost, float(share @ (draws.ratio * (draws.loss - mean) ** 2)))
+    return Way(draws, cost, float(share @ (draws.ratio * draws.loss**2)) - mean**2)
 
 
 HEADER = "task,thesis,gain,drawn_by,queries_saved_percent,grades_saved_percent"
-TABLES = (Table("rankings", HEADER, rows),)
+TABLES = (Table("rankings", HEADER, rows, form=".0f"),)
 
 if __name__ == "__main__":
     runner.main(__doc__, TABLES, queries=800, documents=119)

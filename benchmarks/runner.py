@@ -11,7 +11,6 @@ import csv
 import dataclasses
 import functools
 import json
-import os
 import re
 import signal
 import subprocess
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy.typing as npt
+import pandas as pd
 import pools
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,9 +36,8 @@ from evalsampling.stats.arrays import FloatArray
 
 FOLDER = pools.PROJECT / "docs" / "studies"
 
-Row = Sequence[str]
+Row = Sequence[Any]
 Result = dict[str, Any]
-Columns = dict[str, npt.NDArray[Any]]
 Options = argparse.Namespace
 Names = tuple[str, ...]
 
@@ -49,28 +47,37 @@ class Table:
     """A table of a study."""
 
     name: str  # its file below the folder of studies, without the end
-    header: str  # the first line of the file: names of the columns
-    rows: Callable[[Options], Iterable[Row]]
+    header: str  # names of the columns, after a colon the format of one
+    rows: Callable[[Options], Iterable[Row]]  # None and NaN are empty cells
     repeats: int = 0  # unless others are asked for
+    form: str = ""  # of floats in columns without a format
     kept: bool = True  # as a file; else it is printed, for a page that has its figures
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return [column.partition(":")[0] for column in self.header.split(",")]
 
     def make(self, options: Options) -> None:
         """Print the table row by row, then write its file if it has rows, whole or not at all."""
         asked = vars(options) | {"repeats": getattr(options, "repeats", None) or self.repeats}
-        printed, made = csv.writer(sys.stdout, lineterminator="\n"), [self.header.split(",")]
-        printed.writerow(made[0])
+        forms = [column.partition(":")[2] for column in self.header.split(",")]
+        printed, made = csv.writer(sys.stdout, lineterminator="\n"), [self.columns]
+        printed.writerow(self.columns)
         for row in self.rows(Options(**asked)):
-            made.append(row)
-            printed.writerow(row)
+            made.append([self._cell(*one) for one in zip(row, forms, strict=True)])
+            printed.writerow(made[-1])
             sys.stdout.flush()
         if self.kept and len(made) > 1:
             path = options.output / f"{self.name}.csv"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            draft = path.with_suffix(".tmp")
-            with draft.open("w", encoding="utf-8", newline="") as file:
+            with pools.whole(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
                 csv.writer(file, lineterminator="\n").writerows(made)
-            os.replace(draft, path)
             print(f"{path}: written, by commit {commit()}", file=sys.stderr)
+
+    def _cell(self, value: Any, form: str) -> str:
+        if pd.isna(value):
+            return ""
+        return format(value, form or (self.form if isinstance(value, float) else ""))
 
 
 def commit() -> str:
@@ -128,19 +135,16 @@ class Study:
     plan: Plan  # of the trials; results of another are refused
     names: Callable[[Options], Iterable[Names]]  # of all trials: the pool first, the sampler last
     trial: Callable[..., Trial]  # given the options and its names
-    # of results, given a measure, its truth of shape (components,), what a repeat came to at a
-    # budget, and the columns that all rows have
+    # of results, given a measure, its truth, what a repeat came to, and columns of all rows
     rows: Callable[[Measure, FloatArray, Point, Result], Iterable[Result]] = rows_of
+    titles: Names = ("pool", "sampler")  # of the columns of results that have the names of a trial
     repeats: int = 20  # of each trial, unless others are asked for
     most: Mapping[str, int] = dataclasses.field(default_factory=dict)  # repeats of some samplers
     block: int = 5  # repeats of a file
     pools: Path = pools.CORPUS
 
     def run(self, options: Options) -> None:
-        """Simulate what has no results yet, in processes, and tell how far it is.
-
-        The commit is noted beside the results.
-        """
+        """Simulate what has no results yet, in processes; note the commit, tell how far it is."""
         self._keep_settings(options.results)
         todo = [*self._blocks(options)]
         if not todo:
@@ -192,6 +196,19 @@ class Study:
                 at = {"repeat": repeat, "budget": budget, "seconds": point.seconds}
                 yield from (at | row for row in self.rows(measure, truth, point, at))
 
+    def read(self, options: Options) -> pd.DataFrame:
+        """Return the results of the trials that are asked for, by repeat."""
+        tables = []
+        for names in self.asked(options):
+            for file in sorted(path(options.results, names, 0, 0).parent.glob("*.parquet")):
+                rows = pq.read_table(file)
+                for title, name in zip(self.titles, names, strict=True):
+                    rows = rows.append_column(title, pa.array([name] * len(rows)))
+                tables.append(rows)
+        if not tables:
+            return pd.DataFrame(columns=self.titles)
+        return pa.concat_tables(tables, promote_options="default").to_pandas()
+
     def _keep_settings(self, results: Path) -> None:
         """Keep results of other settings apart: they end the program with a line."""
         results.mkdir(parents=True, exist_ok=True)
@@ -213,38 +230,8 @@ def path(results: Path, names: Names, first: int, end: int) -> Path:
 
 def write(rows: list[Result], file: Path) -> None:
     """Write a file of results, whole or not at all."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file.with_suffix(f".{os.getpid()}.tmp")
-    pq.write_table(pa.Table.from_pylist(rows), unfinished, compression="zstd")
-    os.replace(unfinished, file)
-
-
-def read(results: Path, trials: Iterable[Names], *titles: str) -> Columns:
-    """Return all rows of some trials, by repeat, the names of the trial being the titled columns.
-
-    Trials without results are left out; without any there are no columns.
-    """
-    tables = []
-    for names in trials:
-        for file in sorted(path(results, names, 0, 0).parent.glob("*.parquet")):
-            rows = pq.read_table(file)
-            for title, name in zip(titles, names, strict=False):
-                rows = rows.append_column(title, pa.array([name] * len(rows)))
-            tables.append(rows)
-    if not tables:
-        return {}
-    made = pa.concat_tables(tables, promote_options="default")
-    return {name: made[name].to_numpy(zero_copy_only=False) for name in made.column_names}
-
-
-def groups(held: Columns, *names: str) -> Iterator[tuple[tuple[Any, ...], Columns]]:
-    """Yield the rows that are alike in some columns, with their values, in order of the first."""
-    places: dict[tuple[Any, ...], list[int]] = {}
-    keys = zip(*(held[name].tolist() for name in names), strict=True) if held else ()
-    for place, key in enumerate(keys):
-        places.setdefault(key, []).append(place)
-    for key, rows in places.items():
-        yield key, {name: values[rows] for name, values in held.items()}
+    with pools.whole(file) as draft:
+        pq.write_table(pa.Table.from_pylist(rows), draft, compression="zstd")
 
 
 def note(results: Path) -> None:
@@ -276,28 +263,20 @@ def main(
     tables, and returns the exit status; `own` are further options, with their defaults.
     """
     parser = argparse.ArgumentParser(description=(about or "").splitlines()[0])
-    parser.add_argument(
-        "--output", type=Path, default=FOLDER, metavar="DIR", help="default: studies"
-    )
-    source, told = pools.SHARED if study is None else study.pools, "default: %(default)s"
-    parser.add_argument("--pools", type=Path, default=source, metavar="DIR", help=told)
     by_name = {table.name.rpartition("/")[2]: table for table in tables}
+    usual: dict[str, Any] = {"output": FOLDER, "pools": pools.SHARED, **own}
     if study is None:
         parser.add_argument("--only", nargs="*", choices=by_name, default=by_name, metavar="TABLE")
         parser.add_argument("--repeats", type=int, metavar="N", help="in place of a table's own")
     else:
-        folder = pools.PROJECT / "build" / study.name
         parser.add_argument("action", choices=("run", "report"))
-        parser.add_argument("--results", type=Path, default=folder, metavar="DIR")
-        parser.add_argument("--repeats", type=int, default=study.repeats, metavar="N")
-        parser.add_argument("--workers", type=int, default=1, metavar="N", help="default: 1")
-        parser.add_argument("--only", nargs="*", default=[], metavar="POOL", help="default: all")
-        parser.add_argument(
-            "--samplers", nargs="*", default=[], metavar="NAME", help="default: all"
-        )
-    for name, usual in own.items():
-        how: Any = {"type": type(usual), "default": usual, "help": f"usual: {usual}"}
-        parser.add_argument(f"--{name}", **({"action": "store_true"} if usual is False else how))
+        for name in ("only", "samplers"):
+            parser.add_argument(f"--{name}", nargs="*", default=[], help="default: all")
+        folder = pools.PROJECT / "build" / study.name
+        usual |= {"pools": study.pools, "results": folder, "repeats": study.repeats, "workers": 1}
+    for name, one in usual.items():
+        how: Any = {"action": "store_true"} if one is False else {"type": type(one)}
+        parser.add_argument(f"--{name}", default=one, help="default: %(default)s", **how)
     options = parser.parse_args()
     if study is not None and options.action == "run":
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -329,7 +308,5 @@ def new_figure(width: float, height: float) -> Any:
 def save_figure(figure: Any, file: Path) -> None:
     """Write a picture as SVG or PNG, without the time: the same data make the same file."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    if file.suffix == ".svg":
-        figure.savefig(file, metadata={"Date": None, "Creator": None})
-        return
-    figure.savefig(file, dpi=110, metadata={"Software": None})
+    unsaid = {"Date": None, "Creator": None} if file.suffix == ".svg" else {"Software": None}
+    figure.savefig(file, dpi=110 if file.suffix == ".png" else None, metadata=unsaid)

@@ -37,11 +37,8 @@ PLAN = Plan((250, 500, 1000, 2000, 5000), RoundSize(DRAWS), 1, seed=7, confidenc
 PAPER_BUDGETS = {"f1": 2000, "accuracy": 1000, CURVE: 5000}
 """Labels of the bar charts of [MR]: figures 3 and 6; figure 8 goes up to these."""
 
-CURVES_KEPT = 100
-"""Repeats whose curves at the largest budget are kept for the plots."""
-
-RESAMPLES = 2000
-"""Bootstrap samples of the repeats behind each band."""
+CURVES_KEPT = 100  # repeats whose curves at the largest budget are kept for the plots
+RESAMPLES = 2000  # bootstrap samples of the repeats behind each band
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,8 +62,7 @@ METHODS: Mapping[str, Method] = {
     "ais-8": Method("Ours-8", "ais", ("#d62728", "X")),
 }
 
-COMPARED = ("ais-8", "importance", "passive")
-"""Methods whose curves are drawn."""
+COMPARED = ("ais-8", "importance", "passive")  # methods whose curves are drawn
 
 
 # --- runs
@@ -97,10 +93,9 @@ def ground(folder: Path, pool: str, measure: str) -> tuple[pools.Ground, Measure
 
 def names(options: Options) -> Iterator[tuple[str, ...]]:
     """Yield pool, measure and method of all trials."""
-    found = itertools.product(pools.find(options.pools), MEASURES, METHODS)
-    return (
-        (pool, measure, key) for pool, measure, key in found if measure in METHODS[key].measures
-    )
+    for pool, measure, key in itertools.product(pools.find(options.pools), MEASURES, METHODS):
+        if measure in METHODS[key].measures:
+            yield pool, measure, key
 
 
 def trial(options: Options, pool: str, measure: str, method: str) -> runner.Trial:
@@ -118,10 +113,7 @@ def trial(options: Options, pool: str, measure: str, method: str) -> runner.Tria
 def rows_of(
     _: Measure, truth: FloatArray, point: Point, at: runner.Result
 ) -> Iterator[runner.Result]:
-    """Yield the squared error, summed over components, and the curve of some repeats.
-
-    An undefined component counts as 0.
-    """
+    """Yield the squared error, summed over components, undefined ones as 0, and some curves."""
     counted = np.isfinite(truth)
     error = (np.nan_to_num(point.value) - truth)[counted]
     last = at["budget"] == PLAN.budgets[-1] and at["repeat"] < CURVES_KEPT
@@ -133,8 +125,9 @@ def rows_of(
 
 
 STUDY = runner.Study(
-    "study", PLAN, names, trial, rows_of, repeats=200, block=20, pools=pools.SHARED
-)
+    "study", PLAN, names, trial, rows_of, ("pool", "measure", "method"), repeats=200, block=20,
+    pools=pools.SHARED,
+)  # fmt: skip
 
 
 # --- errors with bootstrap bands
@@ -195,10 +188,8 @@ class Run:
 
     def ratio(self, other: "Run", budget: int) -> Band:
         """Return the mean squared error over that of another run."""
-        mine, others = (
-            (run.errors[:, budget].mean(), run.resampled[:, budget]) for run in (self, other)
-        )
-        return Band.of(*(a / np.maximum(b, 1e-300) for a, b in zip(mine, others, strict=True)))
+        both = ((run.errors[:, budget].mean(), run.resampled[:, budget]) for run in (self, other))
+        return Band.of(*(a / np.maximum(b, 1e-300) for a, b in zip(*both, strict=True)))
 
 
 Runs = Mapping[tuple[str, ...], Run]
@@ -208,17 +199,16 @@ Runs = Mapping[tuple[str, ...], Run]
 def runs_of(options: Options) -> Runs:
     """Return all runs that have results."""
     found = {}
-    for pool, measure, key in STUDY.asked(options):
-        if held := runner.read(options.results, [(pool, measure, key)]):
-            cut, built = ground(options.pools, pool, measure)
-            errors, divergence = (
-                held[name].astype(np.float64).reshape(-1, len(PLAN.budgets))
-                for name in ("squared_error", "divergence")
-            )
-            truth = cut.known.value(built)
-            curves = [one for one in held["curve"] if isinstance(one, np.ndarray)]
-            curves = np.reshape(curves, (-1, len(truth)))
-            found[pool, measure, key] = Run(METHODS[key], truth, errors, divergence, curves)
+    for key, held in STUDY.read(options).groupby([*STUDY.titles], sort=False):
+        pool, measure, method = key
+        cut, built = ground(options.pools, pool, measure)
+        truth = cut.known.value(built)
+        errors, divergence = (
+            held[name].to_numpy(float).reshape(-1, len(PLAN.budgets))
+            for name in ("squared_error", "divergence")
+        )
+        curves = np.reshape([*held["curve"].dropna()], (-1, len(truth)))
+        found[key] = Run(METHODS[method], truth, errors, divergence, curves)
     return found
 
 
@@ -254,7 +244,7 @@ def _claims(options: Options) -> Iterator[Row]:
             ratio = min((a.ratio(b, place) for a, b in pairs), key=lambda band: band.mean)
             least = float(factor)
             holds = "yes" if ratio.low >= least else "no" if ratio.high < least else "open"
-            yield *said, factor, str(budget), *ratio.cells, holds
+            yield *said, factor, budget, *ratio.cells, holds
 
 
 def _orders(options: Options) -> Iterator[Row]:
@@ -266,16 +256,14 @@ def _orders(options: Options) -> Iterator[Row]:
         for before, after in itertools.pairwise(runs):
             sign = "<" if after.ratio(before, place).low > 1 else "~"
             told += f" {sign} {after.method.title}"
-        yield pool, measure, str(PLAN.budgets[place]), told
+        yield pool, measure, PLAN.budgets[place], told
 
 
 def _errors(options: Options) -> Iterator[Row]:
-    ordered = sorted(
-        runs_of(options).items(), key=lambda item: (MEASURES.index(item[0][1]), item[0][0])
-    )
-    for (pool, measure, _), run in ordered:
+    every = runs_of(options)
+    for key in sorted(every, key=lambda key: (MEASURES.index(key[1]), key[0])):
         for place, budget in enumerate(PLAN.budgets):
-            yield pool, measure, run.method.title, str(budget), *run.error(place).cells
+            yield *key[:2], every[key].method.title, budget, *every[key].error(place).cells
 
 
 def _short(value: float) -> str:

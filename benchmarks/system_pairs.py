@@ -6,7 +6,6 @@ in both orders, and with rounds for what a spec names first. All is seeded: a pa
 every run.
 """
 
-import csv
 import dataclasses
 import functools
 import itertools
@@ -17,19 +16,17 @@ from typing import Any
 
 import corpus
 import numpy as np
-import numpy.typing as npt
+import pandas as pd
 import pools
 import pyarrow.parquet as pq
 import runner
 from corpus import LEAST_RMSE, LOW_COVERAGE, NO_VALUE, ROUNDING, mean_ratio
-from runner import Columns, Options
+from runner import Options
 from scipy import special, stats
 
 from evalsampling import EvaluationSpec
 from evalsampling.simulation.truth import KnownPool
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
+from evalsampling.stats.arrays import BoolArray, FloatArray
 
 MOST_NEGATIVES = 250_000
 """Of larger pools a pair has all positives, and so many negatives, drawn at random."""
@@ -52,19 +49,12 @@ PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 600), seed=57)
 
 @dataclasses.dataclass(frozen=True)
 class Second:
-    """How a second system is made from the first.
+    """How a second system is made from the first."""
 
-    Attributes:
-        kept: share of the hits of the first that noise in its log-odds leaves; None for no noise.
-        seen: share of the rows of which the second knows something that the first does not.
-        by_rank: whether the noise is in ranks, and the score no probability.
-        factor: rows that it predicts to be positive, over those of the first.
-    """
-
-    kept: float | None = None
-    seen: float = 0.0
-    by_rank: bool = False
-    factor: float = 1.0
+    kept: float | None = None  # share of the hits of the first left by noise; None for no noise
+    seen: float = 0.0  # share of the rows of which it knows something that the first does not
+    by_rank: bool = False  # whether the noise is in ranks, and the score no probability
+    factor: float = 1.0  # rows that it predicts to be positive, over those of the first
 
 
 KINDS: Mapping[str, Second] = {
@@ -96,10 +86,8 @@ class Rows:
 
 def kinds(folder: Path) -> dict[str, str]:
     """Return the kind of the second system of each pool; groups are in a ``catalog.tsv``."""
-    groups, catalog = {}, folder / "catalog.tsv"
-    if catalog.exists():
-        with catalog.open(encoding="utf-8", newline="") as file:
-            groups = {one["name"]: one["group"] for one in csv.DictReader(file, delimiter="\t")}
+    catalog = folder / "catalog.tsv"
+    groups = pd.read_csv(catalog, sep="\t", index_col="name")["group"] if catalog.exists() else {}
     names = sorted(pools.find(folder), key=lambda name: (groups.get(name, name), name))
     return dict(zip(names, itertools.cycle(KINDS), strict=False))
 
@@ -179,8 +167,8 @@ def trial(options: Options, name: str, order: str, first: str, sampler: str) -> 
     """Return a trial, of a pair that is made unless it is there."""
     made = options.results / "pools"
     write_pair(options.pools, name, kinds(options.pools)[name], made)
-    ground, reported = _read(made, name, order, first)
-    return runner.Trial(reported.known, ground.sampler(sampler), reported.measures, PLAN)
+    drawn, reported = _read(made, name, order, first)
+    return runner.Trial(reported.known, drawn.sampler(sampler), reported.measures, PLAN)
 
 
 @functools.lru_cache(maxsize=2)
@@ -196,13 +184,15 @@ def _read(made: Path, name: str, order: str, first: str) -> tuple[pools.Ground, 
     return drawn, pools.Ground(spec, drawn.cut, known)
 
 
-STUDY = runner.Study("pairs", PLAN, names, trial, repeats=3, block=1)
+STUDY = runner.Study(
+    "pairs", PLAN, names, trial, repeats=3, block=1, titles=("pair", "order", "first", "sampler")
+)
 
 HEADER = (
-    "pair,number,pairs,repeats,evaluations,claims,coverage,ab,ba,at_300,at_600,f1_first,"
+    "pair,number,pairs,repeats:.3g,evaluations:.0f,claims,coverage,ab,ba,at_300,at_600,f1_first,"
     "precision_first,recall_first,difference_first,warned,error,disagree,commit"
 )
-RUN = ("sampler", "error", "pair", "order", "first", "repeat", "budget", "title")
+RUN = ["pair", "order", "first", "repeat", "budget", "title"]
 PER_EVALUATION = 4
 """Rows of a number in one evaluation: two orders, of which both count as one, and two budgets."""
 
@@ -214,74 +204,57 @@ def rows(options: Options) -> Iterator[runner.Row]:
     pairs. `disagree` counts comparisons whose interval and p-value disagree, of all samplers.
     """
     held, commit = read(options), " ".join(runner.commits(options.results))
-    numbers = sorted({*held["number"]}, key=lambda number: (len(number) > 9, number))
-    groups = {number: held["number"] == number for number in numbers}
-    groups["all of one system"] = np.isnan(held["null"])
-    groups["all differences"] = held["null"] == 0
-    for name, kept in groups.items():
-        yield ["all", name, *_cells(only(held, kept)), commit]
-    claims = (held["sampler"] == "calibrated") & held["claims"]
-    claimed = dict(runner.groups(only(held, claims), "pair", "title"))
-    every = dict(runner.groups(held, "pair", "title"))
-    for key in sorted(claimed):
-        holds = claimed[key]["holds"]
-        spread = np.sqrt(LOW_COVERAGE * (1 - LOW_COVERAGE) * PER_EVALUATION / len(holds))
+    groups = [*held.groupby("number")]
+    groups.sort(key=lambda group: (len(group[0]) > 9, group[0]))
+    groups.append(("all of one system", held[held["null"].isna()]))
+    groups.append(("all differences", held[held["null"] == 0]))
+    for name, found in groups:
+        yield "all", name, *_cells(found), commit
+    for key, found in held.groupby(["pair", "title"]):
+        holds = found["holds"][(found["sampler"] == "calibrated") & found["claims"]]
+        spread = np.sqrt(LOW_COVERAGE * (1 - LOW_COVERAGE) * PER_EVALUATION / max(len(holds), 1))
         if holds.mean() < LOW_COVERAGE - 2 * spread:
-            yield [*key, *_cells(every[key]), commit]
+            yield *key, *_cells(found), commit
 
 
-def only(held: Columns, kept: BoolArray) -> Columns:
-    """Return some of the rows."""
-    return {name: values[kept] for name, values in held.items()}
-
-
-def read(options: Options) -> Columns:
-    """Return all rows of results as columns, with their names and what follows from them."""
-    titles = ("pair", "order", "first", "sampler")
-    held = runner.read(options.results, STUDY.asked(options), *titles)
-    held = only(held, np.isfinite(held["truth"]))
+def read(options: Options) -> pd.DataFrame:
+    """Return all rows of results, with their names and what follows from them."""
+    held = STUDY.read(options)
+    held = held[np.isfinite(held["truth"])].copy()
     low, high, null, truth = (held[name] for name in ("low", "high", "null", "truth"))
-    held["number"] = np.where(null == 0, "difference of " + held["measure"], held["measure"])
+    held["number"] = held["measure"].where(null != 0, "difference of " + held["measure"])
     of_system = held["number"] + " of " + held["system"]
-    held["title"] = np.where(np.isnan(null), of_system, held["number"])
+    held["title"] = held["number"].where(null.notna(), of_system)
     held["holds"] = np.maximum(low - truth, truth - high) < ROUNDING
     held["error"] = held["value"] - truth
     leaves_out = np.maximum(low - null, null - high) > ROUNDING
-    held["disagree"] = leaves_out != (np.nan_to_num(held["p_value"], nan=1.0) <= 0.05)
+    held["disagree"] = leaves_out != (held["p_value"] <= 0.05)
     return held
 
 
-def _cells(held: Columns) -> list[str]:
-    mine, claims = held["sampler"] == "calibrated", held["claims"]
-    parts = [claims, *(held["order"] == order for order in ORDERS)]
-    parts += [held["budget"] == budget for budget in PLAN.budgets]
-    parts += [held["first"] == first for first in DRAWN_FOR]
-    holds = [held["holds"][mine & claims & part] for part in parts]
-    numbers = [claims[mine].mean(), *(part.mean() if len(part) else np.nan for part in holds)]
-    numbers += [held["warned"][mine].mean(), _error(held)]
-    shown = ("" if np.isnan(number) else f"{number:.3f}" for number in numbers)
-    pairs, systems = len({*held["pair"]}), len({*zip(held["pair"], held["title"], strict=True)})
-    evaluations = mine.sum() / PER_EVALUATION
-    counts = [str(pairs), f"{evaluations / systems / len(DRAWN_FOR):.3g}", f"{evaluations:.0f}"]
-    return [*counts, *shown, str(held["disagree"].sum())]
+def _cells(held: pd.DataFrame) -> Iterator[Any]:
+    mine = held[held["sampler"] == "calibrated"]
+    claims, evaluations = mine[mine["claims"]], len(mine) / PER_EVALUATION
+    systems = len(held[["pair", "title"]].drop_duplicates())
+    yield from (held["pair"].nunique(), evaluations / systems / len(DRAWN_FOR), evaluations)
+    yield from (mine["claims"].mean(), claims["holds"].mean())
+    for column, values in (("order", ORDERS), ("budget", PLAN.budgets), ("first", DRAWN_FOR)):
+        yield from (claims["holds"][claims[column] == value].mean() for value in values)
+    yield from (mine["warned"].mean(), _error(held), held["disagree"].sum())
 
 
-def _error(held: Columns) -> float:
+def _error(held: pd.DataFrame) -> float:
     """Return errors over those of `ais` in runs where that has a value: a mean over pairs."""
-    runs: dict[Any, dict[str, float]] = {}
-    for sampler, error, *key in zip(*(held[name] for name in RUN), strict=True):
-        runs.setdefault(tuple(key), {})[sampler] = error
-    both = [(key[0], run["calibrated"], run["ais"]) for key, run in runs.items() if len(run) == 2]
-    if not both:
+    both = held[held.groupby(RUN)["sampler"].transform("size") == 2]
+    if both.empty:
         return np.nan
-    pair, *errors = (np.array(column) for column in zip(*both, strict=True))
-    told = np.isfinite(errors[1])
-    square, pair = np.nan_to_num(np.array(errors)[:, told], nan=NO_VALUE) ** 2, pair[told]
-    means = [np.sqrt(square[:, pair == name].mean(axis=1)) for name in {*pair}]
-    return mean_ratio(*np.transpose(means), LEAST_RMSE)
+    runs = both.pivot(index=RUN, columns="sampler", values="error")
+    square = runs[runs["ais"].notna()].fillna(NO_VALUE) ** 2
+    error = np.sqrt(square.groupby("pair").mean())
+    return mean_ratio(error["calibrated"], error["ais"], LEAST_RMSE)
 
 
-TABLES = (runner.Table("pairs", HEADER, rows),)
+TABLES = (runner.Table("pairs", HEADER, rows, form=".3f"),)
 
 if __name__ == "__main__":
     runner.main(__doc__, TABLES, STUDY)

@@ -6,19 +6,17 @@ again where it is positive, which no score tells.
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
 import corpus
 import numpy as np
+import pandas as pd
 import pools
-import pyarrow.parquet as pq
 import runner
 from runner import Options
 
-CASES = {"lognormal": 1.0, "with positives": 1.5}
-"""Factors of the weights of positives."""
+CASES = {"lognormal": 1.0, "with positives": 1.5}  # factors of the weights of positives
 
 MEASURES = ("f1", "precision", "recall", "accuracy")
 PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 1000))
@@ -26,30 +24,24 @@ PLAN = dataclasses.replace(corpus.PLAN, budgets=(300, 1000))
 
 def rows(options: Options) -> Iterator[runner.Row]:
     """Yield, by case and labels, the share of runs that claim, and coverage among these."""
-    for case, budget in itertools.product(CASES, PLAN.budgets):
-        trials = [one for one in STUDY.asked(options) if one[1] == case]
-        found = corpus.settings(options.results, trials)
-        settings = [one for (_, _, labels), one in found.items() if labels == budget]
-        claims = np.array([one.claims * one.runs for one in settings])
-        covered = np.nansum([one.coverage for one in settings] * claims) / claims.sum()
-        runs = sum(one.runs for one in settings)
-        yield case, str(budget), f"{claims.sum() / runs:.3f}", f"{covered:.3f}", str(runs)
+    held = STUDY.read(options)
+    for (case, budget), runs in held.groupby(["case", "budget"], sort=False):
+        settings = corpus.settings(runs)
+        claims = settings["claims"] * (count := settings["errors"].map(len))
+        covered = (settings["coverage"] * claims).sum() / claims.sum()
+        yield case, budget, claims.sum() / count.sum(), covered, count.sum()
 
 
 @functools.lru_cache(maxsize=4)
 def _ground(folder: Path, name: str, case: str) -> pools.Ground:
     """Return a pool whose rows have weights."""
-    table = pq.read_table(folder / f"{name}.parquet")
-    truth = pq.read_table(folder / f"{name}-truth.parquet")
-    labels = dict(zip(truth["id"].to_pylist(), truth["label"].to_pylist(), strict=True))
-    label = [labels[id] for id in table["id"].to_pylist()]
-    weight = np.exp(np.random.default_rng(len(label)).normal(size=len(label)))
-    weight[[str(one) == "1" for one in label]] *= CASES[case]
-    columns = {name: table[name] for name in table.column_names}
+    table = pd.read_parquet(folder / f"{name}.parquet")
+    truth = pd.read_parquet(folder / f"{name}-truth.parquet")
+    pool = table.merge(truth, on="id", how="left", validate="1:1")
+    pool["weight"] = np.exp(np.random.default_rng(len(pool)).normal(size=len(pool)))
+    pool.loc[pool["label"].astype(str) == "1", "weight"] *= CASES[case]
     content = {"probability": "probability", "weight": "weight"}
-    return pools.Ground.of(
-        {**columns, "weight": weight, "label": label}, pool=content, measure=[*MEASURES], seed=1
-    )
+    return pools.Ground.of(pool, pool=content, measure=[*MEASURES], seed=1)
 
 
 def trial(options: Options, pool: str, case: str, sampler: str) -> runner.Trial:
@@ -59,8 +51,11 @@ def trial(options: Options, pool: str, case: str, sampler: str) -> runner.Trial:
 
 
 NAMES = functools.partial(corpus.names, [CASES, ["calibrated"]])
-STUDY = runner.Study("weighted", PLAN, NAMES, trial, repeats=6, block=3)
-TABLES = (runner.Table("weights", "weights,labels,claims,coverage,runs", rows, kept=False),)
+STUDY = runner.Study(
+    "weighted", PLAN, NAMES, trial, repeats=6, block=3, titles=("pool", "case", "sampler")
+)
+HEADER = "weights,labels,claims:.3f,coverage:.3f,runs"
+TABLES = (runner.Table("weights", HEADER, rows, kept=False),)
 
 if __name__ == "__main__":
     runner.main(__doc__, TABLES, STUDY)

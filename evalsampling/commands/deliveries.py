@@ -82,6 +82,7 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
     checked: list[_Checked] = []
     messages: list[str] = []
     for file in files:
+        name = _name(file.sha256, names)
         taken, rejects = check_votes(file.votes, register, file.replace)
         if not file.replace:
             # Votes that this file has delivered before do not undo later corrections.
@@ -97,7 +98,6 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
                 f"({len(rejects)} rejected; --strict takes nothing)"
             )
         after, changed = register.with_votes(taken, file.replace, len(snapshot.standing))
-        name = _name(file, names)
         if name != file.sha256 and not changed:
             messages.append(f"{file.path}: taken before, nothing changed")
             continue
@@ -115,7 +115,7 @@ def store(name: str, snapshot: Snapshot, labels: Mapping[int, int], replace: boo
     file = of_codes(name, snapshot, labels, replace)
     taken = list(zip(labels, file.votes, strict=True))
     names = {delivery.name for delivery in snapshot.deliveries}
-    _add([_Checked(file, _name(file, names), taken, [])], snapshot.register, snapshot)
+    _add([_Checked(file, _name(file.sha256, names), taken, [])], snapshot.register, snapshot)
 
 
 def of_codes(
@@ -132,10 +132,10 @@ def of_codes(
     return LabelFile(name, replace, len(content), digest, read_votes(name, content))
 
 
-def _name(file: LabelFile, names: Collection[str]) -> str:
+def _name(digest: str, names: Collection[str]) -> str:
     """Return the name of a delivery: its hash, with a number if its content came before."""
-    before = file.sha256 in {name.partition("-")[0] for name in names}
-    return f"{file.sha256}-{len(names) + 1}" if before else file.sha256
+    before = digest in {name.partition("-")[0] for name in names}
+    return f"{digest}-{len(names) + 1}" if before else digest
 
 
 def _add(checked: Sequence[_Checked], register: Register, snapshot: Snapshot) -> str:

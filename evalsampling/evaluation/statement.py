@@ -41,8 +41,8 @@ def stated(
 
     Only reliable intervals of measures of the whole pool have an outlook; points of curves and
     comparisons have none. Nor has one that is wide because of positives that were not met: how fast
-    it becomes narrower is as unknown as these are (benchmarks/forecasts.py). Of several systems
-    ``scored`` are the names of those with a score.
+    it becomes narrower is as unknown as these are. Of several systems ``scored`` are the names of
+    those with a score.
     """
     target, now = estimate.target, estimate.half_width
     is_plain = target.threshold is None and target.against is None and target.slice is None

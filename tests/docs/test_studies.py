@@ -75,7 +75,7 @@ def test_programs_that_pages_name_are_there() -> None:
 def test_tables_of_a_page_are_made_by_the_programs_that_it_names(name: str) -> None:
     programs = [importlib.import_module(one) for one in sorted(programs_of(STUDIES / name))]
     made = {
-        f"{table.name}.csv": table.header.split(",")
+        f"{table.name}.csv": table.columns
         for program in programs
         for table in getattr(program, "TABLES", ())
         if table.kept
@@ -90,19 +90,20 @@ def test_a_table_is_written_whole_or_not_at_all(
     import runner
 
     def rows(options: argparse.Namespace) -> Any:
-        yield "one", str(options.repeats)
+        yield "one", options.repeats, 0.25, float("nan")
         if options.repeats > 3:
             raise ValueError("killed")
 
-    table = runner.Table("a/b", "name,repeats", rows, repeats=3)
+    table = runner.Table("a/b", "name,repeats,share:.0%,error", rows, repeats=3, form=".3f")
     table.make(argparse.Namespace(output=tmp_path, repeats=None))
-    assert (tmp_path / "a" / "b.csv").read_text() == "name,repeats\none,3\n"
+    made = "name,repeats,share,error\none,3,25%,\n"
+    assert (tmp_path / "a" / "b.csv").read_text() == made
     with pytest.raises(ValueError, match="killed"):
         table.make(argparse.Namespace(output=tmp_path, repeats=4))
-    assert (tmp_path / "a" / "b.csv").read_text() == "name,repeats\none,3\n"
+    assert (tmp_path / "a" / "b.csv").read_text() == made
     dataclasses.replace(table, name="c", kept=False).make(argparse.Namespace(output=tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
-    assert "one,4\n" in capsys.readouterr().out
+    assert "one,4,25%,\n" in capsys.readouterr().out
 
 
 def names_of(options: argparse.Namespace) -> list[tuple[str, ...]]:
@@ -155,11 +156,10 @@ def test_runner_simulates_what_is_missing_and_notes_the_commit(tmp_path: Path) -
     kept = [pq.read_table(file)["repeat"].to_pylist() for file in files]
     assert kept == [[0, 1], [7], [4]]
     assert {*(tmp_path / "runs").rglob("*.parquet")} == {*files}
-    found = runner.read(tmp_path, names_of(options), "pool", "sampler")
+    found = study.read(options)
     assert found["repeat"].tolist() == [0, 1, 7, 4]
     assert {*found["sampler"]} == {"stratified"}
     assert np.abs(found["value"] - found["truth"]).max() < 1e-9  # All rows have labels.
-    assert [key for key, _ in runner.groups(found, "truth")] == [(0.75,), (0.0,)]
     assert runner.commits(tmp_path) == [runner.commit()]
     with pytest.raises(SystemExit, match="other settings"):
         dataclasses.replace(study, plan=dataclasses.replace(plan, budgets=(3,))).run(options)
@@ -178,15 +178,14 @@ def test_settings_of_coverage_are_those_of_the_results(tmp_path: Path) -> None:
     runner.write(rows, runner.path(tmp_path, ("tied", "ais, delta .1"), 0, 20))
     options = argparse.Namespace(results=tmp_path, pools=tmp_path, only=[], samplers=[])
     settings = coverage.settings_of(options)
-    assert [one.interval for one in settings] == [*coverage.INTERVALS]
-    assert {(one.method, one.claims, one.covered) for one in settings} == {
-        ("ais, delta .1", 20, 19)
-    }
+    assert settings["interval"].tolist() == [*coverage.INTERVALS]
+    found = settings[["method", "claims", "covered"]].itertuples(index=False, name=None)
+    assert {*found} == {("ais, delta .1", 20, 19)}
+    assert settings["error"].tolist() == pytest.approx([0.1, 0.1])
     assert coverage.broken(settings) == []
-    few = [dataclasses.replace(one, covered=10) for one in settings]
+    few = settings.assign(covered=10)
     (line,) = coverage.broken(few)
     assert line.startswith("misleads: tied, ais, delta .1, f1, 100 labels: 10 of 20 claims cover")
-    warned = [dataclasses.replace(one, warned=15) for one in few]
-    assert coverage.broken(warned) == []
-    (line,) = coverage.broken([dataclasses.replace(one, warned=15) for one in settings])
+    assert coverage.broken(few.assign(warned=15)) == []
+    (line,) = coverage.broken(settings.assign(warned=15))
     assert line.startswith("false alarm: ")

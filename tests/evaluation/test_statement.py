@@ -93,7 +93,7 @@ def test_positives_that_were_not_met_are_named_where_they_make_the_width() -> No
 
 
 def test_no_labels_are_forecast_where_they_make_the_width() -> None:
-    """Nobody knows how many there are: see benchmarks/forecasts.py."""
+    """Nobody knows how many there are."""
     wide = of(1.0, 0.45, 1.0, without_unmet=Interval(0.999, 1.0, *MODEL))
     told = stated(wide, 100, goal=0.2)
     assert told.outlook is None
