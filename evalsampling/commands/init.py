@@ -63,7 +63,7 @@ def init(options: InitOptions) -> InitResult:
     path = Path(options.output)
     if path.exists():
         raise InputError(f"{path}: is there already; --output names another file")
-    files, columns = look_at(options.pool)
+    files, columns = look_at(options.pool, options.label)
     if not columns:
         raise InputError(f"{options.pool}: the pool is empty")
     pattern = options.pool

@@ -12,7 +12,7 @@ from evalsampling.label_spaces.spellings import plain, yes_and_no
 from evalsampling.pool.arrow import is_number, is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.columns import whole_numbers
+from evalsampling.pool.columns import has_label, whole_numbers
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.registry import format_of, read_batches
@@ -39,6 +39,12 @@ _PREDICTIONS = (
     "verdict", "judge", "judgement", "flagged", "flag", "passed", "result", "outcome",
 )  # fmt: skip
 
+_LABELLED = {
+    "annotated", "audited", "checked", "drawn", "labeled", "labelled", "reviewed", "sample",
+    "sampled", "selected",
+}  # fmt: skip
+"""Words in names of columns that say which rows have a label."""
+
 NUMBER_TEXT = "number as text"
 """Kind of columns of numbers that no program reads as such: ``0,93`` or ``93 %``."""
 
@@ -64,10 +70,15 @@ class SampledColumn:
     high: float | None = None  # greatest
     # rows of each value that differs, as text, if they are few
     rows_of: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    of_labels: bool = False  # whether it tells of the labels that rows have, and not of rows
 
     @classmethod
-    def of(cls, batch: PoolBatch, name: str) -> "SampledColumn":
-        """Return a column of a batch; text of files without types is read as what it may be."""
+    def of(cls, batch: PoolBatch, name: str, label: str | None = None) -> "SampledColumn":
+        """Return a column of a batch; text of files without types is read as what it may be.
+
+        With a column of labels the others tell of these where only rows with a label have a value,
+        as the name of an annotator, or where name and values say which rows these are.
+        """
         column = batch.any_column(name)
         if is_text(column.type):
             column = _typed(column)
@@ -90,6 +101,7 @@ class SampledColumn:
             name, kind, len(counts), len(column), column.null_count,
             tuple(str(value)[:40] for value in [*counts][:3]), *ends,
             {str(v): counts[v] for v in counts} if len(counts) <= _MOST_CLASSES else {},
+            label is not None and _is_of_labels(name, column, batch.any_column(label)),
         )  # fmt: skip
 
     @property
@@ -175,7 +187,9 @@ class Guess:
         to be those of the predictions.
         """
         labels = {value for each in columns if each.name == label for value in each.values}
-        columns = [column for column in columns if column.name not in known]
+        columns = [
+            column for column in columns if column.name not in known and not column.of_labels
+        ]
         ids = [
             column for column in columns if column.kind in ("whole", "text") and column.is_unique
         ]
@@ -234,8 +248,11 @@ class Guess:
         )  # fmt: skip
 
 
-def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
-    """Return how many files a pool has, and its columns by the first rows of the first file."""
+def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledColumn]]:
+    """Return how many files a pool has, and its columns by the first rows of the first file.
+
+    ``label`` is the column of labels, if rows have any.
+    """
     files = partitioned(find_files(pattern), None)
     batch = _first_batch(files[0])
     if batch is None:
@@ -246,7 +263,11 @@ def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
     values = {name: pa.array([file.constants.get(name) for file in files]) for name in named}
     in_paths = PoolBatch(pa.record_batch(values))
     names = batch.rows.schema.names
-    return len(files), [SampledColumn.of(in_paths if n in named else rows, n) for n in names]
+    label = label if label in {*names} - {*named} else None
+    return len(files), [
+        SampledColumn.of(in_paths, name) if name in named else SampledColumn.of(rows, name, label)
+        for name in names
+    ]
 
 
 def _first_batch(file: PlannedFile) -> PoolBatch | None:
@@ -315,6 +336,16 @@ def _typed(text: pa.Array) -> pa.Array:
         if kind == pa.int64() or np.isfinite(numbers.drop_null().to_numpy()).all():
             return numbers
     return filled
+
+
+def _is_of_labels(name: str, column: pa.Array, labels: pa.Array) -> bool:
+    """Return whether a column tells of the labels of rows: see `SampledColumn.of`."""
+    labelled = has_label(labels)
+    if labelled.all() or not has_label(column)[~labelled].any():
+        return not labelled.all()
+    with_one, without = (column.filter(pa.array(rows)).unique() for rows in (labelled, ~labelled))
+    says_which = not _LABELLED.isdisjoint(name.lower().split("_"))
+    return says_which and len(without) == 1 and without[0] not in with_one
 
 
 def _best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:

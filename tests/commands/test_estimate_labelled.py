@@ -50,6 +50,27 @@ def test_from_a_table_to_numbers_and_on(table: str, tmp_path: Path) -> None:
     assert (drawn["round"], drawn["rows"]) == (2, 5)
 
 
+@pytest.mark.parametrize(
+    ("name", "of_labelled", "of_others"),
+    [("annotator", "ann,bob", ","), ("second", "good,bad", ","), ("is_sampled", "1,1", "0,0")],
+)
+def test_a_column_that_came_with_the_labels_is_no_slice(
+    tmp_path: Path, monkeypatch: Any, name: str, of_labelled: str, of_others: str
+) -> None:
+    """No labelled row is without it, which says nothing of how rows were drawn."""
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        f"a{i},{'bad' if i % 4 else 'good'},{'' if i % 3 else 'bad'},{'x' if i % 2 else 'y'},"
+        f"{(of_others if i % 3 else of_labelled).split(',')[i % 2]}"
+        for i in range(300)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["id,verdict,human,topic," + name, *lines]))
+    done = call("estimate", "t.csv", "--label", "human", "--drawn", "random").done
+    assert "said to be drawn" not in done.out + done.err
+    content = yaml.safe_load((tmp_path / "t-evaluation.yaml").read_text())
+    assert content["pool"]["slices"] == ["topic"]
+
+
 def test_labels_drawn_within_groups(table: str) -> None:
     done = call("estimate", table, "--label", "human", "--drawn", "within:region").done
     assert "said to be drawn" not in done.out
