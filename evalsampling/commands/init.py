@@ -140,7 +140,7 @@ def _spec_text(
         f"  positive: {_quoted(_positive(guess, options.positive))}  # what measures are about",
         *_lines_at_hand(at_hand),
         "",
-        "measure: [f1, precision, recall]  # the first one drives the sampling",
+        f"measure: [{_measures(guess, options.positive)}]  # the first one drives the sampling",
         "budget: 1000  # labels in all; `evalsampling plan` says what to expect of it",
         "round_size: 100  # labels asked for at a time",
         "seed: 0",
@@ -159,6 +159,13 @@ def _positive(guess: Guess, named: str | None) -> int | str:
     if named not in by_text:
         raise InputError(f"--positive: {named!r} is none of: {', '.join(by_text)}")
     return by_text[named]
+
+
+def _measures(guess: Guess, positive: str | None) -> str:
+    """Return measures of the positive class, of more than two classes of all of them."""
+    if positive is not None or len(guess.classes) <= 2:
+        return "f1, precision, recall"
+    return "{f1: {average: macro}}, accuracy, {f1: {average: each}}"
 
 
 def _lines_at_hand(at_hand: LabelsAtHand | None) -> list[str]:

@@ -151,6 +151,24 @@ def test_the_verdict_is_the_column_with_the_values_of_the_labels(
     assert "known chances" not in page
 
 
+def test_of_several_classes_numbers_are_of_all(tmp_path: Path, monkeypatch: Any) -> None:
+    """Not of the last one by the alphabet; or of one that is named, and then it is said."""
+    monkeypatch.chdir(tmp_path)
+    names = ["bill", "login", "other"]
+    lines = [f"a{i},{names[i % 3]},{names[(i + i // 50) % 3] * (i % 2)}" for i in range(300)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,verdict,human", *lines]))
+    asked = ["estimate", "t.csv", "--label", "human", "--drawn", "random"]
+    done = call(*asked).done
+    assert [line.split(" 0.")[0] for line in done.out.splitlines() if " 0." in line] == [
+        "Macro F1", "Accuracy", "F1 for bill", "F1 for login", "F1 for other"
+    ]  # fmt: skip
+    assert "positive" not in done.out + done.err
+    (tmp_path / "t.csv").rename("u.csv")
+    done = call(*[*asked[:1], "u.csv", *asked[2:]], "--positive", "login").done
+    assert "F1 0." in done.out
+    assert "positive is login." in " ".join(done.out.split())
+
+
 LINES = [f"{i},{'bad' if i % 4 else 'good'},müll,{'bad' if i % 3 else ''}" for i in range(60)]
 TABLE = "\n".join(["id,verdict,topic,human", *LINES])
 
