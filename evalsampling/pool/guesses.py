@@ -150,6 +150,7 @@ class Guess:
     probability: SampledColumn | None  # in [0, 1], of the positive class of two, beside the score
     prediction: SampledColumn | None  # the classes predicted
     classes: tuple[int | str, ...]  # of predictions, as they stand in a spec
+    rows_of: Mapping[str, int]  # rows of each class that is a text
     slices: tuple[SampledColumn, ...]  # columns with few values
     payload: tuple[SampledColumn, ...]  # columns that annotators may want to see
     # other columns that may be the scores of further systems
@@ -171,8 +172,7 @@ class Guess:
     @property
     def positive(self) -> int | str:
         """The class that measures may be about: of two that are no yes and no the rarer one."""
-        last = self.classes[-1]
-        rows = {} if self.prediction is None else self.prediction.classes
+        last, rows = self.classes[-1], self.rows_of
         if isinstance(last, int) or len(rows) != 2 or yes_and_no(rows):
             return last
         return min(sorted(rows, reverse=True), key=rows.__getitem__)
@@ -186,7 +186,8 @@ class Guess:
         Columns whose role is ``known`` are left out. The values of the column of labels are likely
         to be those of the predictions.
         """
-        labels = {value for each in columns if each.name == label for value in each.values}
+        labelled = next((each for each in columns if each.name == label), None)
+        labels = set() if labelled is None else {*labelled.values}
         columns = [
             column for column in columns if column.name not in known and not column.of_labels
         ]
@@ -220,7 +221,9 @@ class Guess:
                 if not column.nulls and (column.kind == "truth" or yes_and_no(column.values))
             ]  # fmt: skip
             prediction = says[0] if len(says) == 1 else None
-        classes = _classes(prediction)
+        # A threshold predicts one of two classes, and labels say what these are called.
+        said = labelled if prediction is None and len(labels) == 2 else prediction
+        classes = _classes(said)
         others = [column for column in shares if column is not score]
         probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None
         systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
@@ -243,8 +246,8 @@ class Guess:
         )
         rivals = [column for column in shares if column.name not in used]
         return cls(
-            id, score, probability, prediction, classes, tuple(slices), tuple(payload),
-            tuple(rivals), unread, systems,
+            id, score, probability, prediction, classes, {} if said is None else said.classes,
+            tuple(slices), tuple(payload), tuple(rivals), unread, systems,
         )  # fmt: skip
 
 

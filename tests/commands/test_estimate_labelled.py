@@ -151,6 +151,21 @@ def test_the_verdict_is_the_column_with_the_values_of_the_labels(
     assert "known chances" not in page
 
 
+def test_labels_say_what_the_classes_of_a_threshold_are_called(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    """No column has verdicts; the rarer of two labels is what measures are about."""
+    monkeypatch.chdir(tmp_path)
+    word = ["ok", "fraud"]
+    lines = [f"a{i},{i % 30 / 30:.2f},{word[i % 30 > 20] * (i % 2)}" for i in range(300)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,risk,human", *lines]))
+    done = call("estimate", "t.csv", "--label", "human", "--drawn", "random").done
+    assert "measures are about fraud" in done.err
+    content = yaml.safe_load((tmp_path / "t-evaluation.yaml").read_text())
+    assert content["labels"]["classes"] == ["fraud", "ok"]
+    assert content["pool"]["prediction"] == {"threshold": 0.5}
+
+
 def test_of_several_classes_numbers_are_of_all(tmp_path: Path, monkeypatch: Any) -> None:
     """Not of the last one by the alphabet; or of one that is named, and then it is said."""
     monkeypatch.chdir(tmp_path)
