@@ -184,6 +184,14 @@ def test_of_several_classes_numbers_are_of_all(tmp_path: Path, monkeypatch: Any)
     assert "positive is login." in " ".join(done.out.split())
 
 
+def test_the_index_that_pandas_writes_names_rows(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(TABLE.replace("id,", ",", 1))
+    assert call("estimate", "t.csv", "--label", "human", "--drawn", "random").status == 0
+    content = yaml.safe_load((tmp_path / "t-evaluation.yaml").read_text())
+    assert content["pool"]["id"] == "Unnamed: 0"
+
+
 LINES = [f"{i},{'bad' if i % 4 else 'good'},müll,{'bad' if i % 3 else ''}" for i in range(60)]
 TABLE = "\n".join(["id,verdict,topic,human", *LINES])
 
