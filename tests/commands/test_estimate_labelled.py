@@ -192,6 +192,15 @@ def test_the_index_that_pandas_writes_names_rows(tmp_path: Path, monkeypatch: An
     assert content["pool"]["id"] == "Unnamed: 0"
 
 
+def test_odd_labels_are_those_of_their_column(tmp_path: Path, monkeypatch: Any) -> None:
+    """Not those of a file that nobody gave."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"a{i},{int(i % 5 == 0)},{int(i % 9 > 0) if i % 2 else ''}" for i in range(400)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,verdict,is_right", *lines]))
+    done = call("estimate", "t.csv", "--label", "is_right", "--drawn", "random").done
+    assert "The answers of column is_right contradict the predictions" in done.out
+
+
 LINES = [f"{i},{'bad' if i % 4 else 'good'},müll,{'bad' if i % 3 else ''}" for i in range(60)]
 TABLE = "\n".join(["id,verdict,topic,human", *LINES])
 
