@@ -81,9 +81,10 @@ class MemoryPool:
             pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
             del columns_by_name["prediction"]
             columns_by_name |= _columns_of(prediction, pool["prediction"])
+        classes = spec.get("labels", {}).get("classes", space.names)
         for key, matrix in (("probability", probability), ("logits", pool.get("logits"))):
             if _is_matrix(matrix):
-                pool[key] = {name: f"{key} {name}" for name in space.names}
+                pool[key] = {name: f"{key} {name}" for name in classes}
                 columns_by_name |= _columns_of(matrix, pool[key])
         if probability is not None and not _is_matrix(probability):
             pool["probability"] = "probability"

@@ -60,6 +60,8 @@ class Logits(dict[str, str]):
 class Keys(Protocol):
     """A section of a spec."""
 
+    is_stored: bool
+
     def get(self, key: str, default: Any = None) -> Any:
         """Return a value, the default if it is missing or null."""
 

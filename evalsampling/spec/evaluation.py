@@ -156,7 +156,21 @@ class EvaluationSpec:
             workspace=absolute("workspace", top.text("workspace"), str(directory), ["gs"]),
         )
         spec._check()
+        said = top.section("labels").get("classes")
+        turned = said is not None and labels.space.to_mapping().get("classes") not in (None, said)
+        if turned and spec._lists_by_class:
+            raise InputError(
+                f"labels.classes: list the positive class last, as {said[::-1]}: losses, weights "
+                "and alpha are in that order"
+            )
         return spec
+
+    @property
+    def _lists_by_class(self) -> bool:
+        """Whether parameters are lists in the order of the classes."""
+        parts = [part for entry in self.measures for part in (entry, *entry.parts)]
+        own = [part.parameters.get(key) for part in parts for key in ("losses", "weights")]
+        return any(isinstance(each, list) for each in (*own, self.sampler.parameters.get("alpha")))
 
     def _check(self) -> None:
         """Check that the sections of the spec go together."""
