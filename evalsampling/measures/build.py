@@ -257,7 +257,7 @@ class _Builder:
             measure = self._import_own(load_object("measure", name, self.plan.pool.directory))
         else:
             makers = gains.BY_NAME if self.plan.labels.space.has_items else BY_NAME
-            check_name("measure", name, makers, meant_by(name))
+            check_name("measure", name, makers, meant_by(name, makers))
             measure = self._construct(makers[name])
         self._check_outputs(measure)
         if not is_ours(measure):

@@ -350,5 +350,7 @@ def test_what_is_wrong_is_told(entry: Any, words: str) -> None:
 
 def test_no_name_of_ours_is_among_those_of_other_fields() -> None:
     assert not set(MEANT) & set(BY_NAME)
-    assert meant_by("Precision@K") == meant_by("precision_at_k")
-    assert meant_by("f11") is None
+    assert meant_by("Precision@K", ()) == meant_by("precision_at_k", ())
+    assert meant_by("f11", ("f1",)) is None
+    assert meant_by("ROC AUC", ("roc_auc",)) == meant_by("auroc", ()) == "it is roc_auc"
+    assert meant_by("acc", ("mcc", "accuracy")) == "it is accuracy"
