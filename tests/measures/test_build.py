@@ -336,6 +336,7 @@ def test_averages_are_asked_for_by_the_measure_of_a_class(entry: Any, name: str)
         ({"name": "f_beta", "alpha": 0.2, "beta": 2}, "it takes beta or alpha, not both"),
         ({"name": "f_beta", "average": "macro", "alpha": 0.2, "beta": 2},
          "beta or alpha, not both"),
+        ({"name": "f1", "slice": "x"}, "measure.slice of f1; it has no parameters of its own"),
         ("macro_f1", r"it is {name: f1, average: macro}"),
         ("f_eta", "it is f_beta, with eta as its alpha"),
         ("precision_at_k", "the sampler adastrat with the measure average_precision"),
