@@ -39,12 +39,6 @@ _PREDICTIONS = (
     "verdict", "judge", "judgement", "flagged", "flag", "passed", "result", "outcome",
 )  # fmt: skip
 
-_LABELLED = {
-    "annotated", "audited", "checked", "drawn", "labeled", "labelled", "reviewed", "sample",
-    "sampled", "selected",
-}  # fmt: skip
-"""Words in names of columns that say which rows have a label."""
-
 NUMBER_TEXT = "number as text"
 """Kind of columns of numbers that no program reads as such: ``0,93`` or ``93 %``."""
 
@@ -77,7 +71,7 @@ class SampledColumn:
         """Return a column of a batch; text of files without types is read as what it may be.
 
         With a column of labels the others tell of these where only rows with a label have a value,
-        as the name of an annotator, or where name and values say which rows these are.
+        as the name of an annotator, or where they say which rows have one.
         """
         column = batch.any_column(name)
         if is_text(column.type):
@@ -101,7 +95,7 @@ class SampledColumn:
             name, kind, len(counts), len(column), column.null_count,
             tuple(str(value)[:40] for value in [*counts][:3]), *ends,
             {str(v): counts[v] for v in counts} if len(counts) <= _MOST_CLASSES else {},
-            label is not None and _is_of_labels(name, column, batch.any_column(label)),
+            label is not None and _is_of_labels(column, batch.any_column(label)),
         )  # fmt: skip
 
     @property
@@ -198,8 +192,10 @@ class Guess:
         meant = [
             column for column in columns if column.name.lower() in _IDS and column.nearly_unique
         ]
+        called = [column for column in ids if column.name.lower() in _IDS]
         single = _best(ids, _IDS) or _best(meant, _IDS) or next(iter(ids), None)
-        id = _pair(columns) if single is None else (single,)
+        # In the first rows the ids of records may be unique too.
+        id = (() if called else _pair(columns)) or (() if single is None else (single,))
         rest = [column for column in columns if column not in id and column.nearly_full]
         numbers = [column for column in rest if column.kind == "number"]
         whole = [column for column in rest if column.kind == "whole"]
@@ -212,8 +208,13 @@ class Guess:
             if column.values and column.kind != "number" and column.distinct >= 1
             and column is not score and all(map(str.strip, column.values))
         ]  # fmt: skip
-        alike = [column for column in coded if labels and labels <= {*column.values}]
-        prediction = _best(alike, _PREDICTIONS) or next(iter(alike), None)
+        # Numbers are more often like the labels by chance than words are.
+        alike = [
+            column for column in coded
+            if labels and labels <= {*column.values}
+            and (column.kind == "text" or labels == {*column.values})
+        ]  # fmt: skip
+        prediction = _best(alike, _PREDICTIONS) or (alike[0] if len(alike) == 1 else None)
         prediction = prediction or _best(coded, _PREDICTIONS)
         if prediction is None:  # the only column that says yes or no
             says = [
@@ -221,8 +222,11 @@ class Guess:
                 if not column.nulls and (column.kind == "truth" or yes_and_no(column.values))
             ]  # fmt: skip
             prediction = says[0] if len(says) == 1 else None
-        # A threshold predicts one of two classes, and labels say what these are called.
-        said = labelled if prediction is None and len(labels) == 2 else prediction
+        # A threshold predicts one of two classes, and labels say what these are called. A yes or
+        # no is 1 or 0 where they are.
+        by_number = labels == {"0", "1"} and prediction and yes_and_no(prediction.values)
+        by_labels = (prediction is None and len(labels) == 2) or by_number
+        said = labelled if by_labels else prediction
         classes = _classes(said)
         others = [column for column in shares if column is not score]
         probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None
@@ -341,14 +345,13 @@ def _typed(text: pa.Array) -> pa.Array:
     return filled
 
 
-def _is_of_labels(name: str, column: pa.Array, labels: pa.Array) -> bool:
+def _is_of_labels(column: pa.Array, labels: pa.Array) -> bool:
     """Return whether a column tells of the labels of rows: see `SampledColumn.of`."""
     labelled = has_label(labels)
     if labelled.all() or not has_label(column)[~labelled].any():
         return not labelled.all()
     with_one, without = (column.filter(pa.array(rows)).unique() for rows in (labelled, ~labelled))
-    says_which = not _LABELLED.isdisjoint(name.lower().split("_"))
-    return says_which and len(without) == 1 and without[0] not in with_one
+    return len(with_one) == len(without) == 1 and with_one != without
 
 
 def _best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:

@@ -52,7 +52,7 @@ def test_from_a_table_to_numbers_and_on(table: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "of_labelled", "of_others"),
-    [("annotator", "ann,bob", ","), ("second", "good,bad", ","), ("is_sampled", "1,1", "0,0")],
+    [("annotator", "ann,bob", ","), ("second", "good,bad", ","), ("reviewed", "Y,Y", "N,N")],
 )
 def test_a_column_that_came_with_the_labels_is_no_slice(
     tmp_path: Path, monkeypatch: Any, name: str, of_labelled: str, of_others: str
@@ -199,6 +199,30 @@ def test_odd_labels_are_those_of_their_column(tmp_path: Path, monkeypatch: Any) 
     (tmp_path / "t.csv").write_text("\n".join(["id,verdict,is_right", *lines]))
     done = call("estimate", "t.csv", "--label", "is_right", "--drawn", "random").done
     assert "The answers of column is_right contradict the predictions" in done.out
+
+
+@pytest.mark.parametrize(
+    ("columns", "prediction", "classes"),
+    [
+        ({"gamma_name": "-1,0,1", "gamma_dob": "0,1", "key": "1,0"}, {"threshold": 0.5}, [0, 1]),
+        ({"alert": "N,N,Y"}, "alert", [0, 1]),
+        ({"judge": "0,1,0", "weekend": "0,1"}, "judge", [0, 1]),
+    ],
+)
+def test_a_column_that_has_the_numbers_of_labels_by_chance_is_no_prediction(
+    tmp_path: Path, monkeypatch: Any, columns: dict[str, str], prediction: Any, classes: list[int]
+) -> None:
+    """Comparisons of names were taken for the predicted classes of a linkage."""
+    monkeypatch.chdir(tmp_path)
+    lines = [",".join(["unique_id_l,unique_id_r,match_probability,human", *columns])]
+    for i in range(300):
+        of_each = [values.split(",")[i % (values.count(",") + 1)] for values in columns.values()]
+        lines.append(",".join([f"a{i // 9},b{i},{i / 300},{i % 2 if i % 5 else ''}", *of_each]))
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    assert call("estimate", "t.csv", "--label", "human", "--drawn", "random").status == 0
+    content = yaml.safe_load((tmp_path / "t-evaluation.yaml").read_text())
+    assert content["pool"]["id"] == ["unique_id_l", "unique_id_r"]
+    assert (content["pool"]["prediction"], content["labels"]["classes"]) == (prediction, classes)
 
 
 LINES = [f"{i},{'bad' if i % 4 else 'good'},müll,{'bad' if i % 3 else ''}" for i in range(60)]
