@@ -182,9 +182,12 @@ class Guess:
         """
         labelled = next((each for each in columns if each.name == label), None)
         labels = set() if labelled is None else {*labelled.values}
+        # All rows that are predicted positive may be those that have a label.
         columns = [
-            column for column in columns if column.name not in known and not column.of_labels
-        ]
+            column for column in columns
+            if column.name not in known
+            and not (column.of_labels and (column.nulls or _best([column], _PREDICTIONS) is None))
+        ]  # fmt: skip
         ids = [
             column for column in columns if column.kind in ("whole", "text") and column.is_unique
         ]
@@ -236,7 +239,7 @@ class Guess:
         others = [column for column in columns if column.name not in used]
         slices = [
             column for column in others
-            if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0)
+            if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0) and not column.nearly_unique
             and _best([column], _PREDICTIONS) is None
         ]  # fmt: skip
         payload = [

@@ -207,6 +207,7 @@ def test_odd_labels_are_those_of_their_column(tmp_path: Path, monkeypatch: Any) 
         ({"gamma_name": "-1,0,1", "gamma_dob": "0,1", "key": "1,0"}, {"threshold": 0.5}, [0, 1]),
         ({"alert": "N,N,Y"}, "alert", [0, 1]),
         ({"judge": "0,1,0", "weekend": "0,1"}, "judge", [0, 1]),
+        ({"flag": "0,1,1,1,1"}, "flag", [0, 1]),  # all that it flags have a label, and no others
     ],
 )
 def test_a_column_that_has_the_numbers_of_labels_by_chance_is_no_prediction(
