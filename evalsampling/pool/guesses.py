@@ -120,8 +120,8 @@ class SampledColumn:
 
     @property
     def nearly_unique(self) -> bool:
-        """Whether nine rows of ten have a value of their own, and none lacks one."""
-        return not self.nulls and 0 < 0.9 * self.rows <= self.distinct
+        """Whether nine rows of ten have a value of their own."""
+        return 0 < 0.9 * self.rows <= self.distinct
 
     @property
     def nearly_full(self) -> bool:

@@ -240,6 +240,9 @@ TABLE = "\n".join(["id,verdict,topic,human", *LINES])
         ("d.xlsx", b"PK\3\4", "d.xlsx: a workbook is no pool: save the sheet as CSV, in UTF-8"),
         ("e.csv", TABLE.replace("\n5,", "\n4,").encode(), "row 5: duplicate id '4', also in row 4"),
         ("f.csv", b"a,b,human\n1,1,1\n1,1,\n", "f-evaluation.yaml: fill in pool.id"),
+        ("g.csv", TABLE.replace("topic", "verdict", 1).encode(),
+         "g.csv: column 'verdict' is there twice"),
+        ("h.csv", f"{TABLE}\n,,,\n".encode(), "row 60: null; such rows are left out by pool.where"),
     ],
 )  # fmt: skip
 def test_tables_that_cannot_be_read_as_they_are(
