@@ -124,7 +124,8 @@ def _parts(given: Any, id_columns: Sequence[str]) -> Mapping[str, Any]:
     """Return the columns of ids that are made of several."""
     fields = getattr(getattr(given, "dtype", None), "names", None)
     if fields is None and not is_table(given):
-        rows = [tuple(row) if isinstance(row, tuple | list | np.void) else (row,) for row in given]
+        given = [row.item() if isinstance(row, np.void) else row for row in given]
+        rows = [tuple(row) if isinstance(row, tuple | list) else (row,) for row in given]
         wrong = next((row for row in rows if len(row) != len(id_columns)), None)
         if wrong is not None:
             words = ", ".join(id_columns)
