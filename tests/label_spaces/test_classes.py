@@ -53,6 +53,7 @@ def test_of_two_classes_the_second_is_positive_whichever_comes_first() -> None:
         {"measure": {"risk": {"losses": [[0, 1], [5, 0]]}}},
         {"measure": [{"difference": {"risk": {"losses": [[0, 1], [5, 0]]}}}]},
         {"sampler": {"name": "ais", "alpha": [1, 2]}},
+        {"sampler": {"name": "active_risk", "model": "prior", "class_prior": [0.9, 0.1]}},
     ],
 )
 def test_a_list_in_the_order_of_classes_wants_the_positive_one_last(keys: dict[str, Any]) -> None:
