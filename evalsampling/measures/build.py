@@ -295,6 +295,7 @@ class _Builder:
         is_own = ":" in self.entry.name
         if space.in_spec.refusal and space.kind not in maker.label_kinds and not is_own:
             raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
+        space.check_order([parameters.get("losses"), parameters.get("weights")])
         of_class = parameters.pop("positive", None) if "positive" in names else None
         given = {**_fields_of(space), "system": self.system, **fixed}
         if of_class is not None:

@@ -156,20 +156,7 @@ class EvaluationSpec:
             workspace=absolute("workspace", top.text("workspace"), str(directory), ["gs"]),
         )
         spec._check()
-        said, own = top.section("labels").get("classes"), labels.space.to_mapping().get("classes")
-        if said is not None and own not in (None, said) and spec._lists_by_class:
-            raise InputError(
-                f"labels.classes: list the positive class last, as {own}: losses, weights and a "
-                "sampler's lists are in that order"
-            )
         return spec
-
-    @property
-    def _lists_by_class(self) -> bool:
-        """Whether parameters are lists in the order of the classes."""
-        parts = [part for entry in self.measures for part in (entry, *entry.parts)]
-        tables = [part.parameters.get(key) for part in parts for key in ("losses", "weights")]
-        return any(isinstance(one, list) for one in (*tables, *self.sampler.parameters.values()))
 
     def _check(self) -> None:
         """Check that the sections of the spec go together."""

@@ -51,15 +51,20 @@ def test_of_two_classes_the_second_is_positive_whichever_comes_first() -> None:
     "keys",
     [
         {"measure": {"risk": {"losses": [[0, 1], [5, 0]]}}},
-        {"measure": [{"difference": {"risk": {"losses": [[0, 1], [5, 0]]}}}]},
+        {"measure": [{"joint": ["f1", {"risk": {"losses": [[0, 1], [5, 0]]}}]}]},
         {"sampler": {"name": "ais", "alpha": [1, 2]}},
         {"sampler": {"name": "active_risk", "model": "prior", "class_prior": [0.9, 0.1]}},
     ],
 )
 def test_a_list_in_the_order_of_classes_wants_the_positive_one_last(keys: dict[str, Any]) -> None:
     labels = {"classes": [1, 0], "positive": 1}
-    with pytest.raises(InputError, match=r"list the positive class last, as \[0, 1\]: losses"):
+    words = r"list the positive class last, as \[0, 1\]: losses"
+    with pytest.raises(InputError, match=words):
         Evaluation.from_arrays([0.1, 0.9], [0, 1], labels=labels, **keys)
+    made = Evaluation.from_arrays([0.1, 0.9], [0, 1], labels=labels)
+    made.label(made.sample(2), [0, 1])
+    with pytest.raises(InputError, match=words):
+        made.estimate({"risk": {"losses": [[0, 1], [5, 0]]}})
 
 
 @pytest.mark.parametrize(
