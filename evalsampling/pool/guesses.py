@@ -200,8 +200,10 @@ class Guess:
         # In the first rows the ids of records may be unique too.
         id = (() if called else _pair(columns)) or (() if single is None else (single,))
         rest = [column for column in columns if column not in id and column.nearly_full]
-        numbers = [column for column in rest if column.kind == "number"]
-        whole = [column for column in rest if column.kind == "whole"]
+        # Of two values a score would order rows no further than a verdict does.
+        graded = [column for column in rest if column.distinct > 2 or column.is_unique]
+        numbers = [column for column in graded if column.kind == "number"]
+        whole = [column for column in graded if column.kind == "whole"]
         full = [column for column in numbers if not column.nulls]
         shares = [column for column in full if column.is_share]
         score = _best(numbers, _SCORES) or _best(whole, _SCORES)
@@ -241,6 +243,7 @@ class Guess:
             column for column in others
             if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0) and not column.nearly_unique
             and _best([column], _PREDICTIONS) is None
+            and not (column.kind == "whole" and _best([column], _SCORES))
         ]  # fmt: skip
         payload = [
             column for column in others
@@ -249,7 +252,9 @@ class Guess:
             and not (column.values and _best([column], _PREDICTIONS))
         ]  # fmt: skip
         unread = any(
-            column.kind == NUMBER_TEXT or _best([column], _SCORES) is not None for column in others
+            column.kind == NUMBER_TEXT or _best([column], _SCORES) is not None
+            for column in others
+            if column.distinct > 2
         )
         rivals = [column for column in shares if column.name not in used]
         return cls(
