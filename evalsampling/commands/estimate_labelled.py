@@ -61,8 +61,8 @@ def estimate_labelled(
         written = init(InitOptions(options.workspace, str(path), workspace, **asked))
         if written.open:
             raise InputError(
-                f"{path}: fill in {' and '.join(written.open)}, for which no column of "
-                f"{options.workspace} could be found, and run this again"
+                f"{path}: fill in {' and '.join(written.open)}, which the columns of "
+                f"{options.workspace} leave open, and run this again"
             )
     spec = load_spec(path)
     positive = spec.labels.space.text(spec.labels.positive)

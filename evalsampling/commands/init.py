@@ -186,7 +186,7 @@ def _of_systems(guess: Guess) -> list[str]:
     return [
         "  systems:  # score: numeric, higher means more likely positive",
         *(
-            f"    {_quoted(name)}: {{score: {_quoted(score.name)}, "
+            f"    {_quoted(name)}: {{{'' if score is None else f'score: {_quoted(score.name)}, '}"
             f"prediction: {_quoted(prediction.name)}}}"
             for name, (score, prediction) in guess.systems.items()
         ),
@@ -245,7 +245,7 @@ def _described(column: SampledColumn) -> str:
 
 def _line(key: str, column: SampledColumn | Sequence[SampledColumn] | None, meaning: str) -> str:
     if not column:
-        return f"  {key}: FILL-IN  # {meaning}; no column looks like it"
+        return f"  {key}: FILL-IN  # {meaning}; no column or several look like it"
     columns = [column] if isinstance(column, SampledColumn) else column
     names = ", ".join(_quoted(one.name) for one in columns)
     return f"  {key}: {names if len(columns) == 1 else f'[{names}]'}  # {meaning}"

@@ -151,9 +151,9 @@ class Guess:
     rivals: tuple[SampledColumn, ...] = ()
     # whether a column is called or written as a score is, and cannot be one as it stands
     unread_score: bool = False
-    # score and prediction of each, by name, where there are several: ``gbm_score`` and
-    # ``gbm_pred``, ``rf_score`` and ``rf_pred``
-    systems: Mapping[str, tuple[SampledColumn, SampledColumn]] = dataclasses.field(
+    # score, if any, and prediction of each, by name, where there are several: ``gbm_score`` and
+    # ``gbm_pred``, ``rf_score`` and ``rf_pred``; or columns with the words of the labels
+    systems: Mapping[str, tuple[SampledColumn | None, SampledColumn]] = dataclasses.field(
         default_factory=dict
     )
 
@@ -219,8 +219,12 @@ class Guess:
             if labels and labels <= {*column.values}
             and (column.kind == "text" or labels == {*column.values})
         ]  # fmt: skip
-        prediction = _best(alike, _PREDICTIONS) or (alike[0] if len(alike) == 1 else None)
-        prediction = prediction or _best(coded, _PREDICTIONS)
+        # Several columns of words, none of them called a prediction, are those of several systems.
+        words = [column for column in alike if column.kind == "text" and score is None]
+        if any(column.name.lower() in _PREDICTIONS for column in words):
+            words = []
+        by_values = alike[0] if len(alike) == 1 or len(words) > 1 else None
+        prediction = _best(alike, _PREDICTIONS) or by_values or _best(coded, _PREDICTIONS)
         if prediction is None:  # the only column that says yes or no
             says = [
                 column for column in coded
@@ -236,6 +240,8 @@ class Guess:
         others = [column for column in shares if column is not score]
         probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None
         systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
+        if len(words) > 1:
+            systems = {column.name: (None, column) for column in words}
         chosen = (*id, score, probability, prediction, *itertools.chain(*systems.values()))
         used = {column.name for column in chosen if column is not None}
         others = [column for column in columns if column.name not in used]
@@ -321,7 +327,7 @@ def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
 
 def _systems(
     scores: Sequence[SampledColumn], coded: Sequence[SampledColumn]
-) -> dict[str, tuple[SampledColumn, SampledColumn]]:
+) -> dict[str, tuple[SampledColumn | None, SampledColumn]]:
     """Return score and prediction of each system, by what their names share; none of one alone."""
     predictions = {_without(_PREDICTIONS, column.name): column for column in coded}
     found = {

@@ -184,6 +184,24 @@ def test_of_several_classes_numbers_are_of_all(tmp_path: Path, monkeypatch: Any)
     assert "positive is login." in " ".join(done.out.split())
 
 
+def test_two_columns_with_the_words_of_labels_are_two_systems(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    """The second was taken for a slice of the first."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{i},{_word(i % 4)},{_word(i % 5)},{_word(i % 3) * (i % 2)}" for i in range(200)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,one,two,human", *lines]))
+    done = call("estimate", "t.csv", "--label", "human", "--drawn", "random").done
+    assert "Difference in F1 of one against two" in done.out
+    content = yaml.safe_load((tmp_path / "t-evaluation.yaml").read_text())
+    assert content["pool"]["systems"] == {name: {"prediction": name} for name in ("one", "two")}
+    assert "slices" not in content["pool"]
+
+
+def _word(number: int) -> str:
+    return "good" if number else "bad"
+
+
 def test_the_index_that_pandas_writes_names_rows(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text(TABLE.replace("id,", ",", 1))
@@ -240,6 +258,8 @@ TABLE = "\n".join(["id,verdict,topic,human", *LINES])
         ("d.xlsx", b"PK\3\4", "d.xlsx: a workbook is no pool: save the sheet as CSV, in UTF-8"),
         ("e.csv", TABLE.replace("\n5,", "\n4,").encode(), "row 5: duplicate id '4', also in row 4"),
         ("f.csv", b"a,b,human\n1,1,1\n1,1,\n", "f-evaluation.yaml: fill in pool.id"),
+        ("i.csv", b"id,score,a,b,human\n1,.5,x,y,x\n2,.1,y,x,y\n3,7,x,x,y",
+         "fill in pool.prediction, which the columns of i.csv leave open"),
         ("g.csv", TABLE.replace("topic", "verdict", 1).encode(),
          "g.csv: column 'verdict' is there twice"),
         ("h.csv", f"{TABLE}\n,,,\n".encode(), "row 60: null; such rows are left out by pool.where"),
