@@ -154,6 +154,8 @@ def _apart(answers: Any, id_columns: IdColumns) -> tuple[Any, Any]:
     if has_index(answers) and answers.ndim == 1:
         return answers.index.to_series(), answers
     names = columns_of(id_columns)
+    if has_index(answers) and [*answers.index.names] == [*names]:
+        answers = answers.reset_index()
     if isinstance(answers, Mapping) and not {*names, LABEL} <= set(answers):
         return list(answers.keys()), list(answers.values())
     table = Table.of(answers, "the answers")

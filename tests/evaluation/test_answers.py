@@ -56,6 +56,7 @@ def forms(ids: np.ndarray) -> dict[str, tuple[Any, ...]]:
         "index of all rows as bools": (ids, everything.astype(bool)),
         "categories": (ids, frame.set_index("id")["label"].astype("category")),
         "frame": (frame,),
+        "frame with ids as its index": (frame.set_index("id"),),
         "series": (frame.set_index("id")["label"],),
         "arrow table": (pa.table({"label": truth(mixed), "id": mixed}),),
         "mapping": (dict(zip(mixed, truth(mixed), strict=True)),),
