@@ -83,6 +83,8 @@ def check(options: SpecOptions) -> CheckResult:
     looked_at = sum(map(len, batches))
     if catalog is not None and _are_more(catalog, looked_at):
         warnings = [f"by the first {looked_at:,} rows, {warning}" for warning in warnings]
+    if not spec.pool.payload:
+        warnings.append("pool.payload: names no column, so annotators are shown nothing of a row")
     # By themselves too: each of several wrong columns is reported.
     payload = itertools.product(spec.pool.payload, batches)
     looks: Sequence[Callable[[], object]] = (

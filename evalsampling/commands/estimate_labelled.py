@@ -61,8 +61,8 @@ def estimate_labelled(
         written = init(InitOptions(options.workspace, str(path), workspace, **asked))
         if written.open:
             raise InputError(
-                f"{path}: fill in {' and '.join(written.open)}, for which no column of "
-                f"{options.workspace} could be found, and run this again"
+                f"{path}: fill in {' and '.join(written.open)}, which the columns of "
+                f"{options.workspace} leave open, and run this again"
             )
     spec = load_spec(path)
     positive = spec.labels.space.text(spec.labels.positive)
@@ -82,7 +82,8 @@ def estimate_labelled(
     says = [each.prediction or "a threshold of the score" for each in spec.pool.systems]
     scores = [each.score for each in spec.pool.systems if each.score is not None]
     orders = f", scores {' and '.join(scores)}" * (spec.strata.by_score and bool(scores))
-    guessed = f"{path}: predictions are {' and '.join(says)}{orders}; measures are about {positive}"
+    about = f"; measures are about {positive}" * spec.labels.space.is_binary
+    guessed = f"{path}: predictions are {' and '.join(says)}{orders}{about}"
     return dataclasses.replace(result, messages=(*result.messages, guessed))
 
 

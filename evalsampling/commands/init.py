@@ -63,7 +63,7 @@ def init(options: InitOptions) -> InitResult:
     path = Path(options.output)
     if path.exists():
         raise InputError(f"{path}: is there already; --output names another file")
-    files, columns = look_at(options.pool)
+    files, columns = look_at(options.pool, options.label)
     if not columns:
         raise InputError(f"{options.pool}: the pool is empty")
     pattern = options.pool
@@ -140,7 +140,7 @@ def _spec_text(
         f"  positive: {_quoted(_positive(guess, options.positive))}  # what measures are about",
         *_lines_at_hand(at_hand),
         "",
-        "measure: [f1, precision, recall]  # the first one drives the sampling",
+        f"measure: [{_measures(guess, options.positive)}]  # the first one drives the sampling",
         "budget: 1000  # labels in all; `evalsampling plan` says what to expect of it",
         "round_size: 100  # labels asked for at a time",
         "seed: 0",
@@ -161,6 +161,13 @@ def _positive(guess: Guess, named: str | None) -> int | str:
     return by_text[named]
 
 
+def _measures(guess: Guess, positive: str | None) -> str:
+    """Return measures of the positive class, of more than two classes of all of them."""
+    if positive is not None or len(guess.classes) <= 2:
+        return "f1, precision, recall"
+    return "{f1: {average: macro}}, accuracy, {f1: {average: each}}"
+
+
 def _lines_at_hand(at_hand: LabelsAtHand | None) -> list[str]:
     """Return the lines of labels that rows have already."""
     if at_hand is None:
@@ -179,7 +186,7 @@ def _of_systems(guess: Guess) -> list[str]:
     return [
         "  systems:  # score: numeric, higher means more likely positive",
         *(
-            f"    {_quoted(name)}: {{score: {_quoted(score.name)}, "
+            f"    {_quoted(name)}: {{{'' if score is None else f'score: {_quoted(score.name)}, '}"
             f"prediction: {_quoted(prediction.name)}}}"
             for name, (score, prediction) in guess.systems.items()
         ),
@@ -238,7 +245,7 @@ def _described(column: SampledColumn) -> str:
 
 def _line(key: str, column: SampledColumn | Sequence[SampledColumn] | None, meaning: str) -> str:
     if not column:
-        return f"  {key}: FILL-IN  # {meaning}; no column looks like it"
+        return f"  {key}: FILL-IN  # {meaning}; no column or several look like it"
     columns = [column] if isinstance(column, SampledColumn) else column
     names = ", ".join(_quoted(one.name) for one in columns)
     return f"  {key}: {names if len(columns) == 1 else f'[{names}]'}  # {meaning}"

@@ -13,7 +13,7 @@ from evalsampling.evaluation.cautions import (
     more_than_a_few,
     seldom_at_random,
 )
-from evalsampling.evaluation.labels_at_hand import contradictions
+from evalsampling.evaluation.labels_at_hand import FILE, contradictions
 from evalsampling.evaluation.odd_answers import AnswerGroup, odd_answers
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import MODEL_BASED
@@ -144,7 +144,7 @@ def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None
 
 def _groups(snapshot: Snapshot) -> list[AnswerGroup]:
     """Return the answers of each delivery, then of each annotator, but for those replaced since."""
-    codes = snapshot.pool.spec.labels.codes
+    codes, at_hand = snapshot.pool.spec.labels.codes, snapshot.pool.spec.labels.at_hand
     groups: list[AnswerGroup] = []
     by_name: dict[str, list[Answer]] = {}
     replaced: set[int] = set()
@@ -155,7 +155,10 @@ def _groups(snapshot: Snapshot) -> list[AnswerGroup]:
             if answer.subject < len(snapshot.tasks) and answer.code >= 0
         ]
         stands = [answer for answer in answers if answer.subject not in replaced]
-        groups.insert(0, _group(f"of {delivery.file or delivery.name}", stands))
+        name = delivery.file or delivery.name
+        if at_hand is not None and name == FILE:
+            name = f"column {at_hand.column}"
+        groups.insert(0, _group(f"of {name}", stands))
         for answer in stands:
             if answer.annotator is not None:
                 by_name.setdefault(answer.annotator, []).append(answer)

@@ -4,13 +4,10 @@ import time
 
 from evalsampling.commands.batches import Request, write_round
 from evalsampling.commands.deliveries import store
-from evalsampling.evaluation.labels_at_hand import columns_of_given, with_given
+from evalsampling.evaluation.labels_at_hand import FILE, columns_of_given, with_given
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot, chances_elsewhere
-
-FILE = "labels-at-hand.jsonl"
-"""What the delivery of these labels is called."""
 
 
 def take_labels_at_hand(pool: PreparedPool, context: ExecutionContext) -> None:

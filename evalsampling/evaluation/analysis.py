@@ -242,7 +242,8 @@ class Analysis:
             return ()
         labels = counted(len(self.history.rounds[0].question), "label")
         drawn = f"of the {labels} of column {at_hand.column}: the rows were drawn {at_hand.words}"
-        about = f"; positive is {space.text(space.positive)}" if space.is_binary else ""
+        of_one = space.is_binary or any(hasattr(each, "positive") for each in self.measures)
+        about = f"; positive is {space.text(space.positive)}" if of_one else ""
         return (f"{SAID} {drawn}{about}",)
 
     def chosen(self, measures: Any) -> Sequence[Measure]:

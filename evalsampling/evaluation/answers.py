@@ -1,7 +1,7 @@
 """Answers of annotators as a notebook has them: columns of ids and labels, in one order or not."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,11 @@ class Answers:
         """Return answers in any of the forms that `Evaluation.label` takes."""
         if label is None:
             id, label = _apart(id, id_columns)
+        elif isinstance(label, str) or not isinstance(label, Iterable):  # That of one row.
+            is_one = isinstance(id, str | tuple | np.void) or not isinstance(id, Iterable)
+            id, label = [id] if is_one else id, [label]
+        elif not hasattr(label, "__len__"):
+            label = list(label)
         ids = _listed_ids(id, id_columns)
         if has_index(label):
             of_parts = not isinstance(id_columns, str)
@@ -119,6 +124,7 @@ def _parts(given: Any, id_columns: Sequence[str]) -> Mapping[str, Any]:
     """Return the columns of ids that are made of several."""
     fields = getattr(getattr(given, "dtype", None), "names", None)
     if fields is None and not is_table(given):
+        given = [row.item() if isinstance(row, np.void) else row for row in given]
         rows = [tuple(row) if isinstance(row, tuple | list) else (row,) for row in given]
         wrong = next((row for row in rows if len(row) != len(id_columns)), None)
         if wrong is not None:
@@ -148,6 +154,8 @@ def _apart(answers: Any, id_columns: IdColumns) -> tuple[Any, Any]:
     if has_index(answers) and answers.ndim == 1:
         return answers.index.to_series(), answers
     names = columns_of(id_columns)
+    if has_index(answers) and [*answers.index.names] == [*names]:
+        answers = answers.reset_index()
     if isinstance(answers, Mapping) and not {*names, LABEL} <= set(answers):
         return list(answers.keys()), list(answers.values())
     table = Table.of(answers, "the answers")

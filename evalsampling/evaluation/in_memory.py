@@ -81,9 +81,10 @@ class MemoryPool:
             pool["prediction"] = {name: f"prediction {name}" for name in space.flags}
             del columns_by_name["prediction"]
             columns_by_name |= _columns_of(prediction, pool["prediction"])
+        classes = spec.get("labels", {}).get("classes", space.names)
         for key, matrix in (("probability", probability), ("logits", pool.get("logits"))):
             if _is_matrix(matrix):
-                pool[key] = {name: f"{key} {name}" for name in space.names}
+                pool[key] = {name: f"{key} {name}" for name in classes}
                 columns_by_name |= _columns_of(matrix, pool[key])
         if probability is not None and not _is_matrix(probability):
             pool["probability"] = "probability"
@@ -98,7 +99,8 @@ class MemoryPool:
                 "columns: rows of a query come in no fixed order, so that other columns do not "
                 "belong to them by their places; put all into the query, or use from_frame"
             )
-        spec = _without_score(spec, [*columns_by_name, *others.names])
+        names = [*columns_by_name, *others.names]
+        spec = _without_score(_by_classes(spec, names), names)
         by_id = isinstance(pool.get("id"), list)
         wanted = others.names if isinstance(columns, Mapping) else _columns_named(spec, by_id)
         columns_by_name |= {name: others.column(name) for name in wanted if others.has(name)}
@@ -117,11 +119,7 @@ class MemoryPool:
             raise InputError(f"{key}: name a column of the table; from_arrays takes its values")
         own |= {"id": [*own["id"]]} if isinstance(own.get("id"), tuple) else {}
         pool = spec["pool"] = {**spec["pool"], **own}
-        of_classes = pool.get("probability") or pool.get("logits")
-        if isinstance(of_classes, Mapping):
-            spec = _with_classes(spec, list(of_classes))
-            if "score" not in {*pool, *table.names}:
-                spec = _cut_by_columns(spec, list(of_classes.values()))
+        spec = _by_classes(spec, table.names)
         with_id = "id" in {*pool, *table.names}
         if not (with_id or table.ordered):
             raise InputError(
@@ -276,15 +274,21 @@ def _space_of(spec: dict[str, Any], of_items: bool = False) -> LabelSpace:
     return read_space(Section("labels", spec.get("labels", {})), of_items, "")[0]
 
 
-def _with_classes(spec: dict[str, Any], named: list[Any]) -> dict[str, Any]:
-    """Return a spec with the classes that have a probability, if it names none and they are many.
+def _by_classes(spec: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return a spec with what follows from a column for each class, given the names of all columns.
 
-    Of two it does not follow which one is positive.
+    These are the classes, if it names none and they are many: of two it does not follow which one
+    is positive. And strata are cut from the columns in want of a score.
     """
-    labels = spec.get("labels", {})
-    if len(named) <= 2 or {"classes", "multilabel", "range"} & set(labels):
+    labels, pool = spec.get("labels", {}), spec["pool"]
+    columns = pool.get("probability") or pool.get("logits")
+    if not isinstance(columns, Mapping):
         return spec
-    return {**spec, "labels": {**labels, "classes": named}}
+    if len(columns) > 2 and not {"classes", "multilabel", "range"} & set(labels):
+        spec = {**spec, "labels": {**labels, "classes": list(columns)}}
+    if "score" in {*pool, *names}:
+        return spec
+    return _cut_by_columns(spec, list(columns.values()))
 
 
 def _cut_by_columns(spec: dict[str, Any], columns: list[str]) -> dict[str, Any]:

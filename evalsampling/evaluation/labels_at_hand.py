@@ -32,6 +32,9 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.history import ELSEWHERE, PEOPLE, SAMPLER, Round
 
+FILE = "labels-at-hand.jsonl"
+"""What the delivery of these labels to a workspace is called."""
+
 COLUMNS = (CELL, RANK, ID, GIVEN)
 """Columns of the rows with a label, beside numbers and the column of groups."""
 

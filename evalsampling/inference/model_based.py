@@ -122,7 +122,8 @@ class DrawnNumber:
     @property
     def sensitivity(self) -> tuple[Sensitivity, ...]:
         """The interval under other shares of hidden positives."""
-        others = {share: self._holding(drawn) for share, drawn in self.other_shares.items()}
+        of_draws = {share: self._holding(drawn) for share, drawn in self.other_shares.items()}
+        others = {share: self._up_to_bound(each) for share, each in of_draws.items()}
         return tuple(Sensitivity(share, each.low, each.high) for share, each in others.items())
 
     @property

@@ -69,20 +69,28 @@ class Target:
 
 
 def full_name(name: str, targets: Sequence[Target]) -> str:
-    """Return the name of the one measure that is called so but for what rows count by, if any."""
+    """Return the name of the one measure that is called so but for what rows count by, if any.
+
+    Also by the name that sentences give it, as ``ROC AUC``.
+    """
     measures = {target.measure for target in targets}
-    alike = [measure for measure in measures if measure.partition(BY)[0] == name]
+    alike = [each for each in measures if _plain(each.partition(BY)[0]) == _plain(name)]
     return alike[0] if len(alike) == 1 and name not in measures else name
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace(" ", "_")
 
 
 def place_of(name: str, targets: Sequence[Target]) -> int:
     """Return the place of the target of a name.
 
     `name`: a measure's, with or without how rows count, if there is one target of it on the whole
-    pool; or a title: ``f1 of new where region=north``.
+    pool; or a title: ``f1 of new where region=north``. Case does not matter.
     """
     everywhere = range(len(targets))
     titled = [place for place in everywhere if targets[place].title == name]
+    titled = titled or [at for at in everywhere if _plain(targets[at].title) == _plain(name)]
     measure = full_name(name, targets)
     matching = titled or [place for place in everywhere if targets[place].measure == measure]
     whole = [place for place in matching if targets[place].slice is None] or matching

@@ -3,7 +3,7 @@
 import abc
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -59,6 +59,8 @@ class Logits(dict[str, str]):
 
 class Keys(Protocol):
     """A section of a spec."""
+
+    is_stored: bool
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return a value, the default if it is missing or null."""
@@ -184,6 +186,7 @@ class LabelSpace(abc.ABC):
         has_items: whether labels are of items of a row, not of the row.
         tagged: whether cells tell the probability of each of several labels of a row.
         positive: code of the positive class.
+        turned: whether names are in another order than in the spec.
     """
 
     kind: ClassVar[str] = "classes"
@@ -193,6 +196,7 @@ class LabelSpace(abc.ABC):
     has_classes: ClassVar[bool] = True
     has_items: ClassVar[bool] = False
     tagged: ClassVar[bool] = False
+    turned: bool = False
     positive: int
 
     # --- as a spec has it
@@ -214,6 +218,14 @@ class LabelSpace(abc.ABC):
     @abc.abstractmethod
     def names(self) -> tuple[int | str, ...]:
         """What annotators choose from, as a spec names it; empty if from nothing."""
+
+    def check_order(self, parameters: Iterable[Any]) -> None:
+        """Raise an `InputError` if one is a list, in an order of classes that was turned round."""
+        if self.turned and any(isinstance(one, list | tuple) for one in parameters):
+            raise InputError(
+                f"labels.classes: list the positive class last, as {list(self.names)}: losses, "
+                "weights and a sampler's lists are in that order"
+            )
 
     @property
     def outcomes(self) -> tuple[int | str, ...]:

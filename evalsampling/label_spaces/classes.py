@@ -37,12 +37,15 @@ class Classes(LabelSpace):
     """Classes, one of which each row has.
 
     Attributes:
-        values: whole numbers or texts, at least two; their places are their codes.
+        values: whole numbers or texts, at least two; their places are their codes. Of two the
+            second is positive, as models of labels take it: they are turned round if need be.
         positive: code of the positive class.
+        turned: whether a spec lists two classes the other way round.
     """
 
     values: tuple[int | str, ...] = (0, 1)
     positive: int = 1
+    turned: bool = dataclasses.field(default=False, compare=False)
 
     @classmethod
     def read(cls, labels: Keys) -> Self:
@@ -51,6 +54,9 @@ class Classes(LabelSpace):
         positive = labels.get("positive", values[-1])
         if positive not in values or isinstance(positive, bool):
             raise InputError(f"labels.positive: {positive!r} is not one of the classes {values!r}")
+        # Codes are in the files of a workspace, so what is stored stays as it is.
+        if len(values) == 2 and cls.has_classes and not labels.is_stored and positive == values[0]:
+            return cls((values[1], positive), 1, turned=True)
         return cls(tuple(values), values.index(positive))
 
     def to_mapping(self) -> dict[str, Any]:

@@ -260,7 +260,7 @@ class _Builder:
             measure = self._import_own(load_object("measure", name, self.plan.pool.directory))
         else:
             makers = gains.BY_NAME if self.plan.labels.space.has_items else BY_NAME
-            check_name("measure", name, makers, meant_by(name))
+            check_name("measure", name, makers, meant_by(name, makers))
             measure = self._construct(makers[name])
         self._check_outputs(measure)
         if not is_ours(measure):
@@ -298,6 +298,7 @@ class _Builder:
         is_own = ":" in self.entry.name
         if space.in_spec.refusal and space.kind not in maker.label_kinds and not is_own:
             raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
+        space.check_order([parameters.get("losses"), parameters.get("weights")])
         of_class = parameters.pop("positive", None) if "positive" in names else None
         given = {**_fields_of(space), "system": self.system, **fixed}
         if of_class is not None:

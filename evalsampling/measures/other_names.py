@@ -1,6 +1,6 @@
 """What measures are called elsewhere, and which measure here says the same."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 _AT_RANK = (
     "the sampler adastrat with the measure average_precision gives {} at every rank, shown by "
@@ -53,10 +53,23 @@ MEANT: Mapping[str, str] = {
     "r2_score": "it is r2",
     "coefficient_of_determination": "it is r2",
     "auc": "roc_auc and average_precision are areas under curves",
+    "f1_score": "it is f1",
+    "f_score": "it is f1, or f_beta",
+    "f2": "it is {name: f_beta, beta: 2}",
+    "f0.5": "it is {name: f_beta, beta: 0.5}",
+    "acc": "it is accuracy",
+    "jaccard": "it is f1 / (2 - f1)",
+    "fnr": "it is 1 - recall",
+    "fdr": "it is 1 - precision",
+    "auroc": "it is roc_auc",
+    "ap": "it is average_precision",
+    "auprc": "it is average_precision",
+    "pr_auc": "it is average_precision",
 }
 """How to ask for it, by a name that is no measure's, in lower case with underscores."""
 
 
-def meant_by(name: str) -> str | None:
+def meant_by(name: str, known: Collection[str]) -> str | None:
     """Return how to ask for what a name means elsewhere, None if that is not known."""
-    return MEANT.get(name.strip().lower().replace("@", "_at_").replace("-", "_").replace(" ", "_"))
+    plain = name.strip().lower().replace("@", "_at_").replace("-", "_").replace(" ", "_")
+    return f"it is {plain}" if plain in known else MEANT.get(plain)

@@ -249,8 +249,9 @@ class Evaluation:
             id: shape (n,): ids that `sample` returned; of several columns also a table of them or
                 tuples. Or all at once: a table with the id columns and ``label``, a Series of
                 labels whose index are the ids, or a mapping from ids to labels.
-            label: shape (n,): classes, of any type; with ``labels.multilabel`` lists of labels, or
-                shape (n, labels), 0 and 1; of queries a list of the grades of all their `items`.
+            label: shape (n,): classes, of any type, or one class of one id; with
+                ``labels.multilabel`` lists of labels, or shape (n, labels), 0 and 1; of queries a
+                list of the grades of all their `items`.
             replace: whether these take the place of other labels that rows have already.
 
         Raises:

@@ -135,6 +135,8 @@ class PoolBatch:
         column = column_of(self.rows, name)
         if column is None:
             schema = self.rows.schema
+            if name in schema.names:
+                raise self._error(f"column {name!r} is there twice")
             names = there_are(name, schema.names, nested_fields(schema).names)
             raise self._error(f"column {name!r} is missing; {names}")
         return without_views(column)

@@ -391,16 +391,13 @@ def first_fraction(column: pa.Array) -> int:
 def read_given(batch: PoolBatch, labels: LabelsSpec) -> dict[str, pa.Array]:
     """Return the columns `GIVEN` and `GIVEN_NUMBER` of a batch; none without labels at hand.
 
-    A null, a NaN or a blank text is no label. Numbers are read of rows with a label alone.
+    Numbers are read of rows with a label alone.
     """
     at_hand = labels.at_hand
     if at_hand is None:
         return {}
     column = batch.any_column(at_hand.column)
-    empty = pc.is_null(column, nan_is_null=True)
-    if is_text(column.type):
-        empty = pc.or_(empty, pc.equal(pc.utf8_trim_whitespace(column.fill_null("")), ""))
-    labelled = np.flatnonzero(~empty.to_numpy(zero_copy_only=False))
+    labelled = np.flatnonzero(has_label(column))
     values, space = column.take(pa.array(labelled)).to_pylist(), labels.space
     texts = [str(text) for text in space.texts(values)]
     meant = space.meant({*texts})
@@ -417,6 +414,14 @@ def read_given(batch: PoolBatch, labels: LabelsSpec) -> dict[str, pa.Array]:
             batch, at_hand.number, labelled, at_hand.drawn == CHANCE
         )
     return columns
+
+
+def has_label(column: pa.Array) -> BoolArray:
+    """Return which values are labels: a null, a NaN or a blank text is none."""
+    empty = pc.is_null(column, nan_is_null=True)
+    if is_text(column.type):
+        empty = pc.or_(empty, pc.equal(pc.utf8_trim_whitespace(column.fill_null("")), ""))
+    return ~empty.to_numpy(zero_copy_only=False)
 
 
 def _given_numbers(batch: PoolBatch, name: str, labelled: IntArray, chances: bool) -> pa.Array:

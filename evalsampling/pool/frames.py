@@ -102,7 +102,9 @@ def _as_arrow(values: Any) -> Any:
     if has_index(values) or isinstance(values, np.ndarray):
         # NaN beside text is no value; that of NumPy's numbers is one.
         return pa.array(values, from_pandas=has_index(values) or values.dtype == object)
-    is_known = hasattr(values, "__arrow_c_array__") or isinstance(values, Sequence)
+    is_known = isinstance(values, Sequence) or any(
+        hasattr(values, name) for name in ("__arrow_c_array__", "__arrow_array__")
+    )
     return pa.array(values if is_known else list(values))
 
 

@@ -12,7 +12,7 @@ from evalsampling.label_spaces.spellings import plain, yes_and_no
 from evalsampling.pool.arrow import is_number, is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.columns import whole_numbers
+from evalsampling.pool.columns import has_label, whole_numbers
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.registry import format_of, read_batches
@@ -64,10 +64,15 @@ class SampledColumn:
     high: float | None = None  # greatest
     # rows of each value that differs, as text, if they are few
     rows_of: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    of_labels: bool = False  # whether it tells of the labels that rows have, and not of rows
 
     @classmethod
-    def of(cls, batch: PoolBatch, name: str) -> "SampledColumn":
-        """Return a column of a batch; text of files without types is read as what it may be."""
+    def of(cls, batch: PoolBatch, name: str, label: str | None = None) -> "SampledColumn":
+        """Return a column of a batch; text of files without types is read as what it may be.
+
+        With a column of labels the others tell of these where only rows with a label have a value,
+        as the name of an annotator, or where they say which rows have one.
+        """
         column = batch.any_column(name)
         if is_text(column.type):
             column = _typed(column)
@@ -90,6 +95,7 @@ class SampledColumn:
             name, kind, len(counts), len(column), column.null_count,
             tuple(str(value)[:40] for value in [*counts][:3]), *ends,
             {str(v): counts[v] for v in counts} if len(counts) <= _MOST_CLASSES else {},
+            label is not None and _is_of_labels(column, batch.any_column(label)),
         )  # fmt: skip
 
     @property
@@ -114,8 +120,8 @@ class SampledColumn:
 
     @property
     def nearly_unique(self) -> bool:
-        """Whether nine rows of ten have a value of their own, and none lacks one."""
-        return not self.nulls and 0 < 0.9 * self.rows <= self.distinct
+        """Whether nine rows of ten have a value of their own."""
+        return 0 < 0.9 * self.rows <= self.distinct
 
     @property
     def nearly_full(self) -> bool:
@@ -138,15 +144,16 @@ class Guess:
     probability: SampledColumn | None  # in [0, 1], of the positive class of two, beside the score
     prediction: SampledColumn | None  # the classes predicted
     classes: tuple[int | str, ...]  # of predictions, as they stand in a spec
+    rows_of: Mapping[str, int]  # rows of each class that is a text
     slices: tuple[SampledColumn, ...]  # columns with few values
     payload: tuple[SampledColumn, ...]  # columns that annotators may want to see
     # other columns that may be the scores of further systems
     rivals: tuple[SampledColumn, ...] = ()
     # whether a column is called or written as a score is, and cannot be one as it stands
     unread_score: bool = False
-    # score and prediction of each, by name, where there are several: ``gbm_score`` and
-    # ``gbm_pred``, ``rf_score`` and ``rf_pred``
-    systems: Mapping[str, tuple[SampledColumn, SampledColumn]] = dataclasses.field(
+    # score, if any, and prediction of each, by name, where there are several: ``gbm_score`` and
+    # ``gbm_pred``, ``rf_score`` and ``rf_pred``; or columns with the words of the labels
+    systems: Mapping[str, tuple[SampledColumn | None, SampledColumn]] = dataclasses.field(
         default_factory=dict
     )
 
@@ -159,8 +166,7 @@ class Guess:
     @property
     def positive(self) -> int | str:
         """The class that measures may be about: of two that are no yes and no the rarer one."""
-        last = self.classes[-1]
-        rows = {} if self.prediction is None else self.prediction.classes
+        last, rows = self.classes[-1], self.rows_of
         if isinstance(last, int) or len(rows) != 2 or yes_and_no(rows):
             return last
         return min(sorted(rows, reverse=True), key=rows.__getitem__)
@@ -174,8 +180,14 @@ class Guess:
         Columns whose role is ``known`` are left out. The values of the column of labels are likely
         to be those of the predictions.
         """
-        labels = {value for each in columns if each.name == label for value in each.values}
-        columns = [column for column in columns if column.name not in known]
+        labelled = next((each for each in columns if each.name == label), None)
+        labels = set() if labelled is None else {*labelled.values}
+        # All rows that are predicted positive may be those that have a label.
+        columns = [
+            column for column in columns
+            if column.name not in known
+            and not (column.of_labels and (column.nulls or _best([column], _PREDICTIONS) is None))
+        ]  # fmt: skip
         ids = [
             column for column in columns if column.kind in ("whole", "text") and column.is_unique
         ]
@@ -183,11 +195,15 @@ class Guess:
         meant = [
             column for column in columns if column.name.lower() in _IDS and column.nearly_unique
         ]
+        called = [column for column in ids if column.name.lower() in _IDS]
         single = _best(ids, _IDS) or _best(meant, _IDS) or next(iter(ids), None)
-        id = _pair(columns) if single is None else (single,)
+        # In the first rows the ids of records may be unique too.
+        id = (() if called else _pair(columns)) or (() if single is None else (single,))
         rest = [column for column in columns if column not in id and column.nearly_full]
-        numbers = [column for column in rest if column.kind == "number"]
-        whole = [column for column in rest if column.kind == "whole"]
+        # Of two values a score would order rows no further than a verdict does.
+        graded = [column for column in rest if column.distinct > 2 or column.is_unique]
+        numbers = [column for column in graded if column.kind == "number"]
+        whole = [column for column in graded if column.kind == "whole"]
         full = [column for column in numbers if not column.nulls]
         shares = [column for column in full if column.is_share]
         score = _best(numbers, _SCORES) or _best(whole, _SCORES)
@@ -197,26 +213,43 @@ class Guess:
             if column.values and column.kind != "number" and column.distinct >= 1
             and column is not score and all(map(str.strip, column.values))
         ]  # fmt: skip
-        alike = [column for column in coded if labels and labels <= {*column.values}]
-        prediction = _best(alike, _PREDICTIONS) or next(iter(alike), None)
-        prediction = prediction or _best(coded, _PREDICTIONS)
+        # Numbers are more often like the labels by chance than words are.
+        alike = [
+            column for column in coded
+            if labels and labels <= {*column.values}
+            and (column.kind == "text" or labels == {*column.values})
+        ]  # fmt: skip
+        # Several columns of words, none of them called a prediction, are those of several systems.
+        words = [column for column in alike if column.kind == "text" and score is None]
+        if any(column.name.lower() in _PREDICTIONS for column in words):
+            words = []
+        by_values = alike[0] if len(alike) == 1 or len(words) > 1 else None
+        prediction = _best(alike, _PREDICTIONS) or by_values or _best(coded, _PREDICTIONS)
         if prediction is None:  # the only column that says yes or no
             says = [
                 column for column in coded
                 if not column.nulls and (column.kind == "truth" or yes_and_no(column.values))
             ]  # fmt: skip
             prediction = says[0] if len(says) == 1 else None
-        classes = _classes(prediction)
+        # A threshold predicts one of two classes, and labels say what these are called. A yes or
+        # no is 1 or 0 where they are.
+        by_number = labels == {"0", "1"} and prediction and yes_and_no(prediction.values)
+        by_labels = (prediction is None and len(labels) == 2) or by_number
+        said = labelled if by_labels else prediction
+        classes = _classes(said)
         others = [column for column in shares if column is not score]
         probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None
         systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
+        if len(words) > 1:
+            systems = {column.name: (None, column) for column in words}
         chosen = (*id, score, probability, prediction, *itertools.chain(*systems.values()))
         used = {column.name for column in chosen if column is not None}
         others = [column for column in columns if column.name not in used]
         slices = [
             column for column in others
-            if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0)
+            if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0) and not column.nearly_unique
             and _best([column], _PREDICTIONS) is None
+            and not (column.kind == "whole" and _best([column], _SCORES))
         ]  # fmt: skip
         payload = [
             column for column in others
@@ -225,17 +258,22 @@ class Guess:
             and not (column.values and _best([column], _PREDICTIONS))
         ]  # fmt: skip
         unread = any(
-            column.kind == NUMBER_TEXT or _best([column], _SCORES) is not None for column in others
+            column.kind == NUMBER_TEXT or _best([column], _SCORES) is not None
+            for column in others
+            if column.distinct > 2
         )
         rivals = [column for column in shares if column.name not in used]
         return cls(
-            id, score, probability, prediction, classes, tuple(slices), tuple(payload),
-            tuple(rivals), unread, systems,
+            id, score, probability, prediction, classes, {} if said is None else said.classes,
+            tuple(slices), tuple(payload), tuple(rivals), unread, systems,
         )  # fmt: skip
 
 
-def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
-    """Return how many files a pool has, and its columns by the first rows of the first file."""
+def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledColumn]]:
+    """Return how many files a pool has, and its columns by the first rows of the first file.
+
+    ``label`` is the column of labels, if rows have any.
+    """
     files = partitioned(find_files(pattern), None)
     batch = _first_batch(files[0])
     if batch is None:
@@ -246,7 +284,11 @@ def look_at(pattern: str) -> tuple[int, list[SampledColumn]]:
     values = {name: pa.array([file.constants.get(name) for file in files]) for name in named}
     in_paths = PoolBatch(pa.record_batch(values))
     names = batch.rows.schema.names
-    return len(files), [SampledColumn.of(in_paths if n in named else rows, n) for n in names]
+    label = label if label in {*names} - {*named} else None
+    return len(files), [
+        SampledColumn.of(in_paths, name) if name in named else SampledColumn.of(rows, name, label)
+        for name in names
+    ]
 
 
 def _first_batch(file: PlannedFile) -> PoolBatch | None:
@@ -285,7 +327,7 @@ def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
 
 def _systems(
     scores: Sequence[SampledColumn], coded: Sequence[SampledColumn]
-) -> dict[str, tuple[SampledColumn, SampledColumn]]:
+) -> dict[str, tuple[SampledColumn | None, SampledColumn]]:
     """Return score and prediction of each system, by what their names share; none of one alone."""
     predictions = {_without(_PREDICTIONS, column.name): column for column in coded}
     found = {
@@ -315,6 +357,15 @@ def _typed(text: pa.Array) -> pa.Array:
         if kind == pa.int64() or np.isfinite(numbers.drop_null().to_numpy()).all():
             return numbers
     return filled
+
+
+def _is_of_labels(column: pa.Array, labels: pa.Array) -> bool:
+    """Return whether a column tells of the labels of rows: see `SampledColumn.of`."""
+    labelled = has_label(labels)
+    if labelled.all() or not has_label(column)[~labelled].any():
+        return not labelled.all()
+    with_one, without = (column.filter(pa.array(rows)).unique() for rows in (labelled, ~labelled))
+    return len(with_one) == len(without) == 1 and with_one != without
 
 
 def _best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:

@@ -67,6 +67,17 @@ class Facts:
     quality: Mapping[str, int]
     provenance: Mapping[str, Any]
     money: float | None = None
+    classes: tuple[str, ...] = ()
+    positive: str | None = None
+
+    @property
+    def about(self) -> str:
+        """Which class numbers are about, in a sentence; empty if they are of all, or of 1."""
+        of_one = len(self.classes) == 2 or {"f1", "precision", "recall"} & {
+            number.measure for number in self.numbers
+        }
+        is_plain = self.classes == ("0", "1") and self.positive == "1"
+        return f"Positive is {self.positive}." if of_one and not is_plain else ""
 
     @property
     def said(self) -> str | None:

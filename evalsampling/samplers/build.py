@@ -47,6 +47,7 @@ def build_sampler(
         _check_promise(plan, maker is CalibratedDesign)
         maker = CertifyingDesign
     parameters = dict(chosen.parameters)
+    labels.space.check_order(parameters.values())
     takes_draws = "draws" in {field.name for field in dataclasses.fields(maker)}
     if chosen is not plan.sampler and takes_draws and "draws" in plan.sampler.parameters:
         parameters["draws"] = plan.sampler.parameters["draws"]

@@ -35,7 +35,7 @@ def construct(
     free = sorted(fields - set(given))
     for key in parameters:
         if key not in free:
-            hint = nearest(key, free) if free else "; it has no parameters"
+            hint = nearest(key, free) if free else "; it has no parameters of its own"
             raise InputError(f"unknown key {kind}.{key} of {name}{hint}")
     fixed = {key: value for key, value in given.items() if key in fields}
     try:

@@ -193,7 +193,9 @@ def test_scores_that_predictions_contradict(tmp_path: Path, rows: int) -> None:
     assert f"warning: {seen}pool.score: 'score' expects " in result.err
     # Of some rows it would not follow: where positives are rare none of the first may be.
     assert ("pool.prediction: no row is predicted positive" in result.err) == (not seen)
-    assert len(call("prepare", "--check", spec, "--json").json["warnings"]) == (1 if seen else 2)
+    *told, shown = call("prepare", "--check", spec, "--json").json["warnings"]
+    assert len(told) == (1 if seen else 2)
+    assert shown == "pool.payload: names no column, so annotators are shown nothing of a row"
 
 
 def test_a_slice_that_only_later_rows_are_of(tmp_path: Path) -> None:

@@ -50,6 +50,27 @@ def test_from_a_table_to_numbers_and_on(table: str, tmp_path: Path) -> None:
     assert (drawn["round"], drawn["rows"]) == (2, 5)
 
 
+@pytest.mark.parametrize(
+    ("name", "of_labelled", "of_others"),
+    [("annotator", "ann,bob", ","), ("second", "good,bad", ","), ("reviewed", "Y,Y", "N,N")],
+)
+def test_a_column_that_came_with_the_labels_is_no_slice(
+    tmp_path: Path, monkeypatch: Any, name: str, of_labelled: str, of_others: str
+) -> None:
+    """No labelled row is without it, which says nothing of how rows were drawn."""
+    monkeypatch.chdir(tmp_path)
+    lines = [
+        f"a{i},{'bad' if i % 4 else 'good'},{'' if i % 3 else 'bad'},{'x' if i % 2 else 'y'},"
+        f"{(of_others if i % 3 else of_labelled).split(',')[i % 2]}"
+        for i in range(300)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["id,verdict,human,topic," + name, *lines]))
+    done = call("estimate", "t.csv", "--label", "human", "--drawn", "random").done
+    assert "said to be drawn" not in done.out + done.err
+    content = yaml.safe_load((tmp_path / "t-evaluation.yaml").read_text())
+    assert content["pool"]["slices"] == ["topic"]
+
+
 def test_labels_drawn_within_groups(table: str) -> None:
     done = call("estimate", table, "--label", "human", "--drawn", "within:region").done
     assert "said to be drawn" not in done.out
@@ -130,6 +151,99 @@ def test_the_verdict_is_the_column_with_the_values_of_the_labels(
     assert "known chances" not in page
 
 
+def test_labels_say_what_the_classes_of_a_threshold_are_called(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    """No column has verdicts; the rarer of two labels is what measures are about."""
+    monkeypatch.chdir(tmp_path)
+    word = ["ok", "fraud"]
+    lines = [f"a{i},{i % 30 / 30:.2f},{word[i % 30 > 20] * (i % 2)}" for i in range(300)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,risk,human", *lines]))
+    done = call("estimate", "t.csv", "--label", "human", "--drawn", "random").done
+    assert "measures are about fraud" in done.err
+    content = yaml.safe_load((tmp_path / "t-evaluation.yaml").read_text())
+    assert content["labels"]["classes"] == ["fraud", "ok"]
+    assert content["pool"]["prediction"] == {"threshold": 0.5}
+
+
+def test_of_several_classes_numbers_are_of_all(tmp_path: Path, monkeypatch: Any) -> None:
+    """Not of the last one by the alphabet; or of one that is named, and then it is said."""
+    monkeypatch.chdir(tmp_path)
+    names = ["bill", "login", "other"]
+    lines = [f"a{i},{names[i % 3]},{names[(i + i // 50) % 3] * (i % 2)}" for i in range(300)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,verdict,human", *lines]))
+    asked = ["estimate", "t.csv", "--label", "human", "--drawn", "random"]
+    done = call(*asked).done
+    assert [line.split(" 0.")[0] for line in done.out.splitlines() if " 0." in line] == [
+        "Macro F1", "Accuracy", "F1 for bill", "F1 for login", "F1 for other"
+    ]  # fmt: skip
+    assert "positive" not in done.out + done.err
+    (tmp_path / "t.csv").rename("u.csv")
+    done = call(*[*asked[:1], "u.csv", *asked[2:]], "--positive", "login").done
+    assert "F1 0." in done.out
+    assert "positive is login." in " ".join(done.out.split())
+
+
+def test_two_columns_with_the_words_of_labels_are_two_systems(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    """The second was taken for a slice of the first."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{i},{_word(i % 4)},{_word(i % 5)},{_word(i % 3) * (i % 2)}" for i in range(200)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,one,two,human", *lines]))
+    done = call("estimate", "t.csv", "--label", "human", "--drawn", "random").done
+    assert "Difference in F1 of one against two" in done.out
+    content = yaml.safe_load((tmp_path / "t-evaluation.yaml").read_text())
+    assert content["pool"]["systems"] == {name: {"prediction": name} for name in ("one", "two")}
+    assert "slices" not in content["pool"]
+
+
+def _word(number: int) -> str:
+    return "good" if number else "bad"
+
+
+def test_the_index_that_pandas_writes_names_rows(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(TABLE.replace("id,", ",", 1))
+    assert call("estimate", "t.csv", "--label", "human", "--drawn", "random").status == 0
+    content = yaml.safe_load((tmp_path / "t-evaluation.yaml").read_text())
+    assert content["pool"]["id"] == "Unnamed: 0"
+
+
+def test_odd_labels_are_those_of_their_column(tmp_path: Path, monkeypatch: Any) -> None:
+    """Not those of a file that nobody gave."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"a{i},{int(i % 5 == 0)},{int(i % 9 > 0) if i % 2 else ''}" for i in range(400)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,verdict,is_right", *lines]))
+    done = call("estimate", "t.csv", "--label", "is_right", "--drawn", "random").done
+    assert "The answers of column is_right contradict the predictions" in done.out
+
+
+@pytest.mark.parametrize(
+    ("columns", "prediction", "classes"),
+    [
+        ({"gamma_name": "-1,0,1", "gamma_dob": "0,1", "key": "1,0"}, {"threshold": 0.5}, [0, 1]),
+        ({"alert": "N,N,Y"}, "alert", [0, 1]),
+        ({"judge": "0,1,0", "weekend": "0,1"}, "judge", [0, 1]),
+        ({"flag": "0,1,1,1,1"}, "flag", [0, 1]),  # all that it flags have a label, and no others
+    ],
+)
+def test_a_column_that_has_the_numbers_of_labels_by_chance_is_no_prediction(
+    tmp_path: Path, monkeypatch: Any, columns: dict[str, str], prediction: Any, classes: list[int]
+) -> None:
+    """Comparisons of names were taken for the predicted classes of a linkage."""
+    monkeypatch.chdir(tmp_path)
+    lines = [",".join(["unique_id_l,unique_id_r,match_probability,human", *columns])]
+    for i in range(300):
+        of_each = [values.split(",")[i % (values.count(",") + 1)] for values in columns.values()]
+        lines.append(",".join([f"a{i // 9},b{i},{i / 300},{i % 2 if i % 5 else ''}", *of_each]))
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    assert call("estimate", "t.csv", "--label", "human", "--drawn", "random").status == 0
+    content = yaml.safe_load((tmp_path / "t-evaluation.yaml").read_text())
+    assert content["pool"]["id"] == ["unique_id_l", "unique_id_r"]
+    assert (content["pool"]["prediction"], content["labels"]["classes"]) == (prediction, classes)
+
+
 LINES = [f"{i},{'bad' if i % 4 else 'good'},müll,{'bad' if i % 3 else ''}" for i in range(60)]
 TABLE = "\n".join(["id,verdict,topic,human", *LINES])
 
@@ -144,6 +258,11 @@ TABLE = "\n".join(["id,verdict,topic,human", *LINES])
         ("d.xlsx", b"PK\3\4", "d.xlsx: a workbook is no pool: save the sheet as CSV, in UTF-8"),
         ("e.csv", TABLE.replace("\n5,", "\n4,").encode(), "row 5: duplicate id '4', also in row 4"),
         ("f.csv", b"a,b,human\n1,1,1\n1,1,\n", "f-evaluation.yaml: fill in pool.id"),
+        ("i.csv", b"id,score,a,b,human\n1,.5,x,y,x\n2,.1,y,x,y\n3,7,x,x,y",
+         "fill in pool.prediction, which the columns of i.csv leave open"),
+        ("g.csv", TABLE.replace("topic", "verdict", 1).encode(),
+         "g.csv: column 'verdict' is there twice"),
+        ("h.csv", f"{TABLE}\n,,,\n".encode(), "row 60: null; such rows are left out by pool.where"),
     ],
 )  # fmt: skip
 def test_tables_that_cannot_be_read_as_they_are(

@@ -288,6 +288,20 @@ def test_one_empty_cell_does_not_hide_what_a_column_is(tmp_path: Path, column: s
     assert f"pool.where: {column} IS NOT NULL" in said
 
 
+@pytest.mark.parametrize("scores", [[0.0, 1.0], [0, 1], [1, 1]])
+def test_a_score_of_two_values_is_none(tmp_path: Path, scores: list[float]) -> None:
+    """As promptfoo gives it: of 40 intervals of recall 34 held the truth by it, and 39 without."""
+    columns = {"id": range(90), "verdict": ["fail", "pass", "pass"] * 30, "score": scores * 45}
+    pool = yaml.safe_load(of_table(tmp_path, columns)[1])["pool"]
+    assert ("score" in pool, pool["prediction"], pool.get("slices")) == (False, "verdict", None)
+
+
+def test_texts_of_a_short_table_are_no_slices(tmp_path: Path) -> None:
+    columns = {"id": range(8), "prediction": [0, 1] * 4, "text": [*"abcdefgh"], "x": [*"pq"] * 4}
+    pool = yaml.safe_load(of_table(tmp_path, columns)[1])["pool"]
+    assert (pool["slices"], pool["payload"]) == (["x"], ["text"])
+
+
 def test_annotators_do_not_see_a_verdict_that_half_the_rows_have(tmp_path: Path) -> None:
     columns = {"id": range(90), "score": np.linspace(0, 1, 90), "prediction": [0, 1] * 45}
     columns |= {"judge": ["good", None, "bad"] * 30, "text": [f"t {row // 2}" for row in range(90)]}

@@ -46,6 +46,8 @@ def forms(ids: np.ndarray) -> dict[str, tuple[Any, ...]]:
         "floats": (ids, np.array(known, dtype=float)),
         "texts": (ids, [str(one) for one in known]),
         "texts of floats": (ids, [f"{one}.0" for one in known]),
+        "one by one": (ids, map(int, known)),
+        "nullable numbers": (ids, pd.array(known, dtype="Int64")),
         "arrow": (pa.array(ids), pa.chunked_array([known])),
         "columns of a frame": (frame["id"], frame["label"]),
         "columns in two orders": (frame["id"], frame["label"].sample(frac=1, random_state=1)),
@@ -54,6 +56,7 @@ def forms(ids: np.ndarray) -> dict[str, tuple[Any, ...]]:
         "index of all rows as bools": (ids, everything.astype(bool)),
         "categories": (ids, frame.set_index("id")["label"].astype("category")),
         "frame": (frame,),
+        "frame with ids as its index": (frame.set_index("id"),),
         "series": (frame.set_index("id")["label"],),
         "arrow table": (pa.table({"label": truth(mixed), "id": mixed}),),
         "mapping": (dict(zip(mixed, truth(mixed), strict=True)),),
@@ -76,6 +79,8 @@ def test_forms(name: str) -> None:
             "labels: their index holds 'r.*' more than once",
         ),
         (lambda ids: pd.Series([1.0, None] * 5, index=ids), "has no label; leave its row out"),
+        (lambda ids: pd.array([1, None] * 5, dtype="Int64"), "has no label; leave its row out"),
+        (lambda ids: 1, "1 labels for 10 ids"),
         (lambda ids: [1] * 9, "9 labels for 10 ids"),
         (lambda ids: [2] * 10, "label '2' of id 'r.*' is not one of"),
         (lambda ids: [0.5] * 10, "label '0.5' of id"),
@@ -87,6 +92,19 @@ def test_refused(label: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         evaluation.label(ids, label(ids))
     assert labels_of(evaluation) == [-1] * 10
+
+
+def test_a_row_at_a_time() -> None:
+    evaluation, ids = drawn()
+    for row in ids:
+        evaluation.label(row, bool(*truth([row])))
+    assert labels_of(evaluation) == truth(ids)
+    pairs = {"left": ["a", "a"], "right": ["b", "c"], "score": [0.1, 0.9], "prediction": [0, 1]}
+    linkage = Evaluation.from_frame(pairs, id=["left", "right"], seed=1)
+    first, other = linkage.sample(2)
+    linkage.label(first, "yes")
+    linkage.label(tuple(other), 1)
+    assert labels_of(linkage) == [1, 1]
 
 
 def test_tables_without_their_columns() -> None:

@@ -150,6 +150,9 @@ def test_probabilities_of_many_classes_are_enough() -> None:
     spec = evaluation.state.pool.spec
     assert spec.labels.classes == tuple(range(6))
     assert spec.pool.features == tuple(named.values())
+    keys = {"labels": {"classes": [*range(6)]}, "measure": "accuracy", "seed": 1}
+    made = Evaluation.from_arrays(None, share.argmax(axis=1), probability=share, **keys)
+    assert made.sample(60).tolist() == ids.tolist()
     with pytest.raises(InputError, match=r"a column for each of .*, as `labels` has them, got"):
         Evaluation.from_frame(
             {"no": [0.5], "yes": [0.5], "guess": [1]},

@@ -294,6 +294,18 @@ def test_other_shares_are_those_of_a_new_fit(hidden: HiddenPrior) -> None:
         assert told.high == pytest.approx(high, abs=0.05)
 
 
+@pytest.mark.parametrize("observed", [0.0, 0.5, 1.0])
+def test_a_bound_that_labels_attain_holds_under_any_share(observed: float) -> None:
+    """With twice as many hidden positives thought likely, no interval has a lower upper end."""
+    drawn = drawn_of(*np.linspace(0.6, 0.9, 200))
+    one = DrawnNumber(
+        found(0.8, 0.5, 0.95), drawn, evidence=25, observed=observed, other_shares={0.1: drawn}
+    )
+    (told,), interval = one.sensitivity, one.interval
+    assert interval is not None
+    assert (told.low, told.high) == (interval.low, interval.high)
+
+
 def compared(low: float, high: float, *drawn: float, weight: float = 1.0) -> DrawnNumber:
     """A difference by draws, and an interval of the design."""
     target = Target("f1", (-1.0, 1.0), against="old")

@@ -20,6 +20,7 @@ from evalsampling.inference.results import (
     is_narrow,
     is_significant,
     no_width_because,
+    place_of,
     undefined,
     widest_half,
 )
@@ -204,3 +205,17 @@ def test_a_warning_of_all_points_of_all_curves_is_told_once() -> None:
     one = dataclasses.replace(of_width(0.0, 1.0), warnings=("so",))
     names = [Target(name, threshold=i / 8) for name in ("precision", "recall") for i in range(9)]
     assert brief([dataclasses.replace(one, target=target) for target in names]) == ["so"]
+
+
+def test_a_number_is_found_by_what_sentences_call_it() -> None:
+    """Case and blanks matter only where they tell numbers apart."""
+    targets = [
+        Target("roc_auc", (0, 1)),
+        Target("f1", (0, 1), system="new"),
+        Target("f1", (0, 1), system="new", slice="city=DE"),
+        Target("f1", (0, 1), system="new", slice="city=de"),
+    ]
+    names = ["ROC AUC", "F1 of new", "F1", "f1 of new where city=de"]
+    assert [place_of(name, targets) for name in names] == [0, 1, 1, 3]
+    with pytest.raises(KeyError, match="2 estimates are called 'F1 of new where city=De'"):
+        place_of("F1 of new where city=De", targets)

@@ -22,6 +22,51 @@ def test_the_last_of_the_classes_is_positive_unless_a_spec_says_so() -> None:
     assert read(**chosen.to_mapping()) == chosen
 
 
+def test_of_two_classes_the_second_is_positive_whichever_comes_first() -> None:
+    """Models take the second for the positive one: intervals of recall were half as wide else."""
+    assert read(classes=["bad", "good"], positive="bad") == Classes(("good", "bad"), 1)
+    stored = Section("labels", {"classes": ["bad", "good"], "positive": "bad"}, is_stored=True)
+    assert Classes.read(stored) == Classes(("bad", "good"), 0)
+    draw = np.random.default_rng(0)
+    bad = draw.random(3000) < 0.05
+    share = 1 / (1 + np.exp(-draw.normal(np.where(bad, 1, -2), 1)))
+    made = []
+    for classes in (["good", "bad"], ["bad", "good"]):
+        of_each = np.stack([share if name == "bad" else 1 - share for name in classes], axis=1)
+        evaluation = Evaluation.from_arrays(
+            share,
+            np.where(share > 0.5, "bad", "good"),
+            probability=of_each,
+            labels={"classes": classes, "positive": "bad"},
+            measure=["recall", "brier"],
+            seed=1,
+        )
+        ids = evaluation.sample(100)
+        evaluation.label(ids, np.where(bad[ids], "bad", "good"))
+        made.append(evaluation.estimate())
+    assert made[0].to_dict() == made[1].to_dict()
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"measure": {"risk": {"losses": [[0, 1], [5, 0]]}}},
+        {"measure": [{"joint": ["f1", {"risk": {"losses": [[0, 1], [5, 0]]}}]}]},
+        {"sampler": {"name": "ais", "alpha": [1, 2]}},
+        {"sampler": {"name": "active_risk", "model": "prior", "class_prior": [0.9, 0.1]}},
+    ],
+)
+def test_a_list_in_the_order_of_classes_wants_the_positive_one_last(keys: dict[str, Any]) -> None:
+    labels = {"classes": [1, 0], "positive": 1}
+    words = r"list the positive class last, as \[0, 1\]: losses"
+    with pytest.raises(InputError, match=words):
+        Evaluation.from_arrays([0.1, 0.9], [0, 1], labels=labels, **keys)
+    made = Evaluation.from_arrays([0.1, 0.9], [0, 1], labels=labels)
+    made.label(made.sample(2), [0, 1])
+    with pytest.raises(InputError, match=words):
+        made.estimate({"risk": {"losses": [[0, 1], [5, 0]]}})
+
+
 @pytest.mark.parametrize(
     ("space", "content", "words"),
     [

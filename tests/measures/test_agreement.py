@@ -148,7 +148,7 @@ def test_spec_names_what_is_wrong() -> None:
         build({"kappa": {"weights": "cubic"}})
     with pytest.raises(InputError, match=r"unknown key measure\.rest of kappa"):
         build({"kappa": {"rest": 1}})
-    assert build("kappa", positive=0).analysis.measures == [Kappa(2, titles=("0", "1"), rest=1)]
+    assert build("kappa", positive=0).analysis.measures == [Kappa(2, titles=("1", "0"))]
 
 
 def test_shares_are_those_of_a_table() -> None:

@@ -344,6 +344,7 @@ def test_averages_are_asked_for_by_the_measure_of_a_class(entry: Any, name: str)
         ({"name": "f_beta", "alpha": 0.2, "beta": 2}, "it takes beta or alpha, not both"),
         ({"name": "f_beta", "average": "macro", "alpha": 0.2, "beta": 2},
          "beta or alpha, not both"),
+        ({"name": "f1", "slice": "x"}, "measure.slice of f1; it has no parameters of its own"),
         ("macro_f1", r"it is {name: f1, average: macro}"),
         ("f_eta", "it is f_beta, with eta as its alpha"),
         ("precision_at_k", "the sampler adastrat with the measure average_precision"),
@@ -358,5 +359,7 @@ def test_what_is_wrong_is_told(entry: Any, words: str) -> None:
 
 def test_no_name_of_ours_is_among_those_of_other_fields() -> None:
     assert not set(MEANT) & set(BY_NAME)
-    assert meant_by("Precision@K") == meant_by("precision_at_k")
-    assert meant_by("f11") is None
+    assert meant_by("Precision@K", ()) == meant_by("precision_at_k", ())
+    assert meant_by("f11", ("f1",)) is None
+    assert meant_by("ROC AUC", ("roc_auc",)) == meant_by("auroc", ()) == "it is roc_auc"
+    assert meant_by("acc", ("mcc", "accuracy")) == "it is accuracy"

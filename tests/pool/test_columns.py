@@ -225,7 +225,10 @@ def test_column_that_is_there_twice(job: Any) -> None:
 def test_outputs_are_wide_however_narrow_columns_are(
     kind: pa.DataType, score: pa.DataType, positive: int
 ) -> None:
-    """Class codes as int64, scores and probabilities as the float64 values of what is stored."""
+    """Class codes as int64, scores and probabilities as the float64 values of what is stored.
+
+    The code of the positive class is 1.
+    """
     scores = pa.array([0.1, 0.0, 1.0, 1e-30], score)
     batch = pa.record_batch(
         {"id": [1, 2, 3, 4], "score": scores, "prediction": pa.array([0, 1, 1, 0], kind)}
@@ -239,11 +242,12 @@ def test_outputs_are_wide_however_narrow_columns_are(
     spec = EvaluationSpec.from_mapping(content, Path())
     outputs = read_outputs(PoolBatch(batch), spec.reading, ("score",))
     assert outputs.prediction.dtype == np.int64
-    assert outputs.prediction.ravel().tolist() == [0, 1, 1, 0]
+    codes = [0, 1, 1, 0] if positive else [1, 0, 0, 1]
+    assert outputs.prediction.ravel().tolist() == codes
     assert outputs.score.ravel().tolist() == scores.to_pylist()
-    assert outputs.probability[:, 0, positive].tolist() == scores.to_pylist()
-    assert outputs.probability[:, 0, 1 - positive].tolist() == [1 - p for p in scores.to_pylist()]
-    assert read_predictions(PoolBatch(batch), spec.reading).ravel().tolist() == [0, 1, 1, 0]
+    assert outputs.probability[:, 0, 1].tolist() == scores.to_pylist()
+    assert outputs.probability[:, 0, 0].tolist() == [1 - p for p in scores.to_pylist()]
+    assert read_predictions(PoolBatch(batch), spec.reading).ravel().tolist() == codes
 
 
 KNOWN = ("toxic", "insult", "threat")

@@ -49,14 +49,18 @@ class Csv:
                     yield batch.rename_columns(schema.names)
 
     def _opened(self, path: str) -> tuple["Csv", list[str]]:
-        """Return how a file is written, and the names in its header."""
+        """Return how a file is written, and the names in its header.
+
+        One without a name, as pandas writes an index, is called as pandas reads it.
+        """
         with text.open_text(path) as source:
             own = Csv(delimiter_of(source.read(_HEADER_BYTES), self.delimiter))
         with contextlib.closing(read_blocks(path, own._split, _HEADER_BYTES, -1)) as blocks:
             block = next(blocks, None)
         if block is None:
             raise InputError(f"{path}: there is no header")
-        return own, list(own._table(block.part(0, 1)).column_names)
+        names = own._table(block.part(0, 1)).column_names
+        return own, [name or f"Unnamed: {place}" for place, name in enumerate(names)]
 
     def _table(self, block: Block, names: Any = None, refuse: Any = None, cells: Any = None) -> Any:
         """Return records as Arrow reads them, without names those after the first."""

@@ -186,9 +186,11 @@ def test_a_header_alone(tmp_path: Path, sizes: int, text: str) -> None:
 
 
 def test_names(tmp_path: Path) -> None:
+    """A column without one is called as pandas, which writes such an index, reads it."""
     path = tmp_path / "pool.csv"
     path.write_text(',1,"a\nb",x,x\n0,1,2,3,4\n')
-    assert inspected(COMMA, path).schema.names == ["", "1", "a\nb", "x", "x"]
+    assert inspected(COMMA, path).schema.names == ["Unnamed: 0", "1", "a\nb", "x", "x"]
+    assert read_rows(COMMA, path, ["Unnamed: 0"]) == [{"Unnamed: 0": "0"}]
     assert read_rows(COMMA, path, ["a\nb", "1"]) == [{"a\nb": "2", "1": "1"}]
     with pytest.raises(InputError, match=r"pool.csv: column 'z' is missing"):
         read_rows(COMMA, path, schema=pa.schema([("z", pa.string())]))
