@@ -376,8 +376,6 @@ Jobs = Callable[..., Job]
 def loaded(path: Path) -> ModuleType:
     """A program as a module, wherever it is."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -73,7 +73,6 @@ def test_a_poisson_sample_of_many_labels(job: Any, engine: Case, score: str | No
     one = job_of_tags(job, score)
     path, spec = one.directory / "pool.parquet", EvaluationSpec.load(one.spec)
     pq.write_table(one.pool.table, path, row_group_size=300)
-    assert engine.keep is not None
     kept = engine.keep(path, spec, False)
     assert 60 < len(kept) < 120
     assert kept == pairs(poisson_sample(spec.analysis, False))
@@ -234,7 +233,6 @@ def test_the_same_rows_of_a_poisson_sample(
     content = {"pool": {"path": str(path)}, "strata": strata, "budget": 200, "seed": 4}
     content["labels"] = {"classes": [0, 1]}
     spec = EvaluationSpec.from_mapping(content, tmp_path)
-    assert engine.keep is not None
     kept = engine.keep(path, spec, by_cell)
     assert kept == pairs(poisson_sample(spec.analysis, by_cell))
     assert len(kept) > 100

@@ -125,7 +125,6 @@ def second_round(seed: int) -> tuple[Drawn, np.ndarray, np.ndarray, RoundChances
     ids = evaluation.sample(60)
     evaluation.label(ids, OLD_TRUTH[ids])
     analysis = evaluation.analysis
-    assert analysis.numbers is not None
     begin = analysis.numbers().after(analysis.history.drawn_by_cell(len(analysis.table)))
     chances = next_chances(analysis, 60, None, begin)
     return drawn, ids, drawn.taken([chances]), chances

@@ -78,7 +78,6 @@ def test_another_version_is_refused(every: Job) -> None:
     for name, version in itertools.product(READ_BY, ("next", "2.0", None, 0)):
         path = every.workspace / name
         before, latest = path.read_text(), latest_version(name)
-        assert latest is not None
         later = latest + 1 if version == "next" else version
         content = json.loads(before) | {"version": later}
         del content["sha256"]
