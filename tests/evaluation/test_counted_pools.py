@@ -23,8 +23,6 @@ from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.permanent import permanent_numbers
 from evalsampling.stats.round_chances import RoundChances, taken_by_last
 
-MEASURES = ["recall", "precision"]
-
 
 def made(rows: int, seed: int, rate: float, shift: float, first: int) -> tuple[pa.Table, Any]:
     """Rows with their labels."""
@@ -51,7 +49,7 @@ class Drawn:
     @classmethod
     def of_seed(cls, sampler: str, seed: int, table: pa.Table) -> "Drawn":
         evaluation = Evaluation.from_frame(
-            OLD, sampler=sampler, measure=MEASURES, seed=seed, strata={"leaves": 8}
+            OLD, sampler=sampler, measure=["recall", "precision"], seed=seed, strata={"leaves": 8}
         )
         (batch,) = table.combine_chunks().to_batches()
         pool: Any = evaluation.state.pool
