@@ -232,7 +232,7 @@ def test_probabilities_of_an_order_are_refused(name: str) -> None:
             asked.estimate(measure)
 
 
-@pytest.mark.parametrize("suffix", ("csv", "jsonl", "avro"))
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "avro"])
 @pytest.mark.parametrize(
     "name", ["probability a hair above 1", "log-odds", "log-odds with a shift", "0 to 100"]
 )

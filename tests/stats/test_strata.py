@@ -52,7 +52,7 @@ def _scores(name: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("leaves", [1, 2, 3, 10, 64, 256])
-@pytest.mark.parametrize("name", ("normal", "skewed", "two humps", "few values", "almost equal"))
+@pytest.mark.parametrize("name", ["normal", "skewed", "two humps", "few values", "almost equal"])
 def test_csf_follows_the_rule_and_leaves_no_leaf_empty(name: str, leaves: int) -> None:
     scores = _scores(name)
     histogram = ScoreHistogram.from_scores(scores, strata.BINS_PER_LEAF * leaves)
