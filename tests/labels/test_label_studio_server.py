@@ -145,12 +145,6 @@ def test_what_is_refused_ends_at_once(server: Double, status: int, words: str) -
     assert not [one for one in server.requests if "elsewhere" in one[1]], "nobody gets the key"
 
 
-def test_what_goes_on_failing_ends(server: Double) -> None:
-    server.fail["GET", "export"] = [503] * 99
-    with pytest.raises(InputError, match="503"):
-        push(server)
-
-
 def test_each_wait_is_twice_the_one_before(server: Double, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     monkeypatch.setattr(label_studio_server.time, "sleep", waits.append)
