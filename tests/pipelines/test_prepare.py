@@ -16,7 +16,7 @@ from tests.jobs import call, make_rich_pool
 from tests.reference import assert_same_evaluation
 
 FIRST = ("slices",)
-"""Cases of the fast suite, with those of tests/commands/test_prepare_plan.py."""
+"""Cases of the fast suite."""
 
 WHOLE = [
     *(pytest.param(case, 7, 50, marks=() if case in FIRST else pytest.mark.slow) for case in CASES),
