@@ -96,6 +96,7 @@ _WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
 }
 
 
+@functools.cache
 def make_pool(rows: int = 2000, seed: int = 0, text_ids: bool = False) -> Pool:
     """Make a pool."""
     rng = np.random.default_rng(seed)
@@ -114,6 +115,7 @@ def make_pool(rows: int = 2000, seed: int = 0, text_ids: bool = False) -> Pool:
     return Pool(table, dict(zip(table["id"].to_pylist(), truth.astype(int).tolist(), strict=True)))
 
 
+@functools.cache
 def make_rich_pool(rows: int = 1500, seed: int = 0, systems: int = 2, classes: int = 2) -> Pool:
     """Make a pool with every kind of column.
 
