@@ -38,12 +38,6 @@ def score(batch):
 """
 
 
-@pytest.fixture
-def start_spark(request: pytest.FixtureRequest) -> StartSpark:
-    """Starts Spark when it is asked for."""
-    return lambda: request.getfixturevalue("session")
-
-
 @pytest.mark.parametrize(
     ("engine", "case"),
     on_engines([(case,) for case in CASES], [(case,) for case in SOME], WITHOUT_BEAM),
