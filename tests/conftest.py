@@ -44,9 +44,8 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over all that is there now, and look seldom for more."""
+    """Let the garbage collector pass over all that is there now."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
     gc.enable()
 
 
