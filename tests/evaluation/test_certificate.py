@@ -116,7 +116,7 @@ def test_the_promise_of_the_spec_is_the_default() -> None:
 
 
 def test_a_promise_for_each_slice_holds_in_each() -> None:
-    evaluation, pool, truth = evaluated(pool={"slices": ["shop"]}, labels=800)
+    evaluation, pool, truth = evaluated(pool={"slices": ["shop"]}, labels=500)
     found = evaluation.certify("precision >= 0.85 in each shop")
     assert found.holds
     assert "precision is at least 0.85 in each shop for the" in found.statement
