@@ -42,7 +42,6 @@ def look(
     Pictures of them are written to a folder; widths of the window are on a desk and on a phone.
     """
     folder = packages()
-    assert folder is not None
     # Node looks for packages beside the script. Tests that run at once have a script each.
     script = shutil.copy(SCRIPT, folder / f"look-{os.getpid()}.mjs")
     arguments = [chromium(), pictures, *widths, *pages]

@@ -65,6 +65,5 @@ def rows_apart(
 def by_row(pool: MemoryPool, of_cells: np.ndarray) -> np.ndarray:
     """What cells have, for each row in the order of the ids."""
     stored = pool.reserve.rows
-    assert stored is not None
     cell = np.searchsorted(pool.table.code, stored["cell"].to_numpy())
     return np.asarray(of_cells[cell][np.argsort(stored["id"].to_numpy())])

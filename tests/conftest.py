@@ -18,7 +18,7 @@ from tests.emulator import emulator
 from tests.jobs import DoneBefore, Job, Jobs, Pool, make_pool
 from tests.spark import started_session
 
-OF_BEAM = {"deployment", "faults", "pipelines", "runners", "storage", "telemetry", "transforms"}
+OF_BEAM = {"deployment", "faults", "pipelines", "runners", "telemetry", "transforms"}
 """Rooms whose tests are about jobs; those of others prepare without Beam, ten times as fast."""
 
 COPYING = {"cli", "commands", "evaluation", "labels", "report"}

@@ -142,6 +142,10 @@ KEEPING = [engine for engine in ENGINES if engine.values[0].keep is not None]
 """Those that draw Poisson samples."""
 
 
+WITHOUT_BEAM = [engine for engine in ENGINES if engine.id != "Beam"]
+"""Those for cases that `tests/pipelines` has by Beam."""
+
+
 def on_engines(
     cases: Sequence[tuple[Any, ...]],
     some: Sequence[tuple[Any, ...]],

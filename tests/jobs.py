@@ -96,6 +96,7 @@ _WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
 }
 
 
+@functools.cache
 def make_pool(rows: int = 2000, seed: int = 0, text_ids: bool = False) -> Pool:
     """Make a pool."""
     rng = np.random.default_rng(seed)
@@ -114,6 +115,7 @@ def make_pool(rows: int = 2000, seed: int = 0, text_ids: bool = False) -> Pool:
     return Pool(table, dict(zip(table["id"].to_pylist(), truth.astype(int).tolist(), strict=True)))
 
 
+@functools.cache
 def make_rich_pool(rows: int = 1500, seed: int = 0, systems: int = 2, classes: int = 2) -> Pool:
     """Make a pool with every kind of column.
 
@@ -376,8 +378,6 @@ Jobs = Callable[..., Job]
 def loaded(path: Path) -> ModuleType:
     """A program as a module, wherever it is."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

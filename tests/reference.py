@@ -77,7 +77,6 @@ def assert_same(workspace: Path, expected: MemoryPool, budget: int) -> None:
 
 def assert_same_rows(workspace: Path, expected: MemoryPool) -> None:
     """Check outputs, slices and payload of the rows of the reserve."""
-    assert expected.reserve.rows is not None
     told = [n for n in expected.reserve.rows.column_names if n not in ("cell", "file", "row")]
     held = pq.read_table(workspace / "reserve", columns=told)
     rows = expected.reserve.rows.select(told)

@@ -103,7 +103,6 @@ def test_while_evaluations_are_repeated(tmp_path: Path, to_all: bool) -> None:
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0,
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
-    assert process.stdout is not None
     assert process.stdout.readline() == "at it\n"
     if to_all:
         os.killpg(process.pid, signal.SIGINT)

@@ -1,10 +1,17 @@
 """Fixtures of the tests of commands."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.jobs import Job, make_pool
+
+
+@pytest.fixture
+def start_spark(request: pytest.FixtureRequest) -> Callable[[], Any]:
+    """Starts Spark when it is asked for."""
+    return lambda: request.getfixturevalue("session")
 
 
 @pytest.fixture

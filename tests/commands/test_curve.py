@@ -153,7 +153,6 @@ def test_from_python() -> None:
         asked = evaluation.sample(100)
         evaluation.label(asked, np.array([pool.truth[id] for id in asked.tolist()]))
     curve = evaluation.analysis.curve
-    assert curve is not None
     ranked = np.array([pool.truth[id] for id in ids[np.argsort(-score)].tolist()])
     point = curve.at(500)
     assert point["precision.low"] <= ranked[: int(point["rank"])].mean() <= point["precision.high"]

@@ -1,7 +1,6 @@
 """Labels in: which count, which are rejected and why."""
 
 import shutil
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import measures
 from tests.jobs import Job, Pool, call, files_below, make_pool
 from tests.labels.deliveries import written
-from tests.slow import fast
 
 
 def test_same_delivery_twice_is_one(drawn: Job) -> None:
@@ -127,19 +125,16 @@ def test_the_id_column_may_be_called_as_in_the_pool(job: Any, suffix: str) -> No
     assert (told["labels"], told["rejects"]) == (20, 0)
 
 
-REJECTED: list[tuple[Callable[[str], list[list[str]]], str]] = [
-    (lambda task: [[task, "01"], [task, "1.0"], [task, "1 ?"]], "'1.0' is none of"),
-    (lambda task: [[task, "1", "?"]], "3 fields where the header has 2"),
-    (lambda task: [[task, "maybe"]], "label 'maybe' is none of: 0, 1"),
-    (lambda _: [["t_nobody", "1"]], "unknown task 't_nobody'"),
-    (lambda task: [[task, "1"], [task, "0"]],
-     "two different labels for one row: '1' in line 2 and '0' in line 3"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("rows", "reason"), fast(2, REJECTED))
-def test_what_is_no_answer_is_rejected(drawn: Job, rows: Any, reason: str) -> None:
-    assert reason in reject(drawn, rows(drawn.answers(1)[15][0]))
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        (["01", "1.0", "1 ?"], "'1.0' is none of"),
+        (["1", "0"], "two different labels for one row: '1' in line 2 and '0' in line 3"),
+    ],
+)
+def test_what_is_no_answer_is_rejected(drawn: Job, labels: list[str], reason: str) -> None:
+    task = drawn.answers(1)[15][0]
+    assert reason in reject(drawn, [[task, label] for label in labels])
 
 
 @pytest.mark.slow
@@ -207,42 +202,28 @@ def test_master_file_delivered_again_brings_the_labels_of_the_new_round(drawn: J
     assert "taken before" in drawn.estimate("--labels", master).err
 
 
-def test_strict_also_holds_for_a_delivery_taken_before(drawn: Job) -> None:
+def test_strict_also_sees_a_delivery_taken_before_and_files_of_one_call(drawn: Job) -> None:
     bad = drawn.deliver([("t_nobody", "1")], "bad.csv")
     assert drawn.estimate("--labels", bad).status == 0
     good = drawn.deliver(drawn.answers(1), "good.csv")
     result = drawn.estimate("--labels", good, bad, "--strict")
     assert result.status == 1
     assert drawn.estimate().json["labels"] == 0
-
-
-def test_strict_sees_contradictions_between_files_of_one_call(drawn: Job) -> None:
     task = drawn.answers(1)[0][0]
     paths = [drawn.deliver([(task, label)], f"{label}.csv") for label in "01"]
     assert "1.csv: line 2" in drawn.estimate("--labels", *paths, "--strict").refused
-    assert not (drawn.workspace / "labels").exists()
+    assert drawn.estimate().json["labels"] == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("a.csv", b"task,answer\nx,1\n", "'label' is missing"),
-        ("a.jsonl", b'{"task": "x", "label": 1}\n{oops\n', "line 2: not JSON"),
-        ("a.ods", b"", "labels come as .csv"),
-    ],
-)
-def test_unreadable_delivery_takes_nothing(
-    drawn: Job, name: str, content: bytes, words: str
-) -> None:
-    path = drawn.directory / name
-    path.write_bytes(content)
+def test_unreadable_delivery_takes_nothing(drawn: Job) -> None:
+    path = drawn.directory / "a.jsonl"
+    path.write_text('{"task": "x", "label": 1}\n{oops\n')
     good = drawn.deliver(drawn.answers(1), "good.csv")
     before = files_below(drawn.workspace)
     result = drawn.estimate("--labels", good, path)
     assert result.status == 1
     assert len(result.err.splitlines()) == 1
-    assert f"{path}: " in result.err
-    assert words in result.err
+    assert f"{path}: line 2: not JSON" in result.err
     assert files_below(drawn.workspace) == before
 
 

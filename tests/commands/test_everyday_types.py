@@ -92,7 +92,6 @@ def predicted(spec: EvaluationSpec) -> tuple[int, int]:
     stratification = stratify_pool(spec.reading)
     table = read_table(stratification)
     summary = stratification.score_summary(table)
-    assert summary is not None
     return table.rows, round(summary.predicted)
 
 
@@ -332,7 +331,6 @@ def test_infinite_scores_are_the_lowest_and_the_highest(kind: str, method: str) 
     frame = {"id": IDS, "score": np.array(LOG_ODDS, kind)}
     evaluation = labelled(frame, prediction={"threshold": 1}, strata={"method": method})
     assert evaluation.estimate()[0].value == pytest.approx(RECALL)
-    assert evaluation.scores is not None
     assert evaluation.scores.words.endswith(
         "score: 1 row with -inf, taken as the lowest score of all. "
         "score: 1 row with inf, taken as the highest score of all"
@@ -388,7 +386,6 @@ def test_rows_within_one_rounding_are_told(tmp_path: Path, scores: Any, said: st
     spec = {"path": "a.parquet", "prediction": {"threshold": 0.7}}
     (tmp_path / "a.yaml").write_text(json.dumps({"pool": spec, "budget": 5, "workspace": "ws"}))
     words = check(SpecOptions(str(tmp_path / "a.yaml"))).scores
-    assert words is not None
     assert words.endswith(f"score: {said}") if said else "rounding" not in words
 
 
@@ -396,7 +393,6 @@ def test_rows_within_one_rounding_are_told(tmp_path: Path, scores: Any, said: st
 def test_thresholds_of_any_type(threshold: Any) -> None:
     frame = {"id": IDS, "score": np.array(PLAIN, "f4")}
     evaluation = Evaluation.from_frame(frame, prediction={"threshold": threshold})
-    assert evaluation.scores is not None
     assert evaluation.scores.predicted == pytest.approx(REACH)
 
 

@@ -18,12 +18,6 @@ from tests.jobs import Job, call, files_below
 from tests.labels_at_hand import WAYS, keys, labelled_pool
 
 
-@pytest.fixture
-def start_spark(request: pytest.FixtureRequest) -> StartSpark:
-    """Starts Spark when it is asked for."""
-    return lambda: request.getfixturevalue("session")
-
-
 def rows_of(history: History, ids: list[Any]) -> dict[Any, tuple[Any, ...]]:
     """Return label and chance of each row of the first round, by id."""
     first = history.rounds[0]

@@ -13,7 +13,6 @@ import yaml
 from evalsampling.commands.export import table_of_votes
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.votes import deliver, votes
-from tests.formats import FORMATS
 from tests.jobs import Job, Jobs, Pool, call
 from tests.labels.deliveries import FORMATS as DELIVERIES
 from tests.labels.deliveries import written
@@ -34,12 +33,7 @@ def by_pair(job: Job, number: int) -> list[tuple[Any, ...]]:
     return [(*json.loads(id), str(job.pool.truth[id])) for id in job.batch(number)["id"]]
 
 
-SUFFIXES = [
-    pytest.param(name, marks=[pytest.mark.slow][: name in ("jsonl", "avro")]) for name in FORMATS
-]
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", ["parquet", "csv", *slowly("jsonl", "avro")])
 def test_a_pool_with_the_pasted_id_is_the_same(job: Jobs, suffix: str) -> None:
     pool, done = pair_pool(), []
     for rows, id in ((pool, IDS), (flat_of(pool), "id")):

@@ -19,17 +19,15 @@ from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import BAD
 from tests.cases import CASES
-from tests.engines import ENGINES, KEEPING, Case, StartSpark, on_engines, pairs
+from tests.engines import ENGINES, KEEPING, WITHOUT_BEAM, Case, StartSpark, on_engines, pairs
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
 from tests.many_labels import Tagged
 from tests.pairs import IDS, nested_pool, pair_pool
 from tests.reference import assert_same, reference
 
-MORE = "engine", ENGINES
 SOME = ("systems", "slices", "pooled signatures", "kd with its own tree", "hierarchy of columns",
         "weights and costs")  # fmt: skip
-"""Cases of which all engines make what shares make of all; and Beam of all in
-`tests/pipelines/test_prepare.py`."""
+"""Cases of which other engines make what shares make of all."""
 
 SCORER = """\
 import pathlib, numpy as np, pyarrow as pa
@@ -40,14 +38,9 @@ def score(batch):
 """
 
 
-@pytest.fixture
-def start_spark(request: pytest.FixtureRequest) -> StartSpark:
-    """Starts Spark when it is asked for."""
-    return lambda: request.getfixturevalue("session")
-
-
 @pytest.mark.parametrize(
-    ("engine", "case"), on_engines([(case,) for case in CASES], [(case,) for case in SOME])
+    ("engine", "case"),
+    on_engines([(case,) for case in CASES], [(case,) for case in SOME], WITHOUT_BEAM),
 )
 def test_the_same_workspace(job: Any, start_spark: StartSpark, engine: Case, case: str) -> None:
     shape, keys = CASES[case]
@@ -73,7 +66,6 @@ def test_a_poisson_sample_of_many_labels(job: Any, engine: Case, score: str | No
     one = job_of_tags(job, score)
     path, spec = one.directory / "pool.parquet", EvaluationSpec.load(one.spec)
     pq.write_table(one.pool.table, path, row_group_size=300)
-    assert engine.keep is not None
     kept = engine.keep(path, spec, False)
     assert 60 < len(kept) < 120
     assert kept == pairs(poisson_sample(spec.analysis, False))
@@ -156,7 +148,7 @@ def test_fields_of_columns(job: Any, start_spark: StartSpark, engine: Case, suff
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(*MORE)
+@pytest.mark.parametrize("engine", ENGINES)
 def test_all_ids_are_checked_on_request(job: Any, start_spark: StartSpark, engine: Case) -> None:
     rows = make_pool()
     ids = rows.table["id"].to_pylist()
@@ -175,6 +167,7 @@ def test_all_ids_are_checked_on_request(job: Any, start_spark: StartSpark, engin
     on_engines(
         [("missing column",), ("nan score",), ("duplicate id",), ("empty pool",)],
         [("duplicate id",), ("empty pool",)],
+        WITHOUT_BEAM,
     ),
 )
 def test_a_bad_pool(job: Any, start_spark: StartSpark, engine: Case, name: str) -> None:
@@ -234,7 +227,6 @@ def test_the_same_rows_of_a_poisson_sample(
     content = {"pool": {"path": str(path)}, "strata": strata, "budget": 200, "seed": 4}
     content["labels"] = {"classes": [0, 1]}
     spec = EvaluationSpec.from_mapping(content, tmp_path)
-    assert engine.keep is not None
     kept = engine.keep(path, spec, by_cell)
     assert kept == pairs(poisson_sample(spec.analysis, by_cell))
     assert len(kept) > 100

@@ -50,7 +50,7 @@ def test_pools_of_every_format_are_simulated_alike(
         folder.mkdir()
         as_format(queries, folder / f"pool.{suffix}")
         spec = queries.write(folder, pool={"path": pattern})
-        told = call("simulate", spec, "--truth", folder / "truth.parquet", "--repeats", "5",
+        told = call("simulate", spec, "--truth", folder / "truth.parquet", "--repeats", "2",
                     "--budgets", "30", "--json").json  # fmt: skip
         truth = queries.mean("new", "dcg") - queries.mean("old", "dcg")
         assert told["truth"][NAME] == pytest.approx(truth)

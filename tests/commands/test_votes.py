@@ -94,18 +94,12 @@ def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:
     assert call("status", "--verify", voted.workspace).status == 0
 
 
-@pytest.fixture
-def disputed(job: Jobs) -> Job:
-    """A job whose batches are Parquet, with rows that two annotators do not agree on."""
-    one = job(labels={"votes": 2}, sink={"format": "parquet"}).drawn()
-    rows = [(task, name, said, "", "") for task, _ in one.answers(1)
-            for name, said in (("a", "0"), ("b", "1"))]  # fmt: skip
-    assert one.estimate("--labels", deliver(one, rows, "all.csv")).json["open"] == 20
-    return one
-
-
-def test_a_batch_of_disputes_in_parquet_has_no_ids(disputed: Job) -> None:
+def test_a_batch_of_disputes_in_parquet_has_no_ids(job: Jobs) -> None:
     """The file for who settles them is another one than that which links tasks and ids."""
+    disputed = job(labels={"votes": 2}, sink={"format": "parquet"}).drawn()
+    rows = [(task, name, said, "", "") for task, _ in disputed.answers(1)
+            for name, said in (("a", "0"), ("b", "1"))]  # fmt: skip
+    assert disputed.estimate("--labels", deliver(disputed, rows, "all.csv")).json["open"] == 20
     batch = disputed.sample("--adjudicate").json
     assert disputed.sample("--adjudicate").json == batch
     shown = pq.read_table(batch["batch"])

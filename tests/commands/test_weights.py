@@ -89,7 +89,7 @@ def test_all_labels_give_the_numbers_of_rows_that_stand_as_often_as_they_count(
 
 def test_names_say_what_rows_count_by_wherever_they_are(job: Any) -> None:
     pool = counted_pool()
-    one = job(pool, **keys(sampler="passive", budget=200, round_size=200))
+    one = job(pool, **keys(sampler="passive", budget=360, round_size=360))
     all_labelled(one)
     text = call("estimate", one.workspace).out
     assert "F1 by views " in text

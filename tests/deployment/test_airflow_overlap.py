@@ -65,7 +65,6 @@ class Attempt:
         self._process = subprocess.Popen(
             line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
         )
-        assert self._process.stderr is not None
         begun = self._process.stderr.readline()
         if begun != b"begun\n":
             raise AssertionError(begun.decode() + self.ended()[1])

@@ -60,14 +60,14 @@ def test_front_page_is_short() -> None:
 
 def written(module: Path) -> Iterator[str]:
     """The texts of a module that are no docstrings; what is put into one counts as a word."""
-    tree = ast.parse(module.read_text("utf-8"))
+    nodes = [*ast.walk(ast.parse(module.read_text("utf-8")))]
     parts: set[ast.AST] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             parts.update(node.values)
         elif isinstance(node, ast.Expr):
             parts.add(node.value)
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             yield "".join(v.value if isinstance(v, ast.Constant) else "X" for v in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in parts:

@@ -10,17 +10,11 @@ from evalsampling.evaluation.cautions import cautions
 from evalsampling.labels.tally import Awaited
 
 
-@pytest.fixture
-def evaluation() -> Evaluation:
-    rng = np.random.default_rng(3)
-    score = rng.normal(size=3000)
-    one = Evaluation.from_arrays(score, score > 0, seed=1)
-    ids = one.sample(50)
-    one.label(ids[:30], score[ids[:30]] > 0.3)
-    return one
-
-
-def test_missing_labels(evaluation: Evaluation) -> None:
+def test_missing_labels() -> None:
+    score = np.random.default_rng(3).normal(size=3000)
+    evaluation = Evaluation.from_arrays(score, score > 0, seed=1)
+    ids = evaluation.sample(50)
+    evaluation.label(ids[:30], score[ids[:30]] > 0.3)
     analysis = evaluation.analysis
     estimates = analysis.estimate()
     of_missing = "; others of their round stand for them, as if missing at random"

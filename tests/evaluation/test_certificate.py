@@ -16,7 +16,6 @@ def test_a_threshold_that_is_proved() -> None:
     found = evaluation.certify("precision >= 0.9")
     assert found.holds
     assert true_precision(found, pool, truth) >= 0.9
-    assert found.rows is not None
     assert found.rows > 500
     assert found.statement == (
         f"With 95 % confidence, precision is at least 0.9 for the {found.rows:,} rows with a score "
@@ -34,8 +33,6 @@ def test_what_cannot_be_proved_says_what_came_nearest() -> None:
     assert found.threshold is None
     assert found.rows is None
     assert found.nearest is not None
-    assert found.low is not None
-    assert found.value is not None
     assert 0 < found.low < 0.75 <= found.value
     assert found.statement.startswith(
         "No threshold is proved with 400 labels for f1 >= 0.75. The nearest is "
@@ -69,8 +66,6 @@ def test_recall_by_labels_and_by_the_model() -> None:
     )
     assert by_labels.holds
     assert by_model.holds
-    assert by_labels.threshold is not None
-    assert by_model.threshold is not None
     assert by_labels.threshold < by_model.threshold
     assert "add `by model` if you accept what it assumes." in by_labels.statement
     assert "The recall part assumes that positives become rarer" in by_model.statement
@@ -86,8 +81,6 @@ def test_several_measures_share_the_error() -> None:
     assert true_precision(found, pool, truth) >= 0.8
     assert "precision is at least 0.8 and recall is at least 0.6" in found.statement
     alone = evaluation.certify("precision >= 0.8")
-    assert found.rows is not None
-    assert alone.rows is not None
     assert found.rows <= alone.rows
 
 
@@ -123,7 +116,7 @@ def test_the_promise_of_the_spec_is_the_default() -> None:
 
 
 def test_a_promise_for_each_slice_holds_in_each() -> None:
-    evaluation, pool, truth = evaluated(pool={"slices": ["shop"]}, labels=800)
+    evaluation, pool, truth = evaluated(pool={"slices": ["shop"]}, labels=500)
     found = evaluation.certify("precision >= 0.85 in each shop")
     assert found.holds
     assert "precision is at least 0.85 in each shop for the" in found.statement
@@ -132,11 +125,8 @@ def test_a_promise_for_each_slice_holds_in_each() -> None:
         assert truth[inside].mean() >= 0.85
     none = evaluation.certify("f1 >= 0.9 in each shop")
     assert "F1 where shop=" in none.statement
-    assert none.low is not None
     assert none.low < 0.9
     whole = evaluation.certify("precision >= 0.85")
-    assert found.rows is not None
-    assert whole.rows is not None
     assert found.rows <= whole.rows
 
 

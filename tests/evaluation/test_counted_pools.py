@@ -23,8 +23,6 @@ from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.permanent import permanent_numbers
 from evalsampling.stats.round_chances import RoundChances, taken_by_last
 
-MEASURES = ["recall", "precision"]
-
 
 def made(rows: int, seed: int, rate: float, shift: float, first: int) -> tuple[pa.Table, Any]:
     """Rows with their labels."""
@@ -51,7 +49,7 @@ class Drawn:
     @classmethod
     def of_seed(cls, sampler: str, seed: int, table: pa.Table) -> "Drawn":
         evaluation = Evaluation.from_frame(
-            OLD, sampler=sampler, measure=MEASURES, seed=seed, strata={"leaves": 8}
+            OLD, sampler=sampler, measure=["recall", "precision"], seed=seed, strata={"leaves": 8}
         )
         (batch,) = table.combine_chunks().to_batches()
         pool: Any = evaluation.state.pool
@@ -125,7 +123,6 @@ def second_round(seed: int) -> tuple[Drawn, np.ndarray, np.ndarray, RoundChances
     ids = evaluation.sample(60)
     evaluation.label(ids, OLD_TRUTH[ids])
     analysis = evaluation.analysis
-    assert analysis.numbers is not None
     begin = analysis.numbers().after(analysis.history.drawn_by_cell(len(analysis.table)))
     chances = next_chances(analysis, 60, None, begin)
     return drawn, ids, drawn.taken([chances]), chances

@@ -276,6 +276,21 @@ def test_a_region_of_an_undefined_measure_is_refused() -> None:
         evaluation.analysis.region(["precision", "accuracy"])
 
 
+@pytest.mark.parametrize("sampler", ["ais", "calibrated"])
+def test_a_region_of_a_slice_that_cells_do_not_know_is_refused(sampler: str) -> None:
+    """With the first of them it ended with an error that is no `InputError`."""
+    pool = make_pool()
+    half = np.where(np.arange(len(pool.table)) % 2, "a", "b")
+    evaluation = Evaluation.from_arrays(
+        **arrays(sampler=sampler, columns={"half": half}, pool={"slices": ["half"]})
+    )
+    answered(evaluation, pool.truth, rounds=1)
+    entry = {"name": "recall", "where": {"half": "a"}}
+    for asked in (entry, [entry, "precision"], {"joint": [entry, "precision"]}):
+        with pytest.raises(InputError, match="half=a: cells do not tell these rows apart"):
+            evaluation.analysis.region(asked)
+
+
 def test_region_that_cannot_be_told() -> None:
     truth = make_pool().truth
     evaluation = Evaluation.from_arrays(**arrays(measure="precision", sampler="ais"))

@@ -287,5 +287,4 @@ def test_large_clusters_that_people_picked_are_told() -> None:
     size = sizes_of("even", np.random.default_rng(9))
     pool = SharedClusters(int(size.sum()), float(size @ (size - 1)) / size.sum() ** 2)
     told = about_clusters("clusters", np.sort(size)[-60:], pool)
-    assert told is not None
     assert "If people picked large clusters, say `picked`" in told

@@ -137,7 +137,6 @@ def test_command_report_and_notebook_say_it(job: Jobs, tmp_path: Path) -> None:
         shown = call("estimate", one.workspace, *options)
         assert people["statement"] in " ".join(shown.out.split())
     estimates = Evaluation.open(one.workspace).estimate()
-    assert estimates.people is not None
     assert estimates.people.statement == people["statement"]
     assert people["statement"] in " ".join(repr(estimates).split())
     page = Evaluation.open(one.workspace).report(tmp_path / "report.html")

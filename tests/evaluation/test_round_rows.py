@@ -25,10 +25,8 @@ from evalsampling.evaluation.round_rows import (
     share_of,
 )
 from evalsampling.labels.votes import Reject
-from evalsampling.pool.columns import hash_ids
 from evalsampling.pool.stored_columns import CELL
 from evalsampling.stats.labelled_counts import LabelledCounts
-from evalsampling.stats.permanent import permanent_numbers
 from evalsampling.workspace.pool_facts import PoolFacts, drawn_rows
 from tests.counted_histories import same_counts
 from tests.drawn_by_row import cells_of, counts_in, delivered, picked, votes_of
@@ -79,23 +77,6 @@ def test_tasks_are_those_of_the_command_and_say_no_score(job: Any) -> None:
     assert sorted(line.split(",")[:2] for line in batch.splitlines()[1:]) == sorted(
         [row["task"], row["name"]] for row in tasks.to_pylist()
     )
-
-
-def test_rows_of_cells_that_are_new_have_the_mean_chance(job: Any) -> None:
-    """A pool of which the cells of the second prediction are not known."""
-    one = two_rounds(job)
-    facts = PoolFacts.read(one.workspace)
-    cells = cells_of(facts, one.pool.table)
-    common = np.bincount(cells.cell).argmax()
-    (chances,) = facts.rounds[:1]
-    kept = chances.code != common
-    fewer = type(chances)(chances.code[kept], chances.chance[kept], 0.5)
-    rows = facts.picker((fewer,)).pick(cells)
-    number = permanent_numbers(hash_ids(cells.ids, facts.plan.reading.seed))
-    wanted = number[cells.cell == common] < 0.5
-    taken = rows.filter(pa.compute.equal(rows[CELL], common))
-    assert set(taken[CHANCE].to_pylist()) == {0.5}
-    assert len(taken) == wanted.sum() > 100
 
 
 def answers_to(job: Job, rounds: int = 2) -> list[Answer]:

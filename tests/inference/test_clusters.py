@@ -102,7 +102,6 @@ def test_rows_of_a_cluster_that_are_one_count_as_one() -> None:
 def test_labels_that_are_not_alike_cost_nothing() -> None:
     label = np.tile([0.0, 1.0], 40)
     effect = cluster_effect(sample_of(np.repeat(np.arange(40), 2)), (label - 0.5)[:, None], 0.95)
-    assert effect is not None
     assert effect.tolist() == [1.0]
 
 

@@ -83,7 +83,6 @@ def test_what_the_curve_says_nothing_of() -> None:
 
 def test_the_last_group_that_reaches_a_threshold() -> None:
     place = RANKED.reaching(np.array(THRESHOLDS))
-    assert place is not None
     score = 29 - np.arange(30)
     assert place.tolist() == [int(np.sum(score >= one)) - 1 for one in THRESHOLDS]
 

@@ -121,10 +121,8 @@ def test_the_missing_part_is_named() -> None:
         "no false negative among 20 positives seen, so recall could be anything",
     )
     (gap,) = gaps_of(FBeta(), rows(0, 30, 20, 30))
-    assert gap is not None
     assert gap.words == "no true positive among 20 positives seen, so recall could be anything"
     (gap,) = gaps_of(MacroF(2, over=(1,)), NO_FALSE_POSITIVE)
-    assert gap is not None
     assert "so precision of class 1 could be anything" in gap.words
 
 
@@ -133,7 +131,6 @@ def test_few_rows(positives: int) -> None:
     seen = rows(positives // 2, 20, positives - positives // 2, 90)
     for measure in (Recall(), FBeta(), Prevalence()):
         (gap,) = gaps_of(measure, seen)
-        assert gap is not None
         seen_words = {0: "no", 1: "only one of the"}.get(positives, f"only {positives}")
         assert gap.words == f"{seen_words} positives seen, fewer than 10"
         assert gap.method == "few positives"
@@ -181,7 +178,6 @@ def test_rows_asked_about_again_count_once() -> None:
     few = rows(3, 5, 3, 30)
     thrice = np.tile(np.arange(len(few[1])), 3)
     (gap,) = gaps_of(Recall(), (few[0].take(thrice), few[1][thrice]), row=thrice)
-    assert gap is not None
     assert "only 6 positives" in gap.words
 
 

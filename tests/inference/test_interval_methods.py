@@ -51,7 +51,6 @@ def test_beta_takes_the_cautious_error() -> None:
     """Student's quantile over the normal one, and no less than what is expected."""
     factor = stats.t.ppf(0.975, 49) / stats.norm.ppf(0.975)
     found, wanted = BY_NAME["beta"](SHARE), beta(0.4, 0.1 * factor, 0.95)
-    assert found is not None
     assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), rel=1e-9)
     expected = dataclasses.replace(SHARE, expected_error=0.3)
     assert BY_NAME["beta"](expected) == beta(0.4, 0.3, 0.95)

@@ -145,7 +145,6 @@ def test_by_the_model_too_the_share_of_positives_is_that_of_rogan_and_gladen() -
     one, _ = evaluation("prevalence")
     wrong = with_errors(one, np.array([[0.95, 0.05], [0.1, 0.9]]), np.random.default_rng(2))
     model = wrong.analysis.label_model
-    assert model is not None
     shares = wrong.analysis.sampler.measure.values(
         model.everywhere.risks(wrong.analysis.sampler.measure)
     )[:, 0]
@@ -153,7 +152,6 @@ def test_by_the_model_too_the_share_of_positives_is_that_of_rogan_and_gladen() -
     inputs = wrong.analysis.sampler.inputs(wrong.analysis.table, wrong.history, 0.95)
     gold = np.array([[95, 5], [10, 90]]) * 10_000
     found = correct(wrong.analysis.sampler.measure, inputs, gold, 1, wrong.estimate()[0], model)
-    assert found is not None
     reach = 0.75 * 1.96 * (found.sampling_error or 0)
     assert found.low == pytest.approx(min(low, (found.value or 0) - reach), abs=0.006)
     assert found.high == pytest.approx(max(high, (found.value or 0) + reach), abs=0.006)
@@ -163,7 +161,6 @@ def test_losses_under_another_class_are_those_of_the_rows() -> None:
     """All rows labelled: the mean over the rows with each label, at the class that is asked for."""
     one, truth = evaluation("f1", labels=ROWS)
     model = one.analysis.label_model
-    assert model is not None
     measure, label = one.analysis.sampler.measure, truth.astype(int)
     outputs = one.history.outputs
     for given in (0, 1):
@@ -201,7 +198,6 @@ def test_bands_hold_where_positives_are_rare() -> None:
         inputs = one.analysis.sampler.inputs(one.analysis.table, one.history, 0.95)
         model = one.analysis.label_model
         found = correct(one.analysis.sampler.measure, inputs, gold, seed, one.estimate()[0], model)
-        assert found is not None
         hits = (truth & (score > 2)).sum()
         held += found.low <= 2 * hits / (truth.sum() + (score > 2).sum()) <= found.high
     assert held >= 38

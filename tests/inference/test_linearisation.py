@@ -135,7 +135,6 @@ def test_shift_is_what_rows_without_a_label_are_expected_to_add(measure: Measure
     """By hand, of 80 of 200 rows: each stands for 1.5 others."""
     pool, rows = spread(SEEN), ROWS[:80]
     found = found_of(pool, measure, 80)
-    assert found is not None
     by_cell = np.array([pool.probability[pool.cell == c].mean(axis=0) for c in pool.cell[rows]])
     own, label = pool.outputs.take(rows), pool.label[rows]
     of_cell = dataclasses.replace(own, probability=by_cell[:, None])
@@ -149,7 +148,6 @@ def test_none_where_cells_have_one_probability_or_every_row_a_label() -> None:
     alike = np.array([SEEN.probability[SEEN.cell == c].mean(axis=0) for c in SEEN.cell])
     for pool, labels in ((dataclasses.replace(SEEN, probability=alike), 80), (spread(SEEN), 200)):
         found = found_of(pool, Brier(), labels)
-        assert found is not None
         assert found.shift == pytest.approx(0, abs=1e-9)
         assert found.error == pytest.approx(0, abs=1e-9)
 

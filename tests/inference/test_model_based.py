@@ -326,8 +326,6 @@ def test_p_value_and_chance_of_a_comparison_go_with_its_interval(weight: float) 
     for shift in np.linspace(-0.4, 0.4, 41):
         number = compared(shift - 0.2, shift + 0.25, *rng.normal(shift, 0.1, 400), weight=weight)
         interval, tested = number.interval, number.test
-        assert interval is not None
-        assert tested is not None
         above, below = interval.low > 0, interval.high < 0
         assert (tested.p_value <= 0.05) == (above or below)
         assert (tested.chance_above >= 0.975) == above
@@ -412,7 +410,6 @@ def test_what_is_left_without_unmet_positives_is_part_of_the_interval() -> None:
     model = model_of()
     for value, low, high in ((0.5, 0.4, 0.6), (0.1, 0.05, 0.2), (1.0, 0.9, 1.0)):
         (one,) = estimates_of([found(value, low, high)], FBeta(), model)
-        assert one.without_unmet is not None
         assert one.low <= one.without_unmet.low <= one.without_unmet.high <= one.high
 
 

@@ -386,7 +386,6 @@ def test_band_without_positives_where_the_model_expects_them_is_named() -> None:
     top = prior >= np.sort(prior)[-3]
     seen = labels_at(np.where(top, 0.0, RATE), 1)
     words = misfit(TABLE, seen, draws_about(RATE, 1), np.random.default_rng(1))
-    assert words is not None
     assert words.startswith("of 40 labelled rows ranked")
     assert "0 are of class 1, where the curve makes 34." in words
 
@@ -397,7 +396,6 @@ def test_predictions_that_the_model_is_wrong_about_are_named() -> None:
     low = np.full(len(TABLE), 0.1)
     seen = labels_at(np.where(predicted, 0.3, 0.08), 2)
     words = misfit(TABLE, seen, draws_about(low, 2), np.random.default_rng(2))
-    assert words is not None
     assert "predicted to be of it" in words
 
 
@@ -410,7 +408,6 @@ def test_labels_that_go_with_weights_are_named() -> None:
     table, low = dataclasses.replace(TABLE, kinds=kinds), np.full(len(TABLE), 0.1)
     seen = labels_at(np.where(heavy, 0.3, 0.1), 2)
     words = misfit(table, seen, draws_about(low, 2), np.random.default_rng(2))
-    assert words is not None
     assert "labelled rows that count more than others" in words
     doubted = [
         misfit(table, labels_at(RATE, seed), draws_about(RATE, seed), np.random.default_rng(seed))

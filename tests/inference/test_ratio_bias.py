@@ -34,7 +34,6 @@ def test_bias_is_that_of_all_samples(missing: float) -> None:
         total += chance
         mean += chance * np.sum(F[rows] / b[rows]) / np.sum(G[rows] / b[rows])
         found = ratio_bias(np.stack([F, G], axis=1)[rows], sample_of(rows, b))
-        assert found is not None
         told += chance * found.total
     # A row that is left out moves the ratio by far more than its first-order share; so compare
     # with that of large pools: each row stands for many like it.
@@ -48,7 +47,6 @@ def test_terms_are_those_of_the_sources() -> None:
     found = ratio_bias(np.stack([F, G], axis=1), sample_of(rows, b))
     y = np.sum(G / b)
     source = np.sum(F * G * (1 / b - 1) / b) / y**2
-    assert found is not None
     assert found.covariance_term == pytest.approx(-source)
     ratio = np.sum(F / b) / y
     assert found.variance_term == pytest.approx(ratio * np.sum(G**2 * (1 / b - 1) / b) / y**2)
@@ -91,7 +89,6 @@ def test_curvature_of_a_product_is_the_covariance() -> None:
     sample = WeightedSample.without_replacement(rows, INCLUSION[rows], ROWS)
     outputs, label, inside = OUTPUTS.take(rows), LABEL[rows], np.ones(len(rows), dtype=bool)
     (found,) = biases(Product(), outputs, Votes.of_labels(label), sample, inside, normalised=False)
-    assert found is not None
     wanted = sample.covariance(Product().loss(outputs, label))[0, 1]
     assert found.total == pytest.approx(wanted, abs=1e-12)
     assert found.covariance_term is None
@@ -120,7 +117,6 @@ def test_bias_of_what_is_no_ratio_is_that_of_many_samples(measure: Measure) -> N
         values.append(measure.value(measure.mean_loss(outputs, label, weight))[0])
         inside = np.ones(len(rows), dtype=bool)
         (found,) = biases(measure, outputs, Votes.of_labels(label), sample, inside, normalised=True)
-        assert found is not None
         told.append(found.total)
     truth = measure.value(measure.mean_loss(OUTPUTS, LABEL, np.full(ROWS, 1 / ROWS)))[0]
     bias, error = np.mean(values) - truth, np.std(values) / np.sqrt(len(values))

@@ -117,7 +117,6 @@ def test_variance_as_the_latest_proposal_would_have_it() -> None:
 def test_variance_of_the_latest_proposal_is_never_negative() -> None:
     sample = WeightedSample.with_replacement(np.array([0, 1]), np.ones(2), 2)
     found = sample.with_latest(np.array([0.1, 0.1])).latest_variance(np.ones((2, 1)))
-    assert found is not None
     assert found.tolist() == [0]
 
 

@@ -44,7 +44,6 @@ def test_classes_add_up_to_what_they_are_together() -> None:
     for band in both:
         assert band.met == band.labelled
         assert band.prior == pytest.approx(1.0)
-        assert band.model is not None
         assert (band.model.low, band.model.high) == pytest.approx((1.0, 1.0))
 
 
@@ -58,7 +57,6 @@ def test_one_band_is_the_rate_of_all_labels_where_rows_are_drawn_alike() -> None
     ids = evaluation.sample(40)
     evaluation.label(ids, (np.arange(len(ids)) < 9).astype(int))
     [band] = bands_of(evaluation)
-    assert band.observed is not None
     assert band.observed.value == pytest.approx(9 / 40)
     assert (band.observed.low, band.observed.high) == pytest.approx(clopper_pearson(9, 40, 0.95))
 
@@ -74,7 +72,6 @@ def test_cells_of_a_band_count_by_their_rows() -> None:
             rates.append(of_cell.mean())
             rows.append(int(table.count[cell]))
             labels.append(len(of_cell))
-    assert band.observed is not None
     assert band.observed.value == pytest.approx(np.average(rates, weights=rows))
     kish = np.sum(rows) ** 2 / np.sum(np.square(rows) / np.array(labels))
     expected = clopper_pearson(band.observed.value * kish, kish, 0.95)
@@ -96,9 +93,7 @@ def test_bands_are_even_and_unobserved_before_any_label() -> None:
 def test_the_model_lies_between_what_scores_and_labels_allow() -> None:
     evaluation = evaluate()
     model = evaluation.analysis.label_model
-    assert model is not None
     for band in bands_of(evaluation, model=model):
-        assert band.model is not None
         assert 0 <= band.model.low <= band.model.value <= band.model.high <= 1
         cells = np.flatnonzero(
             (evaluation.analysis.table.leaf >= band.first_leaf)

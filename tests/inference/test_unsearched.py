@@ -35,7 +35,6 @@ def mean_of_products(pool: Pool, paths: Iterable[Path], replacement: bool) -> fl
     for path in paths:
         mass += path.chance
         chance = chances_of_labels(pool.table, path.history, replacement)
-        assert chance is not None
         if not np.any(path.history.label == 1):
             total += path.chance * math.exp(chance @ pool.truth[:, 1])
     assert mass == pytest.approx(1, abs=1e-9)
@@ -108,14 +107,11 @@ def test_a_measure_with_all_positives_that_labels_allow(evaluation: Evaluation) 
     found = positive & (history.outputs.prediction[sample.question, 0] == 1)
     positives, hits = (20_000 * float(sample.weight[which].sum()) for which in (positive, found))
     part = recall.unsearched
-    assert part is not None
     assert part.value == pytest.approx(hits / (positives + part.positives), rel=1e-3)
     assert part.value < recall.low
     assert part.met == positive.sum()
     assert "By the labels alone it may be" in recall.statement
-    assert precision.unsearched is not None
     assert precision.unsearched.value == pytest.approx(precision.value)
-    assert f1.unsearched is not None
     assert f1.unsearched.positives == part.positives
 
 

@@ -112,7 +112,6 @@ class Server:
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies))
         page = opener.open(f"{self.url}/user/login/").read().decode()
         found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
-        assert found is not None
         form = {"csrfmiddlewaretoken": found[1], "email": USER, "password": PASSWORD}
         opener.open(f"{self.url}/user/login/", urllib.parse.urlencode(form).encode()).read()
         session = "; ".join(f"{cookie.name}={cookie.value}" for cookie in cookies)

@@ -17,21 +17,13 @@ def names(wheel: Path) -> list[str]:
         return archive.namelist()
 
 
-def test_it_has_types_and_the_templates_of_the_report(names: list[str]) -> None:
-    assert "evalsampling/py.typed" in names
+def test_it_has_types_templates_and_beam_jobs_below_one_top_level_name(names: list[str]) -> None:
+    assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"evalsampling"}
     templates = {f"evalsampling/report/templates/{path.name}" for path in TEMPLATES.iterdir()}
-    assert "evalsampling/report/templates/page.css" in templates
-    assert templates <= set(names)
-
-
-def test_it_claims_one_top_level_name(names: list[str]) -> None:
-    top = {name.split("/")[0] for name in names if ".dist-info" not in name}
-    assert top == {"evalsampling"}
-
-
-def test_it_has_the_beam_jobs_below_that_name(names: list[str]) -> None:
+    assert {"evalsampling/report/templates/page.css", *templates} <= set(names)
     jobs = ("prepare", "sample", "estimate", "spark_prepare")
     assert {f"evalsampling/pipelines/{job}.py" for job in jobs} <= set(names)
+    assert "evalsampling/py.typed" in names
 
 
 def test_its_description_is_the_readme(wheel: Path) -> None:

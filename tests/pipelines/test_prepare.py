@@ -12,18 +12,11 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.transforms import BeamEngine, SumFn
 from evalsampling.workspace.manifest import ExecutionContext
 from tests.cases import CASES
-from tests.jobs import call, make_pool, make_rich_pool
-from tests.reference import assert_same, assert_same_evaluation, reference
-
-SHARDINGS = [
-    pytest.param(1, 1 << 20, 1, False, id="one-group", marks=pytest.mark.slow),
-    pytest.param(7, 50, 4, True, id="seven-files-four-threads-text", marks=pytest.mark.slow),
-    pytest.param(1, 100, 2, True, id="one-file-20-groups-text", marks=pytest.mark.slow),
-    pytest.param(2, 333, 2, False, id="two-files", marks=pytest.mark.slow),
-]
+from tests.jobs import call, make_rich_pool
+from tests.reference import assert_same_evaluation
 
 FIRST = ("slices",)
-"""Cases of the fast suite, with those of tests/commands/test_prepare_plan.py."""
+"""Cases of the fast suite."""
 
 WHOLE = [
     *(pytest.param(case, 7, 50, marks=() if case in FIRST else pytest.mark.slow) for case in CASES),
@@ -48,15 +41,6 @@ def merged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(SumFn, "merge_accumulators", counting)
     return sizes
-
-
-@pytest.mark.parametrize(("files", "group_rows", "workers", "text_ids"), SHARDINGS)
-def test_prepare_equals_memory(
-    job: Any, files: int, group_rows: int, workers: int, text_ids: bool
-) -> None:
-    one = job(make_pool(text_ids=text_ids), files, group_rows, budget=30)
-    assert one.prepare("--runner=FnApiRunner", f"--direct_num_workers={workers}").status == 0
-    assert_same(one.workspace, reference(one), budget=30)
 
 
 @pytest.mark.parametrize(("case", "files", "group_rows"), WHOLE)

@@ -135,19 +135,3 @@ def test_bad_rows_are_named(job: Jobs, suffix: str, line: str, words: list[str])
     for word in (f"{path}: ", *words):
         assert word in result.err
     assert not one.workspace.exists()
-
-
-@pytest.mark.slow
-def test_compressed_text(job: Jobs) -> None:
-    """A file that is compressed as a whole is one split, and the same rows."""
-    pool = make_pool(3000)
-    plain = formatted(job, "csv", pool, files=2, budget=30)
-    for path in (plain.directory / "csv").iterdir():
-        with pa.CompressedOutputStream(f"{path}.gz", "gzip") as stream:
-            stream.write(path.read_bytes())
-        path.unlink()
-    spec = yaml.safe_load(plain.spec.read_text())
-    spec["pool"]["path"] += ".gz"
-    plain.spec.write_text(yaml.safe_dump(spec))
-    assert plain.prepare().json["rows"] == 3000
-    assert_same(plain.workspace, reference(plain), budget=30)

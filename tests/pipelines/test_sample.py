@@ -128,20 +128,3 @@ def test_pipelines_say_what_commands_say(job: Any, kind: str) -> None:
         results.append(seen)
     assert results[0] == results[1]
     assert len(results[0]) > 1
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("one_key")
-def test_same_seed_same_batch_whatever_the_sharding(job: Any) -> None:
-    pool = make_pool(seed=3)
-    batches = []
-    in_process = ["--in-process"]
-    for files, group_rows, options in [(1, 1 << 20, in_process), (4, 100, in_process), (7, 33, [])]:
-        one = job(pool, files, group_rows)
-        assert one.prepare(*options).status == 0
-        for number in (1, 2):
-            assert one.sample().json["round"] == number
-            assert one.answer(number).status == 0
-        draws = [pq.read_table(one.round_directory(n) / "draws.parquet") for n in (1, 2)]
-        batches.append((one.batch(1), one.batch(2), *(table.to_pydict() for table in draws)))
-    assert batches[0] == batches[1] == batches[2]

@@ -26,7 +26,6 @@ from evalsampling.pool.formats.registry import read_batches
 from evalsampling.spec import EvaluationSpec
 from tests.jobs import Job, Pool, call, make_pool
 from tests.pairs import NAMES, nested_pool
-from tests.slow import fast
 
 
 def test_long_and_short_text_and_lists_are_alike() -> None:
@@ -63,19 +62,12 @@ def result_of(one: Job) -> Any:
     return [id for _, id in one.asked(1)], cells.to_pydict()
 
 
-@pytest.mark.parametrize("suffix", fast(1, ["jsonl", "parquet", "avro"]))
-def test_a_flat_pool_is_the_same(
-    job: Callable[..., Job], suffix: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_flat_pool_is_the_same_in_avro(job: Callable[..., Job]) -> None:
+    """Of Parquet and JSON: `tests/commands/test_prepare_plan.py`."""
     flat = make_pool()
     one = job(nested_pool(flat), files=2, pool=NAMES)
-    text = one.spec.read_text()
-    if suffix == "jsonl":
-        pattern = one.pool.write_as(suffix, one.directory / suffix, 2)
-        one.spec.write_text(text.replace("pool/*.parquet", f"{suffix}/{pattern.name}"))
-    if suffix == "avro":
-        write_avro(one.pool.table, one.directory / "pool.avro")
-        one.spec.write_text(text.replace("pool/*.parquet", "pool.avro"))
+    write_avro(one.pool.table, one.directory / "pool.avro")
+    one.spec.write_text(one.spec.read_text().replace("pool/*.parquet", "pool.avro"))
     assert result_of(one) == result_of(job(flat, files=2))
 
 

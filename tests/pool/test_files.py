@@ -128,10 +128,6 @@ def test_folders_that_a_pattern_does_not_reach_are_not_listed(
     assert sorted(listed) == [(".", False), ("day=1", False), ("day=2", False)]
 
 
-def digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
-
-
 def test_blocks_reach_from_begin_to_end(tmp_path: Path) -> None:
     path, block = tmp_path / "large", 1 << 16
     content = bytearray(np.random.default_rng(1).bytes(10 * block))
@@ -139,7 +135,7 @@ def test_blocks_reach_from_begin_to_end(tmp_path: Path) -> None:
     places = [0, 3 * block, 6 * block, 9 * block]
     stored = StoredFile(str(path), len(content))
     expected = b"".join(content[place : place + block] for place in places)
-    assert hash_of_blocks(stored) == digest(expected)
+    assert hash_of_blocks(stored) == hashlib.sha256(expected).hexdigest()
 
 
 def test_what_became_of_a_file(tmp_path: Path) -> None:

@@ -73,9 +73,6 @@ def test_the_key_is_of_pairs_alone() -> None:
     assert EvaluationSpec.from_mapping(spec.to_mapping(), Path("/somewhere")) == spec
 
 
-SIDES = ["unique_id_l", "unique_id_r"]
-
-
 def _counted(columns: dict[str, Any], rows: int = 0) -> tuple[int, int]:
     batch = PoolBatch(pa.record_batch(columns))
     spec = parse(pool={"path": "x", "id": list(columns)})
@@ -127,7 +124,7 @@ def test_both_rows_of_a_pair_are_sampled_or_neither(
     columns = {"unique_id_l": names, "unique_id_r": [*names[3000:], *names[:3000]]}
     monkeypatch.setattr("evalsampling.stats.orders.SAMPLED", 600)
     batch = PoolBatch(pa.record_batch(columns))
-    spec = parse(pool={"path": "x", "id": SIDES})
+    spec = parse(pool={"path": "x", "id": ["unique_id_l", "unique_id_r"]})
     counted = orders_of(batch, spec.pool, spec.seed, 6000)
     assert 200 < len(counted.key) < 1200
     twice, every = counted.pairs

@@ -40,15 +40,12 @@ def test_outputs_of_rows_come_back_as_they_went_in(systems: int, classes: int) -
         **output_columns(outputs),
     }
     reserve = Reserve.from_bytes(Reserve.from_rows(5, [pa.table(columns)]).to_bytes())
-    assert reserve.rows is not None
     assert set(output_names(systems, classes, (), NAMED)) <= set(reserve.rows.column_names)
     found = outputs_of_columns(reserve.rows, systems, classes, NAMED)
     expected = outputs.take(reserve.rows[ROW].to_numpy())
     assert len(found) > 15
     np.testing.assert_array_equal(found.prediction, expected.prediction)
     np.testing.assert_array_equal(found.score, expected.score)
-    assert found.slices is not None
-    assert expected.slices is not None
     np.testing.assert_array_equal(found.slices.code, expected.slices.code)
     np.testing.assert_array_equal(found.probability, expected.probability)
 

@@ -12,11 +12,8 @@ from evalsampling.pool import stored_rows
 from evalsampling.pool.files import find_files
 from evalsampling.pool.stored_rows import as_row_groups, store_batches, stored_pattern
 from evalsampling.storage import open_store
-from evalsampling.workspace.prepared import PreparedPool
-from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import assert_clean_failure
-from tests.jobs import Job, Pool, make_pool
-from tests.reference import assert_same_tables, reserve_of
+from tests.jobs import Job
 
 ROWS = pa.table({"id": range(1000), "name": [f"name {n}" for n in range(1000)]})
 
@@ -53,30 +50,6 @@ def test_what_ends_early_or_has_no_row_leaves_no_file(tmp_path: Path) -> None:
     next(some)
     some.close()
     assert open_store(tmp_path).names() == []
-
-
-def test_scorer_runs_once_and_gives_the_same_cells(job: Any) -> None:
-    pool = make_pool()
-    bare = Pool(pool.table.rename_columns(["id", "raw", "unused", "name"]), pool.truth)
-    scorer = {"scorer": "my_scorer:score", "prediction": {"threshold": 1.0}}
-    one = job(bare, files=3, group_rows=77, pool=scorer)
-    (one.directory / "my_scorer.py").write_text(
-        "import pathlib\n"
-        "def score(batch):\n"
-        "    calls = pathlib.Path(__file__).with_name('calls')\n"
-        "    with calls.open('a') as file: file.write(f'{len(batch)}\\n')\n"
-        "    return batch.append_column('score', batch.column('raw'))\n"
-    )
-    assert one.prepare().status == 0
-    rows = [int(line) for line in (one.directory / "calls").read_text().split()]
-    assert sum(rows) == len(pool.table)
-    plain = job(pool, pool={"prediction": {"threshold": 1.0}})
-    plain.prepare()
-    assert_same_tables(
-        PreparedPool.read(Workspace(one.workspace)).table,
-        PreparedPool.read(Workspace(plain.workspace)).table,
-    )
-    assert reserve_of(one.workspace) == reserve_of(plain.workspace)
 
 
 def test_scorer_errors(job: Any) -> None:

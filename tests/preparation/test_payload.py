@@ -77,7 +77,6 @@ def test_payload_of_any_rows_in_any_order(
 
 def test_what_is_there_is_not_read_again(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
     reserve = reserve_of(catalog, np.array([3, 2]))
-    assert reserve.rows is not None
     whole = Reserve(10, reserve.rows.append_column("payload.name", pa.array(["a", "b"])))
     monkeypatch.setattr(payload, "read_batches", None)
     assert [*payload.with_payload(whole, catalog.items, ["name"])] == [whole]

@@ -78,7 +78,6 @@ def test_cells_hold_the_mean_moments_of_their_queries() -> None:
         for place, code in enumerate(table.code):
             inside = own[cells.cell == code].mean(axis=0)
             np.testing.assert_allclose(getattr(of_cells, name)[place], inside, atol=1e-7)
-    assert table.cost is not None
     total = float(table.cost @ table.count)
     assert total == pytest.approx(sum(QUERIES.columns["cost"]), rel=1e-7)
     # Queries that are ranked alike have cells of their own.

@@ -100,7 +100,6 @@ def test_rows_with_a_label_come_first_and_are_all_kept(capacity: int) -> None:
 
     def reserve(part: list[Row]) -> Reserve:
         table = reserve_of(part, 1000).rows
-        assert table is not None
         given = [1 if id in labelled else None for id in table[ID].to_pylist()]
         return Reserve.from_rows(capacity, [table.append_column(GIVEN, pa.array(given, pa.int8()))])
 
@@ -112,7 +111,6 @@ def test_rows_with_a_label_come_first_and_are_all_kept(capacity: int) -> None:
         inside = sorted((r for r in rows if r.cell == cell), key=lambda r: (r.hash, r.id))
         expected += [r.id for r in inside if r.id in labelled]
         expected += [r.id for r in inside if r.id not in labelled][:capacity]
-    assert whole.rows is not None
     assert whole.rows[ID].to_pylist() == expected
     count = np.bincount([row.cell for row in rows])
     check_complete(whole.rows, count, capacity)

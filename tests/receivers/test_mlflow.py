@@ -100,7 +100,6 @@ def test_a_silent_server_is_given_up(tracked: Any, monkeypatch: pytest.MonkeyPat
     with socket.create_server(("127.0.0.1", 0)) as silent:
         tracked.set_tracking_uri(f"http://127.0.0.1:{silent.getsockname()[1]}")
         problem = Address.read("mlflow").send(run()).problem
-    assert problem is not None
     assert "timed out" in problem.lower()
 
 

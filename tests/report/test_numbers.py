@@ -86,7 +86,6 @@ def test_the_first_interval_of_a_kind_is_found() -> None:
             for place, kind in enumerate(kinds)]  # fmt: skip
     one = read_record(Number, number("f1", intervals=ends))
     found = one.of_kind("design-based")
-    assert found is not None
     assert (found.low, found.high) == (0.1, 0.9)
     assert one.of_kind("simultaneous") is None
     assert one.band is None
@@ -98,7 +97,6 @@ def test_the_band_is_the_model_based_one_if_there_is_one() -> None:
                 "method": "calibration-curve, simultaneous"}  # fmt: skip
     for intervals, low in (([of_draws], 0.1), ([of_draws, combined], 0.2)):
         band = read_record(Number, number("pr_curve.recall", intervals=intervals)).band
-        assert band is not None
         assert band.low == low
 
 

@@ -91,7 +91,6 @@ def test_text_is_escaped_and_long_text_is_whole_on_hover() -> None:
     text = "<b>&\"'" + "x" * 100
     drawn = ET.fromstring(words(0, 0, text, most=20))
     title = drawn.find("title")
-    assert title is not None
     assert title.text == text
     assert title.tail == text[:19] + "…"
     assert drawn.get("text-anchor") is None

@@ -281,7 +281,7 @@ def test_pools_without_a_value_are_imagined_anew(tmp_path: Path) -> None:
 def test_the_range_holds_the_half_width_if_scores_are_right(pool: tuple[Path, np.ndarray]) -> None:
     """By `WIDER` at least on either side, up to the whole range of the measure."""
     asked, table, ranges = read(pool[0], measure=["f1", "recall"])
-    for row in plan(asked, table, ranges, ["calibrated"], (60,), repeats=4):
+    for row in plan(asked, table, ranges, ["calibrated"], (60,), repeats=2):
         assert row["half_width_low"] <= row["half_width"] / WIDER
         assert row["half_width_high"] >= min(row["half_width"] * WIDER, 0.5)
         assert row["half_width_high"] <= 0.5

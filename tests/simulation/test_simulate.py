@@ -73,7 +73,7 @@ def test_result_does_not_depend_on_workers_and_ais_beats_passive() -> None:
 
 def test_seeds_differ_between_repeats_and_plans() -> None:
     known, tried = POOL.known, [Passive(Accuracy())]
-    plan = Plan((50,), RoundSize(50), 8, seed=1, confidence=0.95)
+    plan = Plan((50,), RoundSize(50), 3, seed=1, confidence=0.95)
     first = simulate(known, tried, [Accuracy()], plan, workers=1)["results"][0]
     other = dataclasses.replace(plan, seed=2)
     second = simulate(known, tried, [Accuracy()], other, workers=1)["results"][0]

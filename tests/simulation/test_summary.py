@@ -169,7 +169,7 @@ def test_summaries_are_shares_of_the_repeats() -> None:
 
 def test_more_labels_prove_more_and_none_is_broken_here() -> None:
     sampler = CertifyingDesign(Precision(), goals={"precision": 0.8}, planned=500)
-    plan = Plan((200, 500), RoundSize(100), 6, 1, 0.95, promise=Promise({"precision": 0.8}))
+    plan = Plan((200, 500), RoundSize(100), 3, 1, 0.95, promise=Promise({"precision": 0.8}))
     few, many = simulate(POOL.known, [sampler], [Precision()], plan)["promises"]
     assert (few["budget"], many["budget"]) == (200, 500)
     assert many["proved"] >= few["proved"]
@@ -201,7 +201,7 @@ def test_promises_are_of_the_positive_class_and_rounds_of_the_sampler(
             "labels": {**labels, "positive": "yes"}}  # fmt: skip
     (tmp_path / "spec.yaml").write_text(yaml.safe_dump(spec))
     options = SimulateOptions(
-        str(tmp_path / "spec.yaml"), str(tmp_path / "truth.parquet"), repeats=3
+        str(tmp_path / "spec.yaml"), str(tmp_path / "truth.parquet"), repeats=2
     )
     (found,) = simulate_command(options).promises
     assert (found.proved, found.broken) == (1, 0)

@@ -10,11 +10,9 @@ from evalsampling.evaluation.specs import check_buildable
 from evalsampling.spec import EvaluationSpec
 from tests.queries import make_queries
 
-QUERIES = make_queries(2)
-
 
 def load(**keys: Any) -> EvaluationSpec:
-    spec = EvaluationSpec.from_mapping(QUERIES.spec(**keys), Path("/nowhere"))
+    spec = EvaluationSpec.from_mapping(make_queries(2).spec(**keys), Path("/nowhere"))
     check_buildable(spec)
     return spec
 

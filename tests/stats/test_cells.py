@@ -238,10 +238,11 @@ def test_sums_of_any_layout_are_those_of_python_integers(layout: str) -> None:
     }[layout]
     sums = CellSums.from_rows(6, cell, probability)
     expected = [[0] * probability.shape[1] for _ in range(6)]
-    values = {p: round(Fraction(p) * 2**32) for p in np.unique(probability).tolist()}
-    for c, row in zip(cell.tolist(), probability.tolist(), strict=True):
-        for column, p in enumerate(row):
-            expected[c][column] += values[p]
+    for column, of_class in enumerate(probability.T):
+        for (c, p), rows in collections.Counter(
+            zip(cell.tolist(), of_class.tolist(), strict=True)
+        ).items():
+            expected[c][column] += rows * round(Fraction(p) * 2**32)
     assert sums.probability.tolist() == expected
     assert sums.count.tolist() == [cell.tolist().count(c) for c in range(6)]
 

@@ -10,7 +10,6 @@ from scipy import optimize, stats
 
 from evalsampling.stats.oracle import (
     MAX_ITERATIONS,
-    OracleFit,
     TreePrior,
     beta_by_stratum,
     fit_dirichlet_tree,
@@ -19,10 +18,6 @@ from evalsampling.stats.oracle import (
 from evalsampling.stats.tree import LeafTree
 from tests.stats.pools import POOLS, Rows, make_rows
 from tests.stats.row_model import log_posterior, predict_draws
-
-
-def value_of(fit: OracleFit, pool: Rows, tree: LeafTree) -> float:
-    return log_posterior(tree, pool.prior, pool.labelled, pool.unlabelled, fit.theta, fit.branches)
 
 
 @pytest.mark.parametrize(("leaves", "classes", "branching", "rows", "labels"), POOLS)
@@ -49,7 +44,9 @@ def test_log_posterior_never_falls_and_is_that_of_individual_rows(
         slow.iterate(1)
         np.testing.assert_allclose(fit.theta, slow.theta, rtol=1e-9)
         np.testing.assert_allclose(fit.posterior, slow.posterior(), rtol=1e-8, atol=1e-12)
-        values.append(value_of(fit, pool, tree))
+        values.append(
+            log_posterior(tree, pool.prior, pool.labelled, pool.unlabelled, fit.theta, fit.branches)
+        )
         assert values[-1] == pytest.approx(slow.log_posterior(), rel=1e-12)
     assert np.all(np.diff(values) >= -1e-10)
     assert values[-1] > values[0]

@@ -32,7 +32,6 @@ def test_places_of_ranks_and_thresholds() -> None:
     assert ranked.nearest(24, 0, 3) == 2
     assert ranked.threshold.tolist() == [3, 2, 1, 0]
     place = ranked.reaching(np.array([-1.0, 0, 0.5, 3, 3.5]))
-    assert place is not None
     assert place.tolist() == [3, 3, 2, 0, -1]
 
 

@@ -99,7 +99,6 @@ def test_outputs_without_slices_have_no_row_within() -> None:
 
 def test_joined_in_order() -> None:
     both = joined([CODES.take([1]), CODES])
-    assert both is not None
     assert both.code[:, 0].tolist() == [1, 0, 1, 2, 1]
     assert joined([CODES, None]) is joined([]) is None
 

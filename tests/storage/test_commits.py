@@ -11,8 +11,6 @@ from evalsampling.storage.checksums import checksums_of, place_of
 from evalsampling.storage.commits import begin, uncommitted
 from tests.storage.commits import fill
 
-FILES = ("one.txt", "two.txt")
-
 
 def everything(store: Store) -> dict[str, bytes]:
     """Names and contents of all files, but for the lock."""
@@ -22,7 +20,7 @@ def everything(store: Store) -> dict[str, bytes]:
 def committed(store: Store) -> list[bytes]:
     """Contents of the files that the commit names."""
     files = checksums_of(store.read_json("marker.json"))
-    return [store.read(place_of(name, files)) for name in FILES]
+    return [store.read(place_of(name, files)) for name in ("one.txt", "two.txt")]
 
 
 def contents(told: str) -> list[bytes]:

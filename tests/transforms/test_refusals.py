@@ -88,20 +88,6 @@ def message(one: Job, add: Callable[[beam.Pipeline], Any]) -> str:
 
 
 @pytest.mark.slow
-def test_rows_that_are_none_end_the_job_with_their_column_and_row(one: Job) -> None:
-    good = one.pool.table.slice(0, 3).to_pylist()
-    bad = {**good[0], "score": None}
-    for rows, words in [
-        ([*good, {"id": 1}], "column 'score' is missing in row 3; there are: id"),
-        ([*good, {**good[0], "id": "text"}], "column 'id', row 3: "),
-        ([*good, bad], "column 'score', row 3: null"),
-        ([7], "a row is a mapping or a named tuple, got int"),
-    ]:
-        assert words in message(one, lambda root, rows=rows: root | beam.Create(rows)
-                                | AssignCells(one.workspace))  # fmt: skip
-
-
-@pytest.mark.slow
 def test_rows_and_sums_of_another_workspace(one: Job, job: Any) -> None:
     other = job(one.pool, sampler="poisson")
     other.in_process = True

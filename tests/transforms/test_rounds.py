@@ -58,14 +58,14 @@ def ways(table: pa.Table) -> dict[str, tuple[list[Any], int]]:
     return {
         "mappings": (shuffled(single, 3), 3),
         "named tuples": ([Row(**row) for row in single], 1),
-        "batches": (batches(table, 170), 7),
-        "mixed": ([table.slice(0, 500), *table.slice(500).to_pylist()], 2),
+        "batches": (batches(table, 50), 7),
+        "mixed": ([table.slice(0, 200), *table.slice(200).to_pylist()], 2),
     }
 
 
 def test_rows_and_tasks_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
     """The second round of a Poisson sample; rows come in several ways, cut and spread."""
-    pool = make_pool(900)
+    pool = make_pool(300)
     one = job(pool, sampler="poisson")
     two_rounds(one, (30, 30))
     given = ways(pool.table)

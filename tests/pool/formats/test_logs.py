@@ -76,10 +76,8 @@ def test_verdicts_of_inspect(tmp_path: Path) -> None:
         "verdict": "C",
     }  # fmt: skip
     warning = warning_of(tmp_path / "log.json")
-    assert warning is not None
     assert "log.json: 2 of its samples have no verdict and are left out" in warning
     guess = Guess.of(look_at(str(tmp_path / "log.json"))[1])
-    assert guess.prediction is not None
     assert (guess.prediction.name, guess.classes) == ("verdict", ("C", "I", "N"))
     assert [column.name for column in guess.id] == ["id"]
 
