@@ -120,16 +120,12 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
         return [undefined(t, confidence, "no labels", reason) for t in targets]
     sample, evidence = inputs.sample, estimand.evidence
     value, influence = estimand.linearised
-    rows = int(domain.rows(table)[adding].sum())
+    open_share = 0.0
+    if measure.is_of_known_rows:
+        rows = int(domain.rows(table)[adding].sum())
+        open_share = int(estimand.unlabelled[adding].sum()) / max(rows, 1)
     of_design = by_weights(
-        targets,
-        value,
-        influence,
-        sample,
-        evidence,
-        confidence,
-        scope.methods,
-        open_share=int(estimand.unlabelled[adding].sum()) / max(rows, 1),
+        targets, value, influence, sample, evidence, confidence, scope.methods, open_share
     )
     bands = estimand.is_pool and scope.bands_seed is not None
     if bands and len(targets) > 1:
@@ -184,7 +180,7 @@ def by_weights(
     """Return the design-based estimates of numbers, by the delta method.
 
     `value`: g(R^), shape (m,), NaN where undefined. `influence`: Dg(R^) l of the rows, shape (n,
-    m). `open_share`: share without a label of the rows that the numbers depend on.
+    m). `open_share`: see `SampledNumber`.
     """
     if not sample.draws:
         reason = sample.empty_because or "no labels yet"
@@ -521,4 +517,5 @@ def estimate_from_inclusion(
         for gap, bias in zip(gaps, bias_of_parts, strict=True)
     ]
     targets = WHOLE_POOL.targets(measure, Domain())
-    return by_weights(targets, value, influence, sample, evidence, confidence, methods)
+    open_share = float(measure.is_of_known_rows)
+    return by_weights(targets, value, influence, sample, evidence, confidence, methods, open_share)

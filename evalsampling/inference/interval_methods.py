@@ -52,7 +52,9 @@ class SampledNumber:
     expected_error: float | None = None
     # number of independent terms where rows share clusters; None for the draws
     units: int | None = None
-    open_share: float = 1.0  # share without a label of the rows that the number depends on
+    # share without a label of the rows that the number is a mean over; 0 if it is of none that are
+    # known, as F1: then its sample may tell more than as many rows drawn at random
+    open_share: float = 1.0
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -97,8 +99,8 @@ def by_korn_graubard(number: SampledNumber) -> Interval | None:
     """Return the Clopper-Pearson interval with the effective size of the design, of shares.
 
     With that size n and x = n value it is Beta(x, n - x + 1) to Beta(x + 1, n - x). Where n is
-    above the number of draws, as few rows are left, x is half a draw's worth less and more: so it
-    holds in each finite population that a simple random sample is drawn from.
+    above the number of draws x is half a draw's worth less and more: so it holds in each finite
+    population that a simple random sample is drawn from.
     """
     if not number.is_share:
         return None
@@ -149,10 +151,10 @@ def _effective_size(number: SampledNumber) -> tuple[float, float]:
     """Return a share, cut to [0, 1], and the effective sample size of the design.
 
     The size n = value (1 - value) / error^2 is that of the simple random sample with the same
-    variance, and at most that of the draws if they were one: their number by the share of the rows
-    that have no label (Cochran, 1977, eq. 2.20). Where draws share clusters, n is multiplied by the
-    squared ratio of Student's quantiles with one degree less than draws and than clusters (Korn and
-    Graubard, eq. 3).
+    variance. Of a mean over known rows it is at most that of the draws if they were one: their
+    number by `open_share` (Cochran, 1977, eq. 2.20). Where draws share clusters, n is multiplied by
+    the squared ratio of Student's quantiles with one degree less than draws and than clusters (Korn
+    and Graubard, eq. 3).
     """
     value, draws, clusters = min(max(number.value, 0.0), 1.0), number.draws, number.units
     size = value * (1 - value) / number.error**2
@@ -160,7 +162,7 @@ def _effective_size(number: SampledNumber) -> tuple[float, float]:
         degrees = np.array([draws - 1, max(clusters - 1, 1)])
         of_draws, of_clusters = scipy.special.stdtrit(degrees, (1 + number.confidence) / 2)
         size *= float(of_draws / of_clusters) ** 2
-    return value, min(size, draws / number.open_share)
+    return value, min(size, draws / number.open_share if number.open_share else math.inf)
 
 
 def by_log_student(number: SampledNumber) -> Interval | None:
