@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 import yaml
 from google.cloud import storage
@@ -17,6 +18,11 @@ from evalsampling.telemetry import progress
 from tests.emulator import emulator
 from tests.jobs import DoneBefore, Job, Jobs, Pool, make_pool
 from tests.spark import started_session
+
+hypothesis.settings.register_profile(  # on a busy machine nothing is a fault that only takes long
+    "busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("busy")
 
 OF_BEAM = {"deployment", "faults", "pipelines", "runners", "telemetry", "transforms"}
 """Rooms whose tests are about jobs; those of others prepare without Beam, ten times as fast."""

@@ -50,7 +50,7 @@ def test_short_numbers_are_shown_as_they_were(high: float) -> None:
         assert space.text(space.codes[text]) == text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     ends=st.sampled_from(
         [(0, math.pi), (0, 2 / 3), (-math.e, 1 / 3), (0.1, 0.3), (0, 1), (-1e-3, 1e3), (0, 1e300),

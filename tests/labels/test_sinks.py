@@ -100,7 +100,7 @@ def sheet(path: Path) -> list[dict[str, Any]]:
     return [dict(zip(head, row, strict=True)) for row in rows]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=8), format=st.sampled_from(
     sorted(SINKS.own)))  # fmt: skip
 def test_every_text_arrives(tmp_path_factory: Any, rows: Any, format: str) -> None:
@@ -132,7 +132,7 @@ def test_lines_of_json_have_no_number_that_json_does_not_have(tmp_path: Path) ->
 TASK = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     votes=st.lists(
         st.tuples(TASK, st.sampled_from(CLASSES), TASK, TEXT, st.booleans()),
@@ -206,7 +206,7 @@ def choices_of(labels: LabelsSpec) -> ElementTree.Element:
     return choices
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(TEXT.filter(bool), min_size=1, max_size=6, unique=True), TEXT)
 def test_a_page_is_xml_and_shows_every_column(columns: list[str], question: str) -> None:
     sink = SinkSpec("label-studio", question or None)
@@ -294,7 +294,7 @@ def test_a_class_that_no_choice_can_be(wrong: str) -> None:
         label_config(["text"], labels(wrong, "b"), SinkSpec())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ids=st.lists(TEXT.filter(bool), min_size=1, max_size=6, unique=True), format=st.sampled_from(
     ["csv", "jsonl", "parquet"]))  # fmt: skip
 def test_every_id_comes_back(ids: list[str], format: str) -> None:
@@ -308,7 +308,7 @@ def test_every_id_comes_back(ids: list[str], format: str) -> None:
 RECORD = st.tuples(TEXT.filter(bool), TEXT.filter(bool))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(RECORD, RECORD), min_size=1, max_size=6))
 def test_every_pair_of_records_comes_back(pairs: list[Any]) -> None:
     """A table as Splink has it: the pair of each line, whichever record stands on the left."""

@@ -57,7 +57,7 @@ def rewritten(content: bytes, change: Any) -> bytes:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(TYPED.filter(bool), TYPED.filter(bool), TYPED, TYPED), min_size=1))
 def test_what_was_typed_comes_back(rows: list[Any]) -> None:
     head = ("task", "label", "annotator", "comment", "more")

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsampling import InputError
@@ -19,7 +19,6 @@ WHOLE = st.integers(-(2**63), 2**63 - 1)
 PAIRS = ("left", "right")
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(TEXTS | TRICKY, TRICKY, WHOLE), min_size=1, max_size=20))
 def test_different_parts_have_different_ids_which_read_back(
     rows: list[tuple[str, str, int]],

@@ -151,7 +151,7 @@ ROWS = st.lists(
 )
 
 
-@hypothesis.settings(max_examples=100, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=100, derandomize=True)
 @hypothesis.given(rows=ROWS, capacity=st.integers(1, 45))
 def test_rows_are_the_first_in_order(rows: list[tuple[int, int, int]], capacity: int) -> None:
     hashes = np.array([row[0] for row in rows], dtype=np.uint64)

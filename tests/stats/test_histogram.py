@@ -95,7 +95,7 @@ def test_lower_ends_are_exact(name: str) -> None:
 
 
 @pytest.mark.slow
-@hypothesis.settings(max_examples=300, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=300, derandomize=True)
 @hypothesis.given(
     quotients=st.lists(st.floats(-(2.0**52), 2.0**52), min_size=1, max_size=20),
     scores=st.lists(st.floats(-1e300, 1e300), max_size=20),

@@ -35,7 +35,7 @@ def test_merge_contract(rows: int, hashes: int) -> None:
     assert_mergeable(states, no_rows(CAPACITY, 3), same_state)
 
 
-@hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=150, derandomize=True)
 @hypothesis.given(
     seed=st.integers(0, 1000),
     rows=st.integers(0, 40),
@@ -84,7 +84,7 @@ TABLES = arrays.arrays(
 
 
 @pytest.mark.slow
-@hypothesis.settings(max_examples=100, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=100, derandomize=True)
 @hypothesis.given(table=TABLES, leaves=st.integers(1, 50), seed=st.integers(0, 9))
 def test_any_tree_finds_what_a_descent_finds(table: np.ndarray, leaves: int, seed: int) -> None:
     """Every leaf holds rows; they are as many as wanted or as there are distinct rows."""
@@ -101,7 +101,7 @@ def test_any_tree_finds_what_a_descent_finds(table: np.ndarray, leaves: int, see
 
 
 @pytest.mark.slow
-@hypothesis.settings(max_examples=100, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=100, derandomize=True)
 @hypothesis.given(table=TABLES, leaves=st.integers(1, 50), seed=st.integers(0, 9))
 def test_tree_depends_on_the_set_of_rows_and_goes_through_json(
     table: np.ndarray, leaves: int, seed: int

@@ -38,7 +38,7 @@ def in_parts(history: History, pool: Pool, part: np.ndarray, parts: int) -> list
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SEEDS, st.booleans(), st.booleans(), st.integers(1, 6))
 def test_any_parts_in_any_order_have_the_sum(
     seed: int, repeats: bool, costs: bool, parts: int
@@ -57,7 +57,7 @@ def test_any_parts_in_any_order_have_the_sum(
         assert same_counts(merged, whole)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SEEDS, st.booleans(), st.booleans())
 def test_history_comes_back(seed: int, repeats: bool, costs: bool) -> None:
     pool = small_pool(seed, costs)

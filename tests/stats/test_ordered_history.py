@@ -15,7 +15,7 @@ from tests.counted_histories import (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.booleans())
 def test_permuted_histories_have_one_order(seed: int, repeats: bool) -> None:
     history = random_history(small_pool(seed), seed, repeats)

@@ -72,7 +72,7 @@ def test_merge_contract_of_samples(limit: int) -> None:
     assert whole.sampled == (limit < 18)
 
 
-@hypothesis.settings(max_examples=200, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=200, derandomize=True)
 @hypothesis.given(
     rows=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 30)), max_size=40),
     cuts=st.lists(st.integers(0, 40), max_size=4),

@@ -102,7 +102,7 @@ def slow_equal_count(counts: list[int], leaves: int) -> list[int]:
 COUNTS = st.lists(st.integers(0, 40) | st.integers(0, 10**9), min_size=1, max_size=40).filter(any)
 
 
-@hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=150, derandomize=True)
 @hypothesis.given(counts=COUNTS, leaves=st.integers(1, 50))
 def test_equal_count_follows_the_rule(counts: list[int], leaves: int) -> None:
     """As many leaves as wanted or as there are bins with rows, and none of them empty."""
@@ -180,7 +180,7 @@ def test_geometric_needs_positive_scores(minimum: float) -> None:
         strata.geometric_edges(minimum, 1.0, 4)
 
 
-@hypothesis.settings(max_examples=200, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=200, derandomize=True)
 @hypothesis.given(
     scores=st.lists(st.floats(-1e300, 1e300) | st.integers(1, 6), min_size=1, max_size=40),
     cuts=st.lists(st.integers(0, 40), max_size=3),
@@ -270,7 +270,7 @@ def near(values: list[float]) -> list[float]:
     return scores[np.isfinite(scores)].tolist()
 
 
-@hypothesis.settings(max_examples=150, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=150, derandomize=True)
 @hypothesis.given(
     edges=st.lists(FLOATS | st.floats(0, 1) | st.floats(0.5, 0.5000001), max_size=40),
     runs=st.integers(0, 3),

@@ -66,7 +66,7 @@ def test_header_shows_the_delimiter(tmp_path: Path, sizes: int, delimiter: str) 
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.text('a,"\n\ré', max_size=40), size=st.integers(1, 12))
 def test_cutting_makes_no_difference(
     tmp_path: Path, body: str, size: int, monkeypatch: pytest.MonkeyPatch

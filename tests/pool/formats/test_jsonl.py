@@ -148,7 +148,7 @@ def test_no_rows(tmp_path: Path, text: str) -> None:
     assert read_rows(JsonLines(), path) == []
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=st.lists(
         st.sampled_from(
