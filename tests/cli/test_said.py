@@ -115,7 +115,7 @@ SAID = (
     (
         "python",
         "fifty labels",
-        "± 0.07 label the 7 other rows that it depends on: then it is exact",
+        "± 0.05 label the 7 other rows that it depends on: then it is exact",
         True,
     ),
     ("python", "fifty labels", r"For ± [\d.]+ expect \d+ to \d+ labels", True),
