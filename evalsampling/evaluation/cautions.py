@@ -154,7 +154,9 @@ def cautions(
     about_labels: Sequence[str] = (),
 ) -> list[str]:
     """Return warnings about estimates, each a sentence."""
-    warnings = [*analysis.sampler.remarks(analysis.table), *brief(estimates)]
+    warnings = [
+        *analysis.sampler.remarks(analysis.table), *_about_one_class(analysis), *brief(estimates)
+    ]  # fmt: skip
     drawn, labels = len(analysis.history), len(analysis.history.labelled)
     if drawn > labels:
         waiting = "" if awaited is None else f" ({awaited.words})"
@@ -187,6 +189,25 @@ def reason_to_stop(stop: StopSpec, estimates: Sequence[Estimate]) -> str | None:
     if is_significant(estimates, stop.significance, stop.test == "anytime"):
         return "significance"
     return None
+
+
+def _about_one_class(analysis: Analysis) -> list[str]:
+    """Return a warning if measures are about one of several classes, the last if nobody chose."""
+    space = analysis.reading.labels.space
+    if space.is_binary or not space.has_classes:
+        return []
+    about = dict.fromkeys(
+        compared(each.name)
+        for each in analysis.measures
+        if getattr(each, "positive", None) == space.positive
+    )
+    if not about:
+        return []
+    verb = "is" if len(about) == 1 else "are"
+    return [
+        f"{', '.join(about)} {verb} about {space.text(space.positive)}, the positive one of "
+        f"{len(space.names)} classes; {{f1: {{average: macro}}}} is about all"
+    ]
 
 
 def _about_looks(analysis: Analysis, estimates: Sequence[Estimate]) -> list[str]:

@@ -38,6 +38,26 @@ def test_warnings_of_each_estimate_come_first() -> None:
 
 
 @pytest.mark.parametrize(
+    ("measure", "said"),
+    [
+        (["accuracy", "f1"], ["F1 is about c, the positive one of 3 classes"]),
+        (["f1", "recall"], ["F1, Recall are about c, the positive one of 3 classes"]),
+        (["accuracy", {"f1": {"average": "macro"}}, {"name": "f1", "positive": "b"}], []),
+    ],
+)
+def test_of_several_classes_it_says_which_one_a_number_is_about(
+    measure: list[Any], said: list[str]
+) -> None:
+    spec: Any = {"labels": {"classes": ["a", "b", "c"]}, "measure": measure}
+    evaluation = Evaluation.from_arrays(np.arange(60), ["a", "b", "c"] * 20, **spec)
+    ids = evaluation.sample(9)
+    evaluation.label(ids, ["c"] * 9)
+    analysis = evaluation.analysis
+    told = [one for one in cautions(analysis, analysis.estimate()) if " about c" in one]
+    assert told == [f"{one}; {{f1: {{average: macro}}}} is about all" for one in said]
+
+
+@pytest.mark.parametrize(
     ("sampler", "stop", "rounds", "warns"),
     [
         ("ais", {"half_width": 0.4}, 2, True),
