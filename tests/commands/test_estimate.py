@@ -92,7 +92,7 @@ def test_a_model_that_labels_contradict_is_noted(
     drawn: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No warning: the design's intervals, which stand in front then, rest on less."""
-    monkeypatch.setattr(LabelModel, "contradiction", "of 9 labelled rows 0 are of class 1")
+    monkeypatch.setattr(LabelModel, "contradiction", "of 9 labelled rows 0 are positive")
     delivery = drawn.deliver(drawn.answers(1))
     said = call("estimate", drawn.workspace, "--labels", delivery).err
     assert "note: f1: scores and labels do not fit a curve, so value and interval are" in said

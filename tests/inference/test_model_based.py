@@ -126,7 +126,7 @@ def test_interval_holds_a_bound_that_no_labelled_row_excludes(
 
 def test_model_that_labels_contradict_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     model = model_of()
-    monkeypatch.setitem(model.__dict__, "contradiction", "of 60 labelled rows 0 are of class 1")
+    monkeypatch.setitem(model.__dict__, "contradiction", "of 60 labelled rows 0 are positive")
     design = found(0.5, 0.4, 0.6)
     (one,) = estimates_of([design], FBeta(), model, combine=True)
     assert one.intervals == design.intervals
@@ -134,7 +134,7 @@ def test_model_that_labels_contradict_is_not_used(monkeypatch: pytest.MonkeyPatc
     assert not one.warnings
     (words,) = one.notes
     assert words.startswith("f1: scores and labels do not fit a curve")
-    assert words.endswith("of 60 labelled rows 0 are of class 1")
+    assert words.endswith("of 60 labelled rows 0 are positive")
 
 
 def test_value_of_too_few_rows_far_from_what_scores_say_is_told() -> None:

@@ -387,7 +387,7 @@ def test_band_without_positives_where_the_model_expects_them_is_named() -> None:
     seen = labels_at(np.where(top, 0.0, RATE), 1)
     words = misfit(TABLE, seen, draws_about(RATE, 1), np.random.default_rng(1))
     assert words.startswith("of 40 labelled rows ranked")
-    assert "0 are of class 1, where the curve makes 34." in words
+    assert "0 are positive, where the curve makes 34." in words
 
 
 def test_predictions_that_the_model_is_wrong_about_are_named() -> None:
