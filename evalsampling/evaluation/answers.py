@@ -31,8 +31,9 @@ class Answers:
         if label is None:
             id, label = _apart(id, id_columns)
         elif isinstance(label, str) or not isinstance(label, Iterable):  # That of one row.
-            is_one = isinstance(id, str | tuple | np.void) or not isinstance(id, Iterable)
-            id, label = [id] if is_one else id, [label]
+            if isinstance(id, str | tuple | np.void) or not isinstance(id, Iterable):
+                id = [id]
+            label = [label]
         elif not hasattr(label, "__len__"):
             label = list(label)
         ids = _listed_ids(id, id_columns)
