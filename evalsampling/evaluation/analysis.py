@@ -242,9 +242,16 @@ class Analysis:
             return ()
         labels = counted(len(self.history.rounds[0].question), "label")
         drawn = f"of the {labels} of column {at_hand.column}: the rows were drawn {at_hand.words}"
-        of_one = space.is_binary or any(hasattr(each, "positive") for each in self.measures)
+        of_one = space.is_binary or self.of_positives
         about = f"; positive is {space.text(space.positive)}" if of_one else ""
         return (f"{SAID} {drawn}{about}",)
+
+    @property
+    def of_positives(self) -> tuple[str, ...]:
+        """The names of its measures that are about the positive class, each once."""
+        positive = self.reading.labels.space.positive
+        about = (each for each in self.measures if getattr(each, "positive", None) == positive)
+        return tuple(dict.fromkeys(each.name for each in about))
 
     def chosen(self, measures: Any) -> Sequence[Measure]:
         """Return the measures that names, mappings or objects ask for; its own for none."""

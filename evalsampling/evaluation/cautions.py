@@ -194,19 +194,12 @@ def reason_to_stop(stop: StopSpec, estimates: Sequence[Estimate]) -> str | None:
 def _about_one_class(analysis: Analysis) -> list[str]:
     """Return a warning if measures are about one of several classes, the last if nobody chose."""
     space = analysis.reading.labels.space
-    if space.is_binary or not space.has_classes:
+    if space.is_binary or not (space.has_classes and analysis.of_positives):
         return []
-    about = dict.fromkeys(
-        compared(each.name)
-        for each in analysis.measures
-        if getattr(each, "positive", None) == space.positive
-    )
-    if not about:
-        return []
-    verb = "is" if len(about) == 1 else "are"
+    names, positive = [*map(compared, analysis.of_positives)], space.text(space.positive)
     return [
-        f"{', '.join(about)} {verb} about {space.text(space.positive)}, the positive one of "
-        f"{len(space.names)} classes; {{f1: {{average: macro}}}} is about all"
+        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} about {positive}, the positive "
+        f"one of {len(space.names)} classes; {{f1: {{average: macro}}}} is about all"
     ]
 
 

@@ -97,17 +97,20 @@ def estimate_measure(
         return [_extreme(measure, inputs, scope, aimed_at)]
     check_returns(measure.plain, inputs.outputs, inputs.label)
     adding = cells_adding_to(measure, inputs.table)
-    estimands = [Estimand(measure, inputs, each, aimed_at) for each in scope.domains_of(measure)]
-    return [
-        dataclasses.replace(estimate, unlabelled=unlabelled)
-        for estimand in estimands
-        for unlabelled in [None if inputs.stochastic else int(estimand.unlabelled[adding].sum())]
-        for estimate in _on_domain(estimand, scope, adding)
-    ]
+    estimates: list[Estimate] = []
+    for domain in scope.domains_of(measure):
+        estimand = Estimand(measure, inputs, domain, aimed_at)
+        left = int(estimand.unlabelled[adding].sum())
+        unlabelled = None if inputs.stochastic else left
+        for estimate in _on_domain(estimand, scope, adding, left):
+            estimates.append(dataclasses.replace(estimate, unlabelled=unlabelled))
+    return estimates
 
 
-def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) -> list[Estimate]:
-    """Return the estimates of one measure on one domain; undefined ones give the reason."""
+def _on_domain(
+    estimand: Estimand, scope: ReportedDomains, adding: BoolArray, left: int
+) -> list[Estimate]:
+    """Return the estimates on one domain, where ``left`` rows that may add have no label."""
     inputs, domain, confidence = estimand.inputs, estimand.domain, estimand.inputs.confidence
     measure, table = estimand.measure, estimand.inputs.table
     targets = scope.targets(measure, domain)
@@ -120,10 +123,8 @@ def _on_domain(estimand: Estimand, scope: ReportedDomains, adding: BoolArray) ->
         return [undefined(t, confidence, "no labels", reason) for t in targets]
     sample, evidence = inputs.sample, estimand.evidence
     value, influence = estimand.linearised
-    open_share = 0.0
-    if measure.is_of_known_rows:
-        rows = int(domain.rows(table)[adding].sum())
-        open_share = int(estimand.unlabelled[adding].sum()) / max(rows, 1)
+    rows = int(domain.rows(table)[adding].sum())
+    open_share = left / max(rows, 1) if measure.is_of_known_rows else 0.0
     of_design = by_weights(
         targets, value, influence, sample, evidence, confidence, scope.methods, open_share
     )

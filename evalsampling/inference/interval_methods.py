@@ -52,8 +52,7 @@ class SampledNumber:
     expected_error: float | None = None
     # number of independent terms where rows share clusters; None for the draws
     units: int | None = None
-    # share without a label of the rows that the number is a mean over; 0 if it is of none that are
-    # known, as F1: then its sample may tell more than as many rows drawn at random
+    # share without a label of the rows that the number is a mean over; 0 of F1 and the like
     open_share: float = 1.0
 
     @property
