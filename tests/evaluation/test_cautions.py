@@ -102,7 +102,6 @@ def test_of_two_classes_it_says_which_one_is_positive_if_the_spec_does_not(
         assert [one for one in each.estimate().warnings if " about " in one] == wanted
 
 
-
 @pytest.mark.parametrize(
     ("sampler", "stop", "rounds", "warns"),
     [
