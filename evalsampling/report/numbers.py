@@ -63,6 +63,8 @@ _NAMES = {
     "macro_f1": "Macro F1",
     "micro_f1": "Micro F1",
     "f1_of_macro_averages": "F1 of macro averages",
+    "weighted_f1": "Weighted F1",
+    "brier": "Brier (sum over classes)",
 }
 """Display names of measures that are not the name in words."""
 
