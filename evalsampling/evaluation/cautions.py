@@ -14,6 +14,7 @@ from evalsampling.inference.nonresponse import WELL_ANSWERED, share_answered
 from evalsampling.inference.results import Estimate, brief, is_narrow, is_significant
 from evalsampling.label_spaces.spellings import YES_CLASS, plain
 from evalsampling.labels.tally import Awaited
+from evalsampling.measures.agreement import POWERS
 from evalsampling.report.numbers import compared, decimals, shown_range, title
 from evalsampling.spec.rounds import StopSpec
 from evalsampling.stats.arrays import IntArray
@@ -156,7 +157,8 @@ def cautions(
 ) -> list[str]:
     """Return warnings about estimates, each a sentence."""
     warnings = [
-        *analysis.sampler.remarks(analysis.table), *_about_one_class(analysis), *brief(estimates)
+        *analysis.sampler.remarks(analysis.table), *_about_one_class(analysis),
+        *_about_order(analysis), *brief(estimates),
     ]  # fmt: skip
     drawn, labels = len(analysis.history), len(analysis.history.labelled)
     if drawn > labels:
@@ -208,6 +210,17 @@ def _about_one_class(analysis: Analysis) -> Iterator[str]:
         elif not (space.chosen or plain(name) in YES_CLASS):
             other = f"labels.positive: {space.text(1 - code)} asks about the other"
             yield f"{about} about {name}, the last of labels.classes; {other}"
+
+
+def _about_order(analysis: Analysis) -> Iterator[str]:
+    """Yield a warning if grades whose distance counts are words in the order of the alphabet."""
+    names = list(map(str, analysis.reading.labels.space.names))
+    weighted = [one.name for one in analysis.measures if getattr(one, "weights", None) in POWERS]
+    if weighted and len(names) > 2 and names == sorted(names) and not names[0].isdecimal():
+        yield (
+            f"{weighted[0]}: labels.classes go from {names[0]} to {names[-1]}, in the order of the "
+            "alphabet; if that is not the order of the grades, list them in theirs"
+        )
 
 
 def _about_looks(analysis: Analysis, estimates: Sequence[Estimate]) -> list[str]:

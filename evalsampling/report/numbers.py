@@ -151,8 +151,13 @@ class Number:
 
 
 def two_digits(value: float) -> str:
-    """Return a number with two significant digits, never with an exponent if it is above 0.0001."""
-    return f"{float(f'{value:.2g}'):g}"
+    """Return a number with two significant digits, never with an exponent if it is above 0.0001.
+
+    Of one that is hardly below 1, what is missing has two digits: no share is said to be 1.
+    """
+    rounded = float(f"{value:.2g}")
+    rounded = 1 - float(f"{1 - value:.2g}") if value < 1 == rounded else rounded
+    return f"{rounded:g}"
 
 
 def is_mostly_prior(interval: ReportedInterval, intervals: Sequence[ReportedInterval]) -> bool:

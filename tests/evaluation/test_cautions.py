@@ -135,3 +135,25 @@ def test_a_width_that_ends_an_evaluation_is_said_to_cost_coverage(
     said = [one for one in evaluation.estimate().warnings if one.startswith("stop.half_width")]
     assert bool(said) == warns
     assert all(f"in {rounds} rounds" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    ("classes", "measure", "told"),
+    [
+        (["high", "low", "medium"], {"kappa": {"weights": "quadratic"}}, True),
+        (["low", "medium", "high"], {"kappa": {"weights": "quadratic"}}, False),
+        ([1, 2, 3], {"kappa": {"weights": "quadratic"}}, False),
+        (["high", "low", "medium"], "kappa", False),
+    ],
+)
+def test_grades_in_the_order_of_the_alphabet_are_doubted(
+    classes: list[Any], measure: Any, told: bool
+) -> None:
+    """``unique`` of a column gives that order, by which high and medium are furthest apart."""
+    evaluation = Evaluation.from_arrays(
+        None, classes * 20, labels={"classes": classes}, measure=measure
+    )
+    evaluation.label(evaluation.sample(9), classes * 3)
+    said = [one for one in evaluation.estimate().warnings if "alphabet" in one]
+    assert len(said) == told
+    assert not told or "go from high to medium, in the order of the alphabet" in said[0]
