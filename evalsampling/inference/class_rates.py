@@ -27,6 +27,9 @@ Of two classes it is that of Jeffreys, whose intervals hold a rate about as ofte
 (L. D. Brown, T. T. Cai and A. DasGupta, *Interval estimation for a binomial proportion*,
 Statistical Science 16, 2001)."""
 
+MOST_STRATA = 16
+"""Strata of several systems beyond which they have no rates of their own: four of two classes."""
+
 _DRAWS = 2
 """Draws for each that a schedule of chains keeps: they are independent, and soon made."""
 
@@ -84,11 +87,11 @@ def _posterior(table: CellTable, history: History) -> FloatArray:
 
 
 def have_own_rates(table: CellTable) -> bool:
-    """Tell whether strata have rates of their own: those of what a single system predicts.
+    """Tell whether strata have rates of their own: those of what systems predict, if they are few.
 
-    Of several there may be more strata than labels, whose priors would outweigh these.
+    Of many there may be more than labels, whose priors would outweigh these.
     """
-    return table.leaves.exchangeable and table.kinds.prediction.shape[1] == 1
+    return table.leaves.exchangeable and len(table.leaves) <= MOST_STRATA
 
 
 def fit_labels(
