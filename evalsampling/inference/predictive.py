@@ -1,10 +1,10 @@
 """Predictive draws of the labels of unlabelled rows, cell by cell, given scores and labels.
 
 For two classes a calibration curve (`inference.calibration_curve`) gives the rate of the second
-class. For more classes each class has a curve of its own, and the rates of a cell are scaled to sum
-to 1. Whether labels contradict the draws is a posterior predictive check (A. Gelman, X.-L. Meng and
-H. Stern, *Posterior predictive assessment of model fitness via realized discrepancies*, Statistica
-Sinica 6, 1996).
+class. For more classes each class has a curve of its own, and what the likeliest class of a cell
+leaves is shared by the others. Whether labels contradict the draws is a posterior predictive check
+(A. Gelman, X.-L. Meng and H. Stern, *Posterior predictive assessment of model fitness via realized
+discrepancies*, Statistica Sinica 6, 1996).
 """
 
 import dataclasses
@@ -398,8 +398,14 @@ def _rates_of_classes(curves: Sequence[CurveDraws]) -> FloatArray:
         np.take(of_groups, group, axis=1, out=by_class[1], mode="clip")
         np.subtract(1, by_class[1], out=by_class[0])
     else:
+        # Each curve is of one class against all others, so their rates do not sum to 1. That of the
+        # likeliest class is known best, and what it leaves is shared as the other curves have it.
         by_class = np.stack([curve.rates() for curve in curves])
-        by_class /= by_class.sum(axis=0)
+        place = by_class.argmax(axis=0, keepdims=True)
+        likeliest = np.take_along_axis(by_class, place, axis=0)
+        others = by_class.sum(axis=0) - likeliest
+        by_class *= (1 - likeliest) / np.maximum(others, _LEAST_RATE)
+        np.put_along_axis(by_class, place, likeliest, axis=0)
     return np.moveaxis(by_class, 0, 2)  # those of one class lie together
 
 

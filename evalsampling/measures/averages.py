@@ -248,6 +248,11 @@ class PerClassF(_AveragedF):
     average = "each"
 
     @property
+    def is_of_known_rows(self) -> bool:
+        """Whether it is precision: rows predicted to be of a class are known, of one or of each."""
+        return self.alpha == 1 and self.sets is None
+
+    @property
     def components(self) -> tuple[Component, ...]:
         return tuple(self._component(f"[{self._title(code)}]") for code in self._codes.tolist())
 
