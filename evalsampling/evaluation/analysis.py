@@ -28,7 +28,7 @@ from evalsampling.inference.results import SAID
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import (
-    Range,
+    Levels,
     as_one,
     build_entry,
     build_measures,
@@ -108,7 +108,7 @@ class Analysis:
             None where there are no rows behind the cells.
         reading: what is read of the pool, which says what its labels and scores are.
         stop: how narrow intervals, or how sure comparisons, are wanted.
-        ranges: least and greatest score of each system, None where it is not known.
+        levels: levels of the score of each system, among which measures choose thresholds.
         clusters: how the rows of the pool are spread over clusters; None where none are named.
     """
 
@@ -123,7 +123,7 @@ class Analysis:
     numbers: Callable[[], PermanentNumbers] | None = None
     reading: ReadingPlan = UNNAMED
     stop: StopSpec = StopSpec()
-    ranges: Sequence[Range | None] = ()
+    levels: Levels = ()
     clusters: SharedClusters | None = None
 
     def with_history(self, history: History) -> Self:
@@ -261,7 +261,7 @@ class Analysis:
         chosen: list[Measure] = []
         for entry in listed:
             if isinstance(entry, str | Mapping):
-                chosen += choose_measures(entry, self.measures, self.reading, self.ranges)
+                chosen += choose_measures(entry, self.measures, self.reading, self.levels)
             elif isinstance(entry, Measure):
                 chosen.append(with_weights(entry, self.reading.pool))
             else:
@@ -322,7 +322,7 @@ class Analysis:
         parts: list[Measure] = []
         for entry in measures if isinstance(measures, list | tuple) else [measures]:
             if isinstance(entry, Mapping):
-                parts += build_entry(MeasureSpec.parse(entry), self.reading, self.ranges)
+                parts += build_entry(MeasureSpec.parse(entry), self.reading, self.levels)
                 continue
             chosen = self.chosen(entry)
             plain = [measure for measure in chosen if not isinstance(measure, Comparison)]
@@ -379,13 +379,13 @@ class Analysis:
     @classmethod
     def of_pool(cls, pool: Pool, plan: AnalysisPlan) -> Self:
         """Return the analysis of a pool before the first round, as a plan asks for it."""
-        scores, ranges = pool.stratification.scores, pool.stratification.ranges
+        scores, levels = pool.stratification.scores, pool.stratification.levels
         reading = scores.stated(plan.reading)
         plan = dataclasses.replace(plan, reading=reading)
         return cls(
             table=pool.table,
-            sampler=build_sampler(plan, ranges),
-            measures=build_measures(reading, ranges),
+            sampler=build_sampler(plan, levels),
+            measures=build_measures(reading, levels),
             seed=reading.seed,
             confidence=plan.confidence,
             history=empty_history(reading, pool.table),
@@ -398,7 +398,7 @@ class Analysis:
             numbers=pool.numbers,
             reading=reading,
             stop=plan.stop,
-            ranges=ranges,
+            levels=levels,
             clusters=pool.clusters,
         )
 

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY, RANKS, SCORE
-from evalsampling.measures.build import OrderedScoreError, Range, build_measures
+from evalsampling.measures.build import MOST_LEVELS, Levels, OrderedScoreError, build_measures
 from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.numbers import near
 from evalsampling.spec import PoolSpec, ReadingPlan, SystemSpec
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.rank_prior import RankPrior
 from evalsampling.stats.score_counts import ScoreCounts
@@ -29,6 +30,7 @@ from evalsampling.stats.score_kinds import (
 )
 from evalsampling.stats.score_kinds import LOG_ODDS as ODDS
 from evalsampling.stats.score_summary import ScoreSummary
+from evalsampling.stats.strata import LOGIT_RANK
 
 _MATCH_WEIGHT = "match_weight"
 """In the name of a column of scores that Splink made: log2 odds."""
@@ -115,6 +117,7 @@ class PoolScores:
     # where prior probabilities come from: "column", "score", "expit(score)", "ranks(score)", "even"
     # or "normal"
     prior: str
+    levels: Levels  # of each system: `_levels`; None if it was not counted
     ranks: RankPrior | None = None  # the prior of scores that are an order, None for all others
     remarks: tuple[str, ...] = ()  # sentences of `ScoreRemarks`
     infinite: bool = False  # whether some scores are infinite, so that `ranges` are of the others
@@ -124,10 +127,10 @@ class PoolScores:
         cls,
         plan: ReadingPlan,
         sums: tuple[ScoreSums, ...],
-        histogram: ScoreCounts | None,
+        counts: Mapping[str | None, ScoreCounts],
         remarks: ScoreRemarks,
     ) -> "PoolScores":
-        """Return what the scores are, given their sums and the histogram of the one that drives.
+        """Return what the scores are, given their sums and histograms of them by column.
 
         Raises:
             InputError: if a measure needs probabilities of a score that is an order.
@@ -146,17 +149,17 @@ class PoolScores:
         )
         ranks = None
         if prior == RANKS:
-            assert histogram is not None
-            ranks = RankPrior.of(histogram.bins(), sums[-1].predicted)
+            ranks = RankPrior.of(counts[plan.pool.score].bins(), sums[-1].predicted)
         prior = EVEN if prior == NO_PROBABILITY else prior
-        scores = cls(sums, own, prior, ranks, remarks.words, remarks.infinite)
+        levels = tuple(_levels(counts.get(system.score)) for system in plan.pool.systems)
+        scores = cls(sums, own, prior, levels, ranks, remarks.words, remarks.infinite)
         scores._check_measures(plan)
         return scores
 
     def _check_measures(self, plan: ReadingPlan) -> None:
         """Check that measures need no probabilities of scores that are an order."""
         try:
-            build_measures(self.stated(plan), self.ranges)
+            build_measures(self.stated(plan), self.levels)
         except OrderedScoreError as error:
             why = self.sums[error.system].why_order
             raise InputError(
@@ -164,7 +167,7 @@ class PoolScores:
             ) from error
 
     @property
-    def ranges(self) -> tuple[Range | None, ...]:
+    def ranges(self) -> tuple[tuple[float, float] | None, ...]:
         """Least and greatest score of each system, None where it was not looked for."""
         return tuple(sums.ends for sums in self.sums[:-1])
 
@@ -299,6 +302,7 @@ class PoolScores:
             "prior": self.prior,
             "rules": list(self.rules),
             "ranges": [None if ends is None else list(ends) for ends in self.ranges],
+            "levels": [None if each is None else each.tolist() for each in self.levels],
         }
 
     @classmethod
@@ -310,10 +314,23 @@ class PoolScores:
             sums=tuple(map(ScoreSums.from_mapping, ends, counts)),
             rules=tuple(content["rules"]),
             prior=content["prior"],
+            levels=tuple(None if each is None else np.array(each) for each in content["levels"]),
             ranks=read_record(RankPrior, content["ranks"]) if "ranks" in content else None,
             remarks=tuple(content.get("remarks", ())),
             infinite=content.get("infinite", False),
         )
+
+
+def _levels(counts: ScoreCounts | None) -> FloatArray | None:
+    """Return at most `MOST_LEVELS` levels of a score: the least one, then evenly by rank.
+
+    Steps are even in the log-odds of the rank, so no increasing change of the scores moves a row
+    across one, as far as the histogram tells scores apart.
+    """
+    if counts is None or not counts.rows:
+        return None
+    bins = counts.bins(min(LOGIT_RANK.bins(MOST_LEVELS), counts.bulk.limit))
+    return np.append(bins.minimum, LOGIT_RANK.cut(bins, MOST_LEVELS))
 
 
 def _kinds(pool: PoolSpec, sums: Sequence[ScoreSums]) -> list[str | None]:
