@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit
+from scipy.stats import rankdata
 
 from evalsampling import Evaluation, EvaluationSpec, InputError
 from evalsampling.measures import BY_NAME
@@ -19,6 +21,7 @@ from evalsampling.measures.build import (
     entry_of,
     needs_ranges,
 )
+from evalsampling.measures.on_cells import known_exactly
 from evalsampling.measures.other_names import MEANT, meant_by
 from evalsampling.spec import MeasureSpec
 from tests.averages import MACRO_F1
@@ -367,3 +370,55 @@ def test_no_name_of_ours_is_among_those_of_other_fields() -> None:
     assert meant_by("f11", ("f1",)) is None
     assert meant_by("ROC AUC", ("roc_auc",)) == meant_by("auroc", ()) == "it is roc_auc"
     assert meant_by("acc", ("mcc", "accuracy")) == "it is accuracy"
+
+
+def area_and_precision(score: np.ndarray, label: np.ndarray) -> tuple[float, float]:
+    """Return ROC AUC by ranks, and average precision by each distinct score."""
+    hits, ranks = int(label.sum()), rankdata(score)
+    area = (ranks[label].sum() - hits * (hits + 1) / 2) / (hits * (len(label) - hits))
+    order = np.argsort(-score, kind="stable")
+    last = np.flatnonzero(np.diff(score[order], append=-np.inf))
+    found = np.cumsum(label[order])[last]
+    return area, float(np.diff(found, prepend=0) @ (found / (last + 1)) / hits)
+
+
+RESCALED = {
+    "log-odds": lambda score: score,
+    "probabilities": expit,
+    "odds": np.exp,
+    "squared odds": lambda score: np.exp(2 * score),
+    "-999 where there is none": lambda score: np.where(np.arange(len(score)) % 97, score, -999.0),
+    "1e12 where there is none": lambda score: np.where(np.arange(len(score)) % 97, score, 1e12),
+}
+
+
+@pytest.mark.parametrize("scale", RESCALED)
+def test_areas_follow_the_ranks_of_the_scores(scale: str) -> None:
+    """Even steps over the range gave ROC AUC .54 for .96 of squared odds, with all labels."""
+    rng = np.random.default_rng(1)
+    label = rng.random(4000) < 0.05
+    score = RESCALED[scale](rng.normal(np.where(label, 2.0, -2.0), 1.7))
+    measures = ["roc_auc", "average_precision"]
+    evaluation = Evaluation.from_arrays(score, score > np.median(score), measure=measures)
+    ids = evaluation.sample(len(label))
+    evaluation.label(ids, label[ids])
+    said = [estimate.value for estimate in evaluation.estimate()]
+    np.testing.assert_allclose(said, area_and_precision(score, label), atol=0.004)
+
+
+@pytest.mark.parametrize("steps", [3, 11, 60])
+def test_few_scores_are_all_thresholds(steps: int) -> None:
+    """So cells tell which rows reach each, and a number is scikit-learn's."""
+    rng = np.random.default_rng(steps)
+    label = rng.random(3000) < 0.1
+    score = np.round(rng.beta(np.where(label, 4, 2), 3) * steps) / steps
+    measures = ["average_precision", "roc_auc"]
+    evaluation = Evaluation.from_arrays(score, score > 0.8, measure=measures)
+    analysis = evaluation.analysis
+    for measure in analysis.measures:
+        assert measure.thresholds == tuple(np.unique(score))  # type: ignore[attr-defined]
+        assert known_exactly(measure, analysis.table)
+    ids = evaluation.sample(len(label))
+    evaluation.label(ids, label[ids])
+    precision, area = (estimate.value for estimate in evaluation.estimate())
+    np.testing.assert_allclose((area, precision), area_and_precision(score, label), rtol=1e-9)
