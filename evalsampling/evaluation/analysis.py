@@ -242,16 +242,19 @@ class Analysis:
             return ()
         labels = counted(len(self.history.rounds[0].question), "label")
         drawn = f"of the {labels} of column {at_hand.column}: the rows were drawn {at_hand.words}"
-        of_one = space.is_binary or self.of_positives
+        of_one = space.is_binary or space.positive in self.of_one_class
         about = f"; positive is {space.text(space.positive)}" if of_one else ""
         return (f"{SAID} {drawn}{about}",)
 
     @property
-    def of_positives(self) -> tuple[str, ...]:
-        """The names of its measures that are about the positive class, each once."""
-        positive = self.reading.labels.space.positive
-        about = (each for each in self.measures if getattr(each, "positive", None) == positive)
-        return tuple(dict.fromkeys(each.name for each in about))
+    def of_one_class(self) -> Mapping[int, tuple[str, ...]]:
+        """The names of its measures that are about one class and do not name it, by its code."""
+        about: dict[int, dict[str, None]] = {}
+        for measure in self.measures:
+            code = _class_of(measure)
+            if code is not None and "positive=" not in measure.name:
+                about.setdefault(code, {})[measure.name] = None
+        return {code: tuple(names) for code, names in about.items()}
 
     def chosen(self, measures: Any) -> Sequence[Measure]:
         """Return the measures that names, mappings or objects ask for; its own for none."""
@@ -401,6 +404,13 @@ class Analysis:
             levels=levels,
             clusters=pool.clusters,
         )
+
+
+def _class_of(measure: Measure) -> int | None:
+    """Return the code of the class that a measure is about, maybe in a slice; None of several."""
+    inner = [getattr(measure, "measure", None), *getattr(measure, "parts", ())]
+    of_each = {_class_of(one) for one in inner if isinstance(one, Measure)}
+    return of_each.pop() if len(of_each) == 1 else getattr(measure, "positive", None)
 
 
 def check_new_rows(new_rows: int) -> None:

@@ -1,7 +1,7 @@
 """What a reader must know before trusting estimates, as that labels are missing; when to stop."""
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from evalsampling.inference.evidence import doubts_about_clusters
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.nonresponse import WELL_ANSWERED, share_answered
 from evalsampling.inference.results import Estimate, brief, is_narrow, is_significant
+from evalsampling.label_spaces.spellings import YES_CLASS, plain
 from evalsampling.labels.tally import Awaited
+from evalsampling.measures.agreement import POWERS
 from evalsampling.report.numbers import compared, decimals, shown_range, title
 from evalsampling.spec.rounds import StopSpec
 from evalsampling.stats.arrays import IntArray
@@ -155,7 +157,8 @@ def cautions(
 ) -> list[str]:
     """Return warnings about estimates, each a sentence."""
     warnings = [
-        *analysis.sampler.remarks(analysis.table), *_about_one_class(analysis), *brief(estimates)
+        *analysis.sampler.remarks(analysis.table), *_about_one_class(analysis),
+        *_about_order(analysis), *brief(estimates),
     ]  # fmt: skip
     drawn, labels = len(analysis.history), len(analysis.history.labelled)
     if drawn > labels:
@@ -191,16 +194,33 @@ def reason_to_stop(stop: StopSpec, estimates: Sequence[Estimate]) -> str | None:
     return None
 
 
-def _about_one_class(analysis: Analysis) -> list[str]:
-    """Return a warning if measures are about one of several classes, the last if nobody chose."""
+def _about_one_class(analysis: Analysis) -> Iterator[str]:
+    """Yield warnings which class measures are about, where nobody may have thought of it.
+
+    That is one of several, or the last of two classes of which a spec calls neither positive.
+    """
     space = analysis.reading.labels.space
-    if space.is_binary or not (space.has_classes and analysis.of_positives):
-        return []
-    names, positive = [*map(compared, analysis.of_positives)], space.text(space.positive)
-    return [
-        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} about {positive}, the positive "
-        f"one of {len(space.names)} classes; {{f1: {{average: macro}}}} is about all"
-    ]
+    for code, measures in analysis.of_one_class.items() if space.has_classes else ():
+        name, is_positive = space.text(code), code == space.positive
+        about = ", ".join(map(compared, measures)) + (" is" if len(measures) == 1 else " are")
+        if not (space.is_binary and is_positive):
+            one = "the positive one" if is_positive else "one"
+            macro = "{f1: {average: macro}} is about all"
+            yield f"{about} about {name}, {one} of {len(space.names)} classes; {macro}"
+        elif not (space.chosen or plain(name) in YES_CLASS):
+            other = f"labels.positive: {space.text(1 - code)} asks about the other"
+            yield f"{about} about {name}, the last of labels.classes; {other}"
+
+
+def _about_order(analysis: Analysis) -> Iterator[str]:
+    """Yield a warning if grades whose distance counts are words in the order of the alphabet."""
+    names = list(map(str, analysis.reading.labels.space.names))
+    weighted = [one.name for one in analysis.measures if getattr(one, "weights", None) in POWERS]
+    if weighted and len(names) > 2 and names == sorted(names) and not names[0].isdecimal():
+        yield (
+            f"{weighted[0]}: labels.classes go from {names[0]} to {names[-1]}, in the order of the "
+            "alphabet; if that is not the order of the grades, list them in theirs"
+        )
 
 
 def _about_looks(analysis: Analysis, estimates: Sequence[Estimate]) -> list[str]:

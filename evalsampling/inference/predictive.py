@@ -438,7 +438,7 @@ def misfit(
         if chance < LEAST_CHANCE:
             worst = int(np.argmax(observed.mean(axis=0)))
             number = int(rows[worst] @ labelled[cells])
-            what = "positive" if table.classes == 2 else f"of class {y}"
+            what = "positive" if table.classes == 2 else f"of the class at place {y} (from 0)"
             return (
                 f"of {number} labelled rows {titles[worst]} {int(met[worst])} are {what}, "
                 f"where the curve makes {expected[:, worst].mean():.1f} likely"

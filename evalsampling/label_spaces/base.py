@@ -187,6 +187,7 @@ class LabelSpace(abc.ABC):
         tagged: whether cells tell the probability of each of several labels of a row.
         positive: code of the positive class.
         turned: whether names are in another order than in the spec.
+        chosen: whether a spec says which class is positive.
     """
 
     kind: ClassVar[str] = "classes"
@@ -197,6 +198,7 @@ class LabelSpace(abc.ABC):
     has_items: ClassVar[bool] = False
     tagged: ClassVar[bool] = False
     turned: bool = False
+    chosen: bool = True
     positive: int
 
     # --- as a spec has it

@@ -41,11 +41,13 @@ class Classes(LabelSpace):
             second is positive, as models of labels take it: they are turned round if need be.
         positive: code of the positive class.
         turned: whether a spec lists two classes the other way round.
+        chosen: whether a spec says which class is positive; else it is the last.
     """
 
     values: tuple[int | str, ...] = (0, 1)
     positive: int = 1
     turned: bool = dataclasses.field(default=False, compare=False)
+    chosen: bool = dataclasses.field(default=True, compare=False)
 
     @classmethod
     def read(cls, labels: Keys) -> Self:
@@ -57,10 +59,12 @@ class Classes(LabelSpace):
         # Codes are in the files of a workspace, so what is stored stays as it is.
         if len(values) == 2 and cls.has_classes and not labels.is_stored and positive == values[0]:
             return cls((values[1], positive), 1, turned=True)
-        return cls(tuple(values), values.index(positive))
+        chosen = labels.get("positive") is not None
+        return cls(tuple(values), values.index(positive), chosen=chosen)
 
     def to_mapping(self) -> dict[str, Any]:
-        return {"classes": list(self.values), "positive": self.values[self.positive]}
+        positive = {"positive": self.values[self.positive]} if self.chosen else {}
+        return {"classes": list(self.values), **positive}
 
     def meant(self, texts: Collection[str]) -> dict[str, str]:
         """Return the class of each text that spells one in another way.

@@ -8,7 +8,7 @@ YES = frozenset({"yes", "y", "true", "t"})
 NO = frozenset({"no", "n", "false", "f"})
 """Words for either, case-folded."""
 
-_YES_CLASS, _NO_CLASS = YES | {"1"}, NO | {"0"}
+YES_CLASS, _NO_CLASS = YES | {"1"}, NO | {"0"}
 """Names of classes that are either. A number is only the class that has its name: elsewhere it may
 be anything, as the number of an annotator in a column that was shifted."""
 
@@ -58,7 +58,7 @@ def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str
 def yes_and_no(classes: Collection[str]) -> dict[str, str]:
     """Return the class of each word of `YES` and `NO`; none if the classes are no yes and no."""
     by_word = {plain(name): name for name in classes}
-    yes, no = by_word.keys() & _YES_CLASS, by_word.keys() & _NO_CLASS
+    yes, no = by_word.keys() & YES_CLASS, by_word.keys() & _NO_CLASS
     if len(classes) != 2 or len(yes) != 1 or len(no) != 1:
         return {}
     return dict.fromkeys(YES, by_word[yes.pop()]) | dict.fromkeys(NO, by_word[no.pop()])

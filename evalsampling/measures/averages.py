@@ -228,7 +228,7 @@ class MicroF(_AveragedF, Ratio):
         return (
             Share("pooled recall", "labels", labelled, f == label, *words),
             Share("pooled precision", "predictions", predicted, f == label, *words),
-            *(rows_of_class(label, code, title=self._title(code)) for code in self._codes.tolist()),
+            *(rows_of_class(label, code, self._title(code)) for code in self._codes.tolist()),
         )
 
     def loss(self, outputs: Outputs, label: IntArray) -> FloatArray:

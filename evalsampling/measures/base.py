@@ -75,11 +75,9 @@ class Share:
     components: tuple[int, int] | None = None
 
 
-def rows_of_class(
-    label: IntArray, code: int, hits: BoolArray | None = None, title: str | None = None
-) -> Share:
+def rows_of_class(label: IntArray, code: int, title: str, hits: BoolArray | None = None) -> Share:
     """Return the share of hits among the rows of one class; without ``hits``, only its rows."""
-    of = f"of class {code if title is None else title}"
+    of = f"of class {title}"
     words = ("right prediction", "wrong prediction")
     return Share(f"recall {of}", f"labels {of}", label == code, hits, *words)
 
@@ -263,7 +261,7 @@ class Measure(abc.ABC):
         classes = outputs.probability.shape[2]
         return (
             Share(self.evidence_name, self.evidence_name, self.evidence(outputs, label)),
-            *(rows_of_class(label, code, right) for code in range(classes)),
+            *(rows_of_class(label, code, str(code), right) for code in range(classes)),
         )
 
     # Losses of rows whose scores lie between two bounds.

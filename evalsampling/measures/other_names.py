@@ -13,6 +13,7 @@ _OF_CLASS = (
 )
 _WEIGHTED_KAPPA = "it is {name: kappa, weights: quadratic}, or linear"
 _MATTHEWS = "it is mcc of the positive class, multiclass_mcc of all classes"
+_HALF_BRIER = "of two classes it is half of brier, which adds up the errors of both"
 _CORRECTED = "it is prevalence: its estimate takes the verdicts, and labels correct them"
 
 MEANT: Mapping[str, str] = {
@@ -45,6 +46,8 @@ MEANT: Mapping[str, str] = {
     "matthews_corrcoef": _MATTHEWS,
     "r_k": "it is multiclass_mcc",
     "multiclass_balanced_accuracy": "it is {name: recall, average: macro}",
+    "brier_score": _HALF_BRIER,
+    "brier_score_loss": _HALF_BRIER,
     "rogan_gladen": _CORRECTED,
     "corrected_prevalence": _CORRECTED,
     "ppv": "it is precision",

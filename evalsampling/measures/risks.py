@@ -38,11 +38,13 @@ Table = tuple[tuple[float, ...], ...]
 class Risk(Mean):
     """Base of mean losses of predicted probabilities: intervals need labels of every class."""
 
+    titles: tuple[str, ...]  # what each class is called; empty: by its code
     looks_at = frozenset({"probability"})
     greater_is_better = False
 
     def shares(self, outputs: Outputs, label: IntArray) -> tuple[Share, ...]:
-        return tuple(rows_of_class(label, code) for code in range(outputs.probability.shape[2]))
+        titles = self.titles or range(outputs.probability.shape[2])
+        return tuple(rows_of_class(label, *each) for each in enumerate(map(str, titles)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Brier(Risk):
     """
 
     system: int = 0
+    titles: tuple[str, ...] = ()
     name = "brier"
     bounds = (0.0, 2.0)
 
@@ -72,6 +75,7 @@ class LogLoss(Risk):
 
     system: int = 0
     clip: float = 1e-6
+    titles: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not 0 < number("clip", self.clip) < 0.5:
@@ -156,7 +160,8 @@ class TableRisk(_OfTable, Mean):
         right = self._cheapest(outputs, label)
         if not isinstance(self.losses, str):
             costly = np.flatnonzero(np.ptp(self.table, axis=0))
-            return tuple(rows_of_class(label, int(code), right) for code in costly)
+            titles = self.titles or range(self.classes)
+            return tuple(rows_of_class(label, int(at), str(titles[at]), right) for at in costly)
         everything = np.ones(len(label), dtype=bool)
         return (Share("accuracy", "labels", everything, right, "right prediction", "error"),)
 

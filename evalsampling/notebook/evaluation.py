@@ -308,7 +308,7 @@ class Evaluation:
         if measures is not None:
             asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
         warnings = [*pool.stratification.about_scores(analysis.table),
-                    *state.doubts(asked), *cautions(analysis, estimates)]  # fmt: skip
+                    *state.doubts(asked), *cautions(asked, estimates)]  # fmt: skip
         return Estimates(estimates, warnings, state.people(asked))
 
     def gates(

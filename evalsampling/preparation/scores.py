@@ -278,6 +278,7 @@ class PoolScores:
                 )
             key = "probability" if system.score is None else "score"
             score = kinds.by_cell(kinds.score[:, place])
+            score = score if np.isfinite(score).any() else own  # Cells of several systems lack it.
             if columns[key] and chance_of_order(score, table.count, predicted) < _TURNED:
                 turned.append(
                     f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "

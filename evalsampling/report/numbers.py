@@ -63,6 +63,8 @@ _NAMES = {
     "macro_f1": "Macro F1",
     "micro_f1": "Micro F1",
     "f1_of_macro_averages": "F1 of macro averages",
+    "weighted_f1": "Weighted F1",
+    "brier": "Brier (sum over classes)",
 }
 """Display names of measures that are not the name in words."""
 
@@ -149,8 +151,13 @@ class Number:
 
 
 def two_digits(value: float) -> str:
-    """Return a number with two significant digits, never with an exponent if it is above 0.0001."""
-    return f"{float(f'{value:.2g}'):g}"
+    """Return a number with two significant digits, never with an exponent if it is above 0.0001.
+
+    Of one that is hardly below 1, what is missing has two digits: no share is said to be 1.
+    """
+    rounded = float(f"{value:.2g}")
+    rounded = 1 - float(f"{1 - value:.2g}") if value < 1 == rounded else rounded
+    return f"{rounded:g}"
 
 
 def is_mostly_prior(interval: ReportedInterval, intervals: Sequence[ReportedInterval]) -> bool:

@@ -1,5 +1,6 @@
 """What is said before estimates are trusted, and reasons to stop."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from evalsampling import Evaluation
 from evalsampling.evaluation.cautions import cautions
 from evalsampling.labels.tally import Awaited
+from evalsampling.measures import Precision
 
 
 def test_missing_labels() -> None:
@@ -43,6 +45,7 @@ def test_warnings_of_each_estimate_come_first() -> None:
         (["accuracy", "f1"], ["F1 is about c, the positive one of 3 classes"]),
         (["f1", "recall"], ["F1, Recall are about c, the positive one of 3 classes"]),
         (["accuracy", {"f1": {"average": "macro"}}, {"name": "f1", "positive": "b"}], []),
+        ([{"joint": ["recall"]}], ["Recall is about c, the positive one of 3 classes"]),
     ],
 )
 def test_of_several_classes_it_says_which_one_a_number_is_about(
@@ -55,6 +58,48 @@ def test_of_several_classes_it_says_which_one_a_number_is_about(
     analysis = evaluation.analysis
     told = [one for one in cautions(analysis, analysis.estimate()) if " about c" in one]
     assert told == [f"{one}; {{f1: {{average: macro}}}} is about all" for one in said]
+
+
+def test_a_measure_that_is_asked_for_is_not_taken_for_the_evaluations_own() -> None:
+    """`Precision()` is of the class at place 1, which of three is not the positive one."""
+    classes, macro = ["a", "b", "c"], "{f1: {average: macro}} is about all"
+    evaluation = Evaluation.from_arrays(
+        np.arange(60), classes * 20, labels={"classes": classes}, measure="f1"
+    )
+    ids = evaluation.sample(60)
+    evaluation.label(ids, np.array(classes)[[0, 1, 1] * 20][ids])
+    (estimate,) = asked = evaluation.estimate([Precision()])
+    assert estimate.value == 1
+    assert asked.warnings == (f"Precision is about b, one of 3 classes; {macro}",)
+    assert evaluation.estimate("accuracy").warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ({"classes": ["bad", "good"]}, ["good", "bad"]),
+        ({"classes": ["yes", "no"]}, ["no", "yes"]),
+        ({"classes": [1, 2]}, ["2", "1"]),
+        ({"classes": ["bad", "good"], "positive": "good"}, []),
+        ({"classes": ["bad", "good"], "positive": "bad"}, []),
+        ({"classes": ["No", "Yes"]}, []),
+        ({"classes": [-1, 1]}, []),
+        ({}, []),
+    ],
+)
+def test_of_two_classes_it_says_which_one_is_positive_if_the_spec_does_not(
+    labels: dict[str, Any], said: list[str], tmp_path: Path
+) -> None:
+    """Classes in the order of the alphabet made F1 that of the good ones, and nothing said so."""
+    classes = labels.get("classes", [0, 1])
+    evaluation = Evaluation.from_arrays(None, classes * 30, labels=labels, measure=["f1", "mcc"])
+    ids = evaluation.sample(20)
+    evaluation.label(ids, classes * 10)
+    about = "F1, MCC are about {}, the last of labels.classes; labels.positive: {} asks about"
+    wanted = [f"{about.format(*said)} the other"] if said else []
+    evaluation.save(tmp_path / "saved")
+    for each in (evaluation, Evaluation.open(tmp_path / "saved")):
+        assert [one for one in each.estimate().warnings if " about " in one] == wanted
 
 
 @pytest.mark.parametrize(
@@ -90,3 +135,25 @@ def test_a_width_that_ends_an_evaluation_is_said_to_cost_coverage(
     said = [one for one in evaluation.estimate().warnings if one.startswith("stop.half_width")]
     assert bool(said) == warns
     assert all(f"in {rounds} rounds" in one for one in said)
+
+
+@pytest.mark.parametrize(
+    ("classes", "measure", "told"),
+    [
+        (["high", "low", "medium"], {"kappa": {"weights": "quadratic"}}, True),
+        (["low", "medium", "high"], {"kappa": {"weights": "quadratic"}}, False),
+        ([1, 2, 3], {"kappa": {"weights": "quadratic"}}, False),
+        (["high", "low", "medium"], "kappa", False),
+    ],
+)
+def test_grades_in_the_order_of_the_alphabet_are_doubted(
+    classes: list[Any], measure: Any, told: bool
+) -> None:
+    """``unique`` of a column gives that order, by which high and medium are furthest apart."""
+    evaluation = Evaluation.from_arrays(
+        None, classes * 20, labels={"classes": classes}, measure=measure
+    )
+    evaluation.label(evaluation.sample(9), classes * 3)
+    said = [one for one in evaluation.estimate().warnings if "alphabet" in one]
+    assert len(said) == told
+    assert not told or "go from high to medium, in the order of the alphabet" in said[0]

@@ -9,6 +9,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from evalsampling import Evaluation
 from evalsampling.inference.calibration_curve import HIDDEN
 from evalsampling.inference.predictive import (
     LabelModel,
@@ -446,3 +447,24 @@ def test_draws_of_another_share_are_those_of_a_model_fitted_anew() -> None:
     assert np.abs(of_old - of_new).max() > 3 * apart
     quantiles = [np.quantile(one, [0.1, 0.5, 0.9], axis=0) for one in rates[:2]]
     assert np.abs(quantiles[0] - quantiles[1]).max() < 0.02
+
+
+def test_a_contradiction_calls_one_of_several_classes_by_its_place() -> None:
+    """The statistics know no names: "class 1" would be another one of classes 1, 2 and 3."""
+    rng = np.random.default_rng(0)
+    odds = 2 * np.eye(3)[rng.choice(3, 3000, p=[0.6, 0.3, 0.1])] + rng.normal(size=(3000, 3))
+    share = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
+    guess = share.argmax(axis=1)
+    surely_not = (guess == 1) & (share[:, 1] > 0.8)
+    evaluation = Evaluation.from_arrays(
+        None,
+        guess + 1,
+        probability=share,
+        labels={"classes": [1, 2, 3]},
+        measure="accuracy",
+        seed=1,
+    )
+    ids = evaluation.sample(200)
+    evaluation.label(ids, np.where(surely_not, 3, guess + 1)[ids])
+    (note,) = evaluation.estimate()[0].notes
+    assert "are of the class at place 1 (from 0), where" in note

@@ -20,6 +20,9 @@ def test_the_last_of_the_classes_is_positive_unless_a_spec_says_so() -> None:
     chosen = read(classes=["a", "b", "c"], positive="a")
     assert chosen.positive == 0
     assert read(**chosen.to_mapping()) == chosen
+    nobody_chose = read(classes=["bad", "good"])
+    assert (nobody_chose.chosen, chosen.chosen) == (False, True)
+    assert not read(**nobody_chose.to_mapping()).chosen
 
 
 def test_of_two_classes_the_second_is_positive_whichever_comes_first() -> None:

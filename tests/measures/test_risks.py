@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
+from evalsampling import Evaluation
 from evalsampling.errors import InputError
 from evalsampling.measures import Brier, FBeta, GeneralizedRisk, LogLoss, TableRisk
 from evalsampling.measures.build import build_measures
@@ -163,3 +164,17 @@ def test_built_from_a_spec() -> None:
 def test_wrong_tables_are_refused(measure: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
         build_measures(spec(measure, ["no", "yes"]), [(0.0, 1.0)])
+
+
+@pytest.mark.parametrize("measure", ["brier", "log_loss", {"risk": {"losses": [[0, 1], [5, 0]]}}])
+def test_classes_are_called_by_their_names(measure: Any) -> None:
+    """Code 1 of the classes 1 and 2 is class 2."""
+    chance = np.linspace(0.01, 0.99, 40)
+    labels = {"classes": [1, 2], "positive": 2}
+    evaluation = Evaluation.from_arrays(
+        chance, np.where(chance > 0.5, 2, 1), labels=labels, measure=measure
+    )
+    ids = evaluation.sample(12)
+    evaluation.label(ids, np.where(np.arange(12) < 9, 2, 1))
+    (warning,) = evaluation.estimate()[0].warnings
+    assert "only 3 labels of class 1 seen" in warning

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from evalsampling import Evaluation
 from evalsampling.measures.build import needs_signature_counts
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import assign_cells
@@ -118,6 +119,21 @@ def test_a_score_that_is_turned_round_is_told_of(job: Any) -> None:
         assert len(told) == times
         assert all(each.startswith("pool.score: 'score' is lower") for each in told)
         assert all("or say labels.positive: 0 if that is the class" in each for each in told)
+
+
+@pytest.mark.parametrize(("of_b", "told"), [("score", 0), ("distance", 1)])
+def test_of_several_systems_a_score_that_is_turned_round_is_told_of(of_b: str, told: int) -> None:
+    """Cells of several systems know no scores, but the probabilities that they are."""
+    score = np.linspace(0, 1, 2000)
+    columns = {"score": score, "distance": 1 - score, "says": score > 0.9}
+    systems = {
+        name: {"score": of, "prediction": "says"} for name, of in (("a", "score"), ("b", of_b))
+    }
+    evaluation = Evaluation.from_frame(columns, systems=systems)
+    warnings = evaluation.state.pool.stratification.about_scores(evaluation.analysis.table)
+    turned = [each for each in warnings if "is lower where positives are predicted" in each]
+    assert len(turned) == told
+    assert all(each.startswith("pool.systems.b.score: 'distance'") for each in turned)
 
 
 @pytest.mark.parametrize(

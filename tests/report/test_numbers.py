@@ -36,6 +36,12 @@ def test_two_digits_without_an_exponent() -> None:
     assert [*map(two_digits, values)] == ["0.26", "5", "5.9", "95", "100", "130", "0"]
 
 
+def test_a_share_below_1_is_not_said_to_be_1() -> None:
+    """By the labels alone an accuracy of 0.9991 "may be 1", where it was 0.9973."""
+    values = [0.985, 0.996, 0.9973, 0.99949, 1.0]
+    assert [*map(two_digits, values)] == ["0.98", "0.996", "0.9973", "0.99949", "1"]
+
+
 def test_numbers_are_shown_with_a_true_minus_and_never_as_minus_zero() -> None:
     assert shown(-0.25, 2) == "\N{MINUS SIGN}0.25"
     assert shown(-0.0001, 2) == "0.00"

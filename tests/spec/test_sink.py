@@ -36,7 +36,9 @@ def test_what_is_not_used_is_not_written() -> None:
     """A prepared workspace is told by its spec."""
     mapping = load().to_mapping()
     assert mapping["sink"] == {"format": "csv"}
-    assert set(mapping["labels"]) == {"classes", "positive", "oracle"}
+    assert set(mapping["labels"]) == {"classes", "oracle"}
+    said = load(labels={"positive": 1}).to_mapping()["labels"]
+    assert set(said) == {"classes", "positive", "oracle"}
     assert mapping["pool"]["payload"] == ["left_a", "right_a", "id_l", "id_r"]
 
 
