@@ -221,19 +221,20 @@ class PoolScores:
         ]
 
     def about_predictions(self, plan: ReadingPlan, table: CellTable) -> list[str]:
-        """Return warnings of systems that predict no row positive, or all by a threshold.
+        """Return warnings of systems that predict no row positive, or all.
 
-        A column that predicts all is that of a pool of links that were found.
+        A column that predicts all may be that of links that were found, of which precision is
+        asked. Of these recall and F1 say nothing of links that were missed.
         """
         space = plan.labels.space
         if not (space.has_classes and space.is_binary) or plan.pool.lists is not None:
             return []
-        told = []
+        told, of_missed = [], {"f1", "f_beta", "recall"} & {one.name for one in plan.measures}
         for place, system in enumerate(plan.pool.systems):
             predicted = float(table.count @ table.kinds.predicted(plan.labels.positive, place))
             limit, ends = system.threshold, self.sums[place].ends
             is_cut = limit is not None and ends is not None
-            if 0 < predicted < table.rows or (predicted and not is_cut):
+            if 0 < predicted < table.rows or (predicted and not is_cut and not of_missed):
                 continue
             said = "no row is predicted positive, and F1 and recall are 0 whatever the labels"
             if predicted:
@@ -243,8 +244,13 @@ class PoolScores:
                     f"by the threshold {limit:g} {said}. Scores go from {ends[0]:.6g} "
                     f"to {ends[1]:.6g}: is it on their scale?"
                 )
-            else:
+            elif not predicted:
                 said += f". Is {space.text(plan.labels.positive)} the class you ask about?"
+            if predicted and of_missed:
+                said += (
+                    f"{'' if is_cut else '.'} If the pool has only rows that were predicted "
+                    "positive, recall and F1 leave out all positives that were missed"
+                )
             told.append(f"{_whose(system)}.prediction: {said}")
         return told
 
