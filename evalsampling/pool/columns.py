@@ -408,8 +408,8 @@ def read_given(batch: PoolBatch, labels: LabelsSpec) -> dict[str, pa.Array]:
             raise batch.error(
                 at_hand.column,
                 row,
-                f"{space.problem(text)}; where nobody was asked the cell is empty. Give rows that "
-                "people could not decide the likelier class: they are seldom missing at random",
+                f"{space.problem(text)}; the cell is empty where nobody was asked, not where "
+                "nobody could decide: such rows are seldom missing at random",
             )
         codes[row] = code
     columns = {GIVEN: pa.array(codes, mask=codes < 0)}

@@ -218,9 +218,10 @@ class Guess:
             and column is not score and all(map(str.strip, column.values))
         ]  # fmt: skip
         # Numbers are more often like the labels by chance than words are.
+        said_by_people = {*map(plain, labels)}
         alike = [
             column for column in coded
-            if labels and labels <= {*column.values}
+            if labels and said_by_people <= {*map(plain, column.values)}
             and (column.kind == "text" or labels == {*column.values})
         ]  # fmt: skip
         # Several columns of words, none of them called a prediction, are those of several systems.
