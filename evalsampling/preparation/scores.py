@@ -37,6 +37,10 @@ _TURNED = 0.25
 """Chance that a predicted positive scores above a predicted negative, below which scores are turned
 round."""
 
+_UNRELATED, _FEWEST = 0.05, 100
+"""Distance of that chance from 1/2 within which predictions have nothing to do with scores, and
+fewest rows of either prediction of which that is said."""
+
 _MOST_THRESHOLDS = 16
 """Thresholds listed by a spec beyond which only those of predictions are looked at."""
 
@@ -257,7 +261,7 @@ class PoolScores:
     def _about_systems(self, plan: ReadingPlan, table: CellTable) -> list[str]:
         """Return warnings of systems whose scores expect far other positives than are predicted.
 
-        Then warnings of those that predict positives where their score is low.
+        Or have nothing to do with them. Then of those that predict positives where scores are low.
         """
         positive, kinds = plan.labels.positive, table.kinds
         other = plan.labels.space.text(1 - positive)
@@ -281,7 +285,15 @@ class PoolScores:
                 )
             key = "probability" if system.score is None else "score"
             score = kinds.by_cell(kinds.score[:, place])
-            if columns[key] and chance_of_order(score, table.count, predicted) < _TURNED:
+            in_order = chance_of_order(score, table.count, predicted)
+            are_enough = _FEWEST <= sums[1] <= table.rows - _FEWEST
+            if columns[key] and are_enough and abs(in_order - 0.5) < _UNRELATED:
+                contradictions.append(
+                    f"{whose}.prediction: {system.prediction!r} has nothing to do with "
+                    f"{columns[key]!r}, which is as high where it predicts positives as elsewhere: "
+                    "is it a prediction?"
+                )
+            if columns[key] and in_order < _TURNED:
                 turned.append(
                     f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "
                     "score is to rise with the chance of a positive: turn it round, or say "

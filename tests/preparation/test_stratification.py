@@ -150,6 +150,18 @@ def test_a_class_that_is_never_predicted_is_told_of(job: Any) -> None:
         assert all(each.endswith("Is 1 the class you ask about?") for each in told)
 
 
+def test_a_column_that_is_no_prediction_is_told_of(job: Any) -> None:
+    """As a flag of the records, the only column of 0 and 1 beside a score."""
+    pool = make_pool()
+    flag = np.random.default_rng(0).integers(0, 2, len(pool.table))
+    flagged = Pool(pool.table.append_column("has_phone", pa.array(flag)), pool.truth)
+    for column, times in (("has_phone", 1), ("prediction", 0)):
+        one = job(flagged, pool={"prediction": column})
+        warnings = one.prepare("--in-process").json["warnings"]
+        told = "pool.prediction: 'has_phone' has nothing to do with 'score', which is as high"
+        assert sum(each.startswith(told) for each in warnings) == times
+
+
 def test_links_alone_say_nothing_of_links_that_were_missed(job: Any) -> None:
     """A pool of what was predicted has a recall of 1. Who asks of precision alone means that."""
     pool = make_pool()
