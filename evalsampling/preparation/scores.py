@@ -39,6 +39,10 @@ _TURNED = 0.25
 """Chance that a predicted positive scores above a predicted negative, below which scores are turned
 round."""
 
+_UNRELATED, _FEWEST = 0.05, 100
+"""Distance of that chance from 1/2 within which predictions have nothing to do with scores, and
+fewest rows of either prediction of which that is said."""
+
 _MOST_THRESHOLDS = 16
 """Thresholds listed by a spec beyond which only those of predictions are looked at."""
 
@@ -224,19 +228,20 @@ class PoolScores:
         ]
 
     def about_predictions(self, plan: ReadingPlan, table: CellTable) -> list[str]:
-        """Return warnings of systems that predict no row positive, or all by a threshold.
+        """Return warnings of systems that predict no row positive, or all.
 
-        A column that predicts all is that of a pool of links that were found.
+        A column that predicts all may be that of links that were found, of which precision is
+        asked. Of these recall and F1 say nothing of links that were missed.
         """
         space = plan.labels.space
         if not (space.has_classes and space.is_binary) or plan.pool.lists is not None:
             return []
-        told = []
+        told, of_missed = [], {"f1", "f_beta", "recall"} & {one.name for one in plan.measures}
         for place, system in enumerate(plan.pool.systems):
             predicted = float(table.count @ table.kinds.predicted(plan.labels.positive, place))
             limit, ends = system.threshold, self.sums[place].ends
             is_cut = limit is not None and ends is not None
-            if 0 < predicted < table.rows or (predicted and not is_cut):
+            if 0 < predicted < table.rows or (predicted and not is_cut and not of_missed):
                 continue
             said = "no row is predicted positive, and F1 and recall are 0 whatever the labels"
             if predicted:
@@ -246,15 +251,20 @@ class PoolScores:
                     f"by the threshold {limit:g} {said}. Scores go from {ends[0]:.6g} "
                     f"to {ends[1]:.6g}: is it on their scale?"
                 )
-            else:
+            elif not predicted:
                 said += f". Is {space.text(plan.labels.positive)} the class you ask about?"
+            if predicted and of_missed:
+                said += (
+                    f"{'' if is_cut else '.'} If the pool has only rows that were predicted "
+                    "positive, recall and F1 leave out all positives that were missed"
+                )
             told.append(f"{_whose(system)}.prediction: {said}")
         return told
 
     def _about_systems(self, plan: ReadingPlan, table: CellTable) -> list[str]:
         """Return warnings of systems whose scores expect far other positives than are predicted.
 
-        Then warnings of those that predict positives where their score is low.
+        Or have nothing to do with them. Then of those that predict positives where scores are low.
         """
         positive, kinds = plan.labels.positive, table.kinds
         other = plan.labels.space.text(1 - positive)
@@ -279,7 +289,15 @@ class PoolScores:
             key = "probability" if system.score is None else "score"
             score = kinds.by_cell(kinds.score[:, place])
             score = score if np.isfinite(score).any() else own  # Cells of several systems lack it.
-            if columns[key] and chance_of_order(score, table.count, predicted) < _TURNED:
+            in_order = chance_of_order(score, table.count, predicted)
+            are_enough = _FEWEST <= sums[1] <= table.rows - _FEWEST
+            if columns[key] and are_enough and abs(in_order - 0.5) < _UNRELATED:
+                contradictions.append(
+                    f"{whose}.prediction: {system.prediction!r} has nothing to do with "
+                    f"{columns[key]!r}, which is as high where it predicts positives as elsewhere: "
+                    "is it a prediction?"
+                )
+            if columns[key] and in_order < _TURNED:
                 turned.append(
                     f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "
                     "score is to rise with the chance of a positive: turn it round, or say "
