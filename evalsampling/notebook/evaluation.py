@@ -307,8 +307,8 @@ class Evaluation:
         estimates, pool = analysis.estimate(measures, intervals), state.pool
         if measures is not None:
             asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
-        warnings = [*pool.stratification.about_scores(analysis.table),
-                    *state.doubts(asked).texts, *cautions(asked, estimates)]  # fmt: skip
+        of_scores = pool.stratification.about_scores(analysis.table)
+        warnings = [*state.doubts(asked).texts, *of_scores, *cautions(asked, estimates)]
         return Estimates(estimates, warnings, state.people(asked))
 
     def gates(

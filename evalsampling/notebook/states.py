@@ -182,7 +182,7 @@ class MemoryState:
         if gates:
             check_gates(gates, analysis.scope.all_targets(analysis.measures))
             judged = judge(gates, estimates, labels, doubted)
-        said = *self.pool.stratification.about_scores(analysis.table), *doubted.texts
+        said = *doubted.texts, *self.pool.stratification.about_scores(analysis.table)
         return Run(
             name="evaluation",
             workspace=None,
