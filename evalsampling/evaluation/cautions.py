@@ -62,21 +62,17 @@ class Doubts:
     """What is to be said of labels before any number, and what it leaves of claims."""
 
     texts: tuple[str, ...] = ()  # the worst first
-    are_odd: bool = (
-        False  # whether labels may not be what they seem, so that no claim rests on them
-    )
+    are_odd: bool = False  # whether labels may not be what they seem, so that they decide nothing
     bounds: Sequence[MissingBounds] = ()  # of each number, where more than a few rows lack a label
 
     def interval(self, target: Target) -> tuple[float, float] | None:
         """Return where the interval of a number lies whatever missing labels are, if it is said."""
+        wanted = target.measure, target.system, target.threshold, target.against
         for one in self.bounds:
-            same = all(getattr(one, name) == getattr(target, name) for name in _NAMED_BY)
-            if same and target.slice is None:
+            named = one.measure, one.system, one.threshold, one.against
+            if named == wanted and target.slice is None:
                 return one.interval_low, one.interval_high
         return None
-
-
-_NAMED_BY = ("measure", "system", "threshold", "against")
 
 
 def missing_beside_labels(history: History) -> IntArray:
