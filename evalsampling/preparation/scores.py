@@ -37,6 +37,9 @@ _TURNED = 0.25
 """Chance that a predicted positive scores above a predicted negative, below which scores are turned
 round."""
 
+_NEARLY_ALL = 0.9
+"""Share of rows predicted positive from which a threshold may be on another scale than scores."""
+
 _MOST_THRESHOLDS = 16
 """Thresholds listed by a spec beyond which only those of predictions are looked at."""
 
@@ -221,7 +224,7 @@ class PoolScores:
         ]
 
     def about_predictions(self, plan: ReadingPlan, table: CellTable) -> list[str]:
-        """Return warnings of systems that predict no row positive, or all by a threshold.
+        """Return warnings of systems that predict no row positive, or nearly all by a threshold.
 
         A column that predicts all is that of a pool of links that were found.
         """
@@ -233,11 +236,13 @@ class PoolScores:
             predicted = float(table.count @ table.kinds.predicted(plan.labels.positive, place))
             limit, ends = system.threshold, self.sums[place].ends
             is_cut = limit is not None and ends is not None
-            if 0 < predicted < table.rows or (predicted and not is_cut):
+            if 0 < predicted < _NEARLY_ALL * table.rows or (predicted and not is_cut):
                 continue
             said = "no row is predicted positive, and F1 and recall are 0 whatever the labels"
-            if predicted:
+            if predicted == table.rows:
                 said = "all rows are predicted positive, and recall is 1 whatever the labels"
+            elif predicted:
+                said = f"{predicted:,.0f} of {table.rows:,} rows are predicted positive"
             if limit is not None and ends is not None:
                 said = (
                     f"by the threshold {limit:g} {said}. Scores go from {ends[0]:.6g} "
