@@ -26,7 +26,7 @@ from evalsampling.inference.random_answers import one_answer_a_row
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.inference.results import SAID
 from evalsampling.label_spaces.classes import Classes
-from evalsampling.measures.base import Measure
+from evalsampling.measures.base import Measure, is_ours
 from evalsampling.measures.build import (
     Levels,
     as_one,
@@ -266,6 +266,7 @@ class Analysis:
             if isinstance(entry, str | Mapping):
                 chosen += choose_measures(entry, self.measures, self.reading, self.levels)
             elif isinstance(entry, Measure):
+                _check_classes(entry, len(self.reading.labels.space.names))
                 chosen.append(with_weights(entry, self.reading.pool))
             else:
                 raise InputError(f"no measure: {entry!r}")
@@ -403,6 +404,18 @@ class Analysis:
             stop=plan.stop,
             levels=levels,
             clusters=pool.clusters,
+        )
+
+
+def _check_classes(measure: Measure, classes: int) -> None:
+    """Raise an `InputError` if a measure of ours is of other classes than there are."""
+    of, place = getattr(measure, "classes", classes), getattr(measure, "positive", 0)
+    if classes and is_ours(measure) and of != classes:
+        raise InputError(f"measure {measure.name}: is of {of} classes, there are {classes}")
+    if classes and is_ours(measure) and place >= classes:
+        raise InputError(
+            f"measure {measure.name}: positive is a place in labels.classes, of {classes} from 0, "
+            f"got {place}"
         )
 
 

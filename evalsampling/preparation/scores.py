@@ -43,6 +43,9 @@ _UNRELATED, _FEWEST = 0.05, 100
 """Distance of that chance from 1/2 within which predictions have nothing to do with scores, and
 fewest rows of either prediction of which that is said."""
 
+_NEARLY_ALL = 0.9
+"""Share of rows predicted positive from which a threshold may be on another scale than scores."""
+
 _MOST_THRESHOLDS = 16
 """Thresholds listed by a spec beyond which only those of predictions are looked at."""
 
@@ -228,7 +231,7 @@ class PoolScores:
         ]
 
     def about_predictions(self, plan: ReadingPlan, table: CellTable) -> list[str]:
-        """Return warnings of systems that predict no row positive, or all.
+        """Return warnings of systems that predict no row positive, or nearly all by a threshold.
 
         A column that predicts all may be that of links that were found, of which precision is
         asked. Of these recall and F1 say nothing of links that were missed.
@@ -241,11 +244,15 @@ class PoolScores:
             predicted = float(table.count @ table.kinds.predicted(plan.labels.positive, place))
             limit, ends = system.threshold, self.sums[place].ends
             is_cut = limit is not None and ends is not None
-            if 0 < predicted < table.rows or (predicted and not is_cut and not of_missed):
+            leaves_out = bool(of_missed) and predicted == table.rows
+            are_few = predicted < _NEARLY_ALL * table.rows or not is_cut
+            if predicted and are_few and not leaves_out:
                 continue
             said = "no row is predicted positive, and F1 and recall are 0 whatever the labels"
-            if predicted:
+            if predicted == table.rows:
                 said = "all rows are predicted positive, and recall is 1 whatever the labels"
+            elif predicted:
+                said = f"{predicted:,.0f} of {table.rows:,} rows are predicted positive"
             if limit is not None and ends is not None:
                 said = (
                     f"by the threshold {limit:g} {said}. Scores go from {ends[0]:.6g} "
@@ -253,7 +260,7 @@ class PoolScores:
                 )
             elif not predicted:
                 said += f". Is {space.text(plan.labels.positive)} the class you ask about?"
-            if predicted and of_missed:
+            if leaves_out:
                 said += (
                     f"{'' if is_cut else '.'} If the pool has only rows that were predicted "
                     "positive, recall and F1 leave out all positives that were missed"

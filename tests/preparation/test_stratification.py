@@ -138,7 +138,12 @@ def test_of_several_systems_a_score_that_is_turned_round_is_told_of(of_b: str, t
 
 @pytest.mark.parametrize(
     ("threshold", "told"),
-    [(0.5, None), (20, "no row is predicted positive"), (-0.1, "all rows are predicted")],
+    [
+        (0.5, None),
+        (20, "no row is predicted positive"),
+        (-0.1, "all rows are predicted"),
+        (0.01, "1,996 of 2,000 rows are predicted"),
+    ],
 )
 def test_a_threshold_off_the_scale_is_told_of(job: Any, threshold: float, told: Any) -> None:
     pool = make_pool()
