@@ -297,8 +297,10 @@ class PoolScores:
             score = kinds.by_cell(kinds.score[:, place])
             score = score if np.isfinite(score).any() else own  # Cells of several systems lack it.
             in_order = chance_of_order(score, table.count, predicted)
-            are_enough = _FEWEST <= sums[1] <= table.rows - _FEWEST
-            if columns[key] and are_enough and abs(in_order - 0.5) < _UNRELATED:
+            are_enough = _FEWEST <= sums[1] <= table.rows - _FEWEST and len(plan.pool.systems) == 1
+            differ = np.isfinite(score).all() and score.min() < score.max()
+            unrelated = differ and are_enough and abs(in_order - 0.5) < _UNRELATED
+            if unrelated and system.prediction is not None:
                 contradictions.append(
                     f"{whose}.prediction: {system.prediction!r} has nothing to do with "
                     f"{columns[key]!r}, which is as high where it predicts positives as elsewhere: "
