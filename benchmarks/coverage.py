@@ -121,7 +121,7 @@ def trial(options: Options, pool: str, name: str) -> runner.Trial:
         write_made_up(folder, pool)
     ground = _read(folder, pool, method.drives, method.thresholds)
     written = ground.spec.to_mapping() | {"sampler": method.sampler}
-    sampler = build_sampler(EvaluationSpec.from_mapping(written, "/").analysis, ground.cut.ranges)
+    sampler = build_sampler(EvaluationSpec.from_mapping(written, "/").analysis, ground.cut.levels)
     # Of a fine curve that alone is estimated.
     measures = ground.measures[:1] if method.thresholds > FEW else ground.measures
     plan = dataclasses.replace(PLAN, hidden=ground.spec.analysis.label_prior)

@@ -169,9 +169,9 @@ class Ground:
     @property
     def measures(self) -> list[Measure]:
         """The measures of the spec."""
-        built = build_measures(self.spec.reading, self.cut.ranges)
+        built = build_measures(self.spec.reading, self.cut.levels)
         return [one for one in built if isinstance(one, Measure)]
 
     def sampler(self, name: str | None = None) -> Sampler:
         """Return the sampler of the spec, or another with its usual parameters."""
-        return build_sampler(self.spec.analysis, self.cut.ranges, name)
+        return build_sampler(self.spec.analysis, self.cut.levels, name)

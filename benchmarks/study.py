@@ -82,7 +82,7 @@ def ground(folder: Path, pool: str, measure: str) -> tuple[pools.Ground, Measure
         "confidence": PLAN.confidence,
     }
     found = pools.Ground.read(folder, pool, **content)
-    built = build_driver(found.spec.reading, found.cut.ranges)
+    built = build_driver(found.spec.reading, found.cut.levels)
     if isinstance(built, Thresholded):
         # [MR] section 5.3: a leaf is a group of adjacent bins of the grid of thresholds.
         step = len(built.thresholds) // LEAVES
@@ -106,7 +106,7 @@ def trial(options: Options, pool: str, measure: str, method: str) -> runner.Tria
         leaves = max(len(found.known.table.leaves), 2)
         strata = msgspec.structs.replace(spec.strata, branching=leaves)
         spec = dataclasses.replace(spec, strata=strata)
-    sampler = build_sampler(spec.analysis, found.cut.ranges, how.sampler)
+    sampler = build_sampler(spec.analysis, found.cut.levels, how.sampler)
     return runner.Trial(found.known, sampler, [built], PLAN)
 
 

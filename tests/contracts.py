@@ -30,6 +30,8 @@ def same_state(one: Any, other: Any) -> bool:
         return one.dtype == other.dtype and one.shape == other.shape and bool((one == other).all())
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(same_state, one, other))
+    if isinstance(one, dict):
+        return same_state((*one.items(),), (*other.items(),))
     return bool(one == other)
 
 

@@ -28,7 +28,7 @@ except ImportError:  # Airflow 2
 EVALUATIONS = Path(
     os.environ.get("EVALSAMPLING_EVALUATIONS", Path(__file__).with_name("evaluations.yaml"))
 )
-SUFFIXES = (".csv", ".jsonl", ".parquet")
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".gz")
 
 
 def evaluation(
@@ -155,14 +155,14 @@ def launch(name: str, spec: str, dataflow: dict[str, Any]) -> Any:
 
 
 def deliveries(inbox: str) -> list[str]:
-    """Return the files that are deliveries by the end of their names, but for hidden ones.
+    """Return the files that are deliveries by the end of their names, no hidden ones nor locks.
 
     Symbolic links are passed over: who may write into the inbox could name any file with one.
     """
     found = [
         path.path if path.protocol in ("", "file") else f"{path.protocol}://{path.path}"
         for path in ObjectStoragePath(inbox).iterdir()
-        if path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file()
+        if path.suffix.lower() in SUFFIXES and path.name[0] not in ".~" and path.is_file()
     ]
     return sorted(path for path in found if "://" in path or not Path(path).is_symlink())
 

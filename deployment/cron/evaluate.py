@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-SUFFIXES = (".csv", ".jsonl", ".parquet")
+SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".gz")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,13 +72,15 @@ def one_pass(arguments: argparse.Namespace, evalsampling: "Command") -> dict[str
 
 
 def deliveries(inbox: Path) -> list[str]:
-    """Return the files that are deliveries by the end of their names, but for hidden ones.
+    """Return the files that are deliveries by the end of their names, no hidden ones nor locks.
 
     Paths are absolute, so that no name is taken for an option. Symbolic links are passed over: who
     may write into the inbox could name any file with one.
     """
     named = [
-        path for path in inbox.iterdir() if path.suffix.lower() in SUFFIXES and path.name[0] != "."
+        path
+        for path in inbox.iterdir()
+        if path.suffix.lower() in SUFFIXES and path.name[0] not in ".~"
     ]
     for path in sorted(named):
         if path.is_symlink():

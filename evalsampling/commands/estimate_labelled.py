@@ -79,7 +79,10 @@ def estimate_labelled(
             path.unlink()  # It would stand in the way of a call that says what is right.
         raise
     result = estimate(dataclasses.replace(options, workspace=str(spec.workspace)), shown=shown)
-    says = [each.prediction or "a threshold of the score" for each in spec.pool.systems]
+    says = [
+        each.prediction or f"{each.score} at or above {each.threshold:g}, no column of their own"
+        for each in spec.pool.systems
+    ]
     scores = [each.score for each in spec.pool.systems if each.score is not None]
     orders = f", scores {' and '.join(scores)}" * (spec.strata.by_score and bool(scores))
     about = f"; measures are about {positive}" * spec.labels.space.is_binary

@@ -10,7 +10,7 @@ from evalsampling.commands import label_quality
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.cautions import cautions, reason_to_stop
+from evalsampling.evaluation.cautions import Doubts, cautions, reason_to_stop
 from evalsampling.evaluation.certificate import Certificate
 from evalsampling.evaluation.estimates import Estimates, PeopleAgreement
 from evalsampling.evaluation.gates import Gates, judge
@@ -155,19 +155,19 @@ def result_of(
     estimates = analysis.estimate(intervals=intervals)
     awaited = snapshot.awaited
     missing = label_quality.missing_labels(snapshot, analysis)
-    doubted = tuple(label_quality.doubts(snapshot, analysis, missing))
+    doubted = label_quality.doubts(snapshot, analysis, missing)
     wrong = label_quality.label_error(analysis, snapshot.gold, estimates)
     warnings = cautions(analysis, estimates, awaited, label_quality.label_warnings(wrong))
     of_scores = snapshot.pool.stratification.about_scores(analysis.table)
     curve = analysis.curve
-    joints = build_joints(analysis.reading, analysis.ranges)
+    joints = build_joints(analysis.reading, analysis.levels)
     return EstimateResult(
         round=len(history.rounds),
         labels=len(history.labelled),
         open=awaited.total,
         awaited=awaited,
         rejects=snapshot.rejects,
-        warnings=(*doubted, *of_scores, *warnings),
+        warnings=(*doubted.texts, *of_scores, *warnings),
         done=_is_done(analysis, spec.analysis.limits, estimates, awaited.total),
         measures=tuple(Number.of(estimate) for estimate in estimates),
         regions=tuple(_region(parts, analysis) for parts in joints),
@@ -184,20 +184,20 @@ def result_of(
         label_likelihood_of=analysis.label_likelihood_of_slices,
         notes=tuple(brief(estimates, attrgetter("notes"))),
         mostly_rejected=tuple(label_quality.mostly_rejected(snapshot)),
-        doubts=doubted,
+        doubts=doubted.texts,
         people=people_agree(analysis, snapshot.tally.answers, spec.labels.votes),
-        gates=_judged(gates, estimates, snapshot.analysis) if gates else None,
+        gates=_judged(gates, estimates, snapshot.analysis, doubted) if gates else None,
     )
 
 
-def _judged(gates: GatesSpec, estimates: Estimates, analysis: Analysis) -> Gates:
+def _judged(gates: GatesSpec, estimates: Estimates, analysis: Analysis, doubts: Doubts) -> Gates:
     """Return what the intervals say of gates; they may be about the spec's measures too."""
     reported = {estimate.target for estimate in estimates}
     titles = {name for target in reported for name in (target.title, target.measure)}
     if not titles.issuperset(gate.number for gate in gates):
         others = [each for each in analysis.estimate() if each.target not in reported]
         estimates = Estimates([*estimates, *others])
-    return judge(gates, estimates, len(analysis.history.labelled))
+    return judge(gates, estimates, len(analysis.history.labelled), doubts)
 
 
 def _is_done(

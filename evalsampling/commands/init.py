@@ -122,7 +122,7 @@ def _spec_text(
         "",
         "pool:",
         f"  path: {_quoted(pattern)}",
-        _line("id", guess.id, "names each row: no two alike"),
+        _line("id", guess.id, "names each row: no two alike; of pairs a list: [LEFT, RIGHT]"),
         *(_of_systems(guess) if guess.systems else _of_one_system(guess)),
     ]
     listed = guess.classes if len(guess.classes) > 1 else (*guess.classes, "FILL-IN")

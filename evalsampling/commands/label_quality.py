@@ -8,12 +8,13 @@ import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import (
+    Doubts,
     MissingBounds,
     missing_bounds,
     more_than_a_few,
     seldom_at_random,
 )
-from evalsampling.evaluation.labels_at_hand import FILE, contradictions
+from evalsampling.evaluation.labels_at_hand import FILE, contradictions, scope_of_labels
 from evalsampling.evaluation.odd_answers import AnswerGroup, odd_answers
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import MODEL_BASED
@@ -128,18 +129,22 @@ def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
     return f"{rejected} of {given} answers of {file} were rejected. {why}".rstrip()
 
 
-def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> list[str]:
-    """Return what is to be said of the answers before any number, the worst first."""
+def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> Doubts:
+    """Return what is to be said of the answers before any number."""
+    bounds: Sequence[MissingBounds] = ()
     told = [text for each in snapshot.rejections if (text := rejection(snapshot, *each))]
     if missing is not None:
         counts = {why: len(questions) for why, questions in snapshot.silent.items()}
         text = seldom_at_random(counts, len(snapshot.states), missing.bounds)
+        bounds = missing.bounds if text else ()
         # One line says what was rejected and what that may do.
         if text and told:
             told[-1] = f"{told[-1].removesuffix('.')}. {text}"
         elif text:
             told = [text]
-    return [*told, *contradictions(analysis), *odd_answers(analysis, _groups(snapshot))]
+    odd = [*contradictions(analysis), *odd_answers(analysis, _groups(snapshot))]
+    texts = *told, *scope_of_labels(analysis), *odd
+    return Doubts(texts, bool(odd or mostly_rejected(snapshot)), bounds)
 
 
 def _groups(snapshot: Snapshot) -> list[AnswerGroup]:

@@ -10,7 +10,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.specs import load_pinned
 from evalsampling.inference.label_likelihood import doubts, expected_likelihood
-from evalsampling.measures.build import Range, assumed_ranges, build_measures
+from evalsampling.measures.build import Levels, assumed_levels, build_measures
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.source import unchanged
 from evalsampling.preparation.plan import read_table_and_clusters, stratify_pool
@@ -97,9 +97,9 @@ class PlanResult(Result):
         return super().to_json()["errors"]
 
 
-def _own_and_passive(asked: AnalysisPlan, ranges: Sequence[Range | None]) -> list[str]:
+def _own_and_passive(asked: AnalysisPlan, levels: Levels) -> list[str]:
     """Return the plan's sampler and `passive`; if its own cannot be planned, all that can."""
-    usable, own = usable_samplers(asked, ranges), asked.sampler.name
+    usable, own = usable_samplers(asked, levels), asked.sampler.name
     return [name for name in usable if own not in usable or name in (own, "passive")]
 
 
@@ -116,7 +116,7 @@ def _without_power(planned: Sequence[Sampler]) -> tuple[str, ...]:
 
 def _compares(plan: ReadingPlan) -> bool:
     """Tell whether a measure of a plan, or one that comes by itself, compares two systems."""
-    measures = build_measures(plan, assumed_ranges(plan.pool))
+    measures = build_measures(plan, assumed_levels(plan.pool))
     return any(isinstance(measure, Comparison) for measure in measures)
 
 
@@ -172,13 +172,13 @@ def plan(options: PlanOptions) -> PlanResult:
         table, clusters = read_table_and_clusters(stratification)
     decided = stratification.scores.stated(spec.reading)
     believed = is_believed(decided, table)
-    names = options.sampler or _own_and_passive(spec.analysis, stratification.ranges)
+    names = options.sampler or _own_and_passive(spec.analysis, stratification.levels)
     steps = len(names) * options.repeats
     with progress.watch("plan", "repeats", steps, logs.stream()):
         entries = predict_errors(
             dataclasses.replace(spec.analysis, reading=decided),
             table,
-            stratification.ranges,
+            stratification.levels,
             names,
             budgets=options.budgets,
             repeats=options.repeats,
@@ -190,7 +190,7 @@ def plan(options: PlanOptions) -> PlanResult:
         )
     has_scores = decided.has_classes and not table.leaves.exchangeable
     likelihood = expected_likelihood(table) if believed and has_scores else None
-    planned = [build_sampler(spec.analysis, stratification.ranges, name) for name in names]
+    planned = [build_sampler(spec.analysis, stratification.levels, name) for name in names]
     trusts = any(sampler.trusts_prior for sampler in planned)
     doubted = doubts(likelihood, "to expect of the scores") if trusts else []
     of_scores = stratification.about_scores(table)

@@ -5,7 +5,6 @@ import datetime
 import itertools
 import operator
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from evalsampling.commands.certify import certificate_of
 from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.pictures import convergence, labelled_bands, prevalence
+from evalsampling.evaluation.pictures import convergence, labelled_bands
 from evalsampling.inference.results import as_json
 from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.labels.controls import records
@@ -21,7 +20,6 @@ from evalsampling.labels.tally import State
 from evalsampling.parts.records import finite
 from evalsampling.receivers.run import TITLE, Run
 from evalsampling.report.facts import VERSION, Facts
-from evalsampling.report.thresholds import ScoreCurve, cheapest, curves_of
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.storage import is_url
 from evalsampling.workspace.manifest import digest, pool_digest, read_jobs, versions
@@ -47,8 +45,6 @@ def report_facts(
         proved = (certificate_of(snapshot, promise),)
         estimated = dataclasses.replace(estimated, certificates=proved)
     jobs = read_jobs(workspace)
-    curves = curves_of(estimated.measures)
-    share = prevalence(analysis, curves) if estimated.labels else None
     classes, shown = list(spec.labels.codes), _shown_classes(spec.labels.space)
     content = {
         "version": VERSION,
@@ -69,8 +65,6 @@ def report_facts(
         "estimate": estimated.to_json(),
         "rounds": _rounds(analysis, estimated),
         "bands": [dataclasses.asdict(band) for band in labelled_bands(analysis, shown)],
-        "prevalence": share,
-        "thresholds": _thresholds(curves, share),
         "slices": _slices(analysis),
         "annotators": _annotators(snapshot, anonymous),
         "quality": _quality(snapshot, estimated),
@@ -99,21 +93,6 @@ def _rounds(analysis: Analysis, estimated: EstimateResult) -> list[dict[str, Any
             estimates = [entry for entry in latest if _key(entry) in wanted]
         rounds.append({"round": moment.round, "labels": moment.labels, "measures": estimates})
     return rounds
-
-
-def _thresholds(curves: Sequence[ScoreCurve], prevalence: float | None) -> list[dict[str, Any]]:
-    """Return the cheapest threshold of each curve for each cost of a miss."""
-    return [
-        {
-            "curve": curve.name,
-            "system": curve.system,
-            "miss_in_false_positives": choice.miss_in_false_positives,
-            "threshold": choice.point.threshold,
-            "cost": choice.cost,
-        }
-        for curve in curves
-        for choice in cheapest(curve, prevalence)
-    ]
 
 
 def _slices(analysis: Analysis) -> list[dict[str, Any]]:

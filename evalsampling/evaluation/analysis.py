@@ -26,9 +26,9 @@ from evalsampling.inference.random_answers import one_answer_a_row
 from evalsampling.inference.regions import Ellipsoid
 from evalsampling.inference.results import SAID
 from evalsampling.label_spaces.classes import Classes
-from evalsampling.measures.base import Measure
+from evalsampling.measures.base import Measure, is_ours
 from evalsampling.measures.build import (
-    Range,
+    Levels,
     as_one,
     build_entry,
     build_measures,
@@ -108,7 +108,7 @@ class Analysis:
             None where there are no rows behind the cells.
         reading: what is read of the pool, which says what its labels and scores are.
         stop: how narrow intervals, or how sure comparisons, are wanted.
-        ranges: least and greatest score of each system, None where it is not known.
+        levels: levels of the score of each system, among which measures choose thresholds.
         clusters: how the rows of the pool are spread over clusters; None where none are named.
     """
 
@@ -123,7 +123,7 @@ class Analysis:
     numbers: Callable[[], PermanentNumbers] | None = None
     reading: ReadingPlan = UNNAMED
     stop: StopSpec = StopSpec()
-    ranges: Sequence[Range | None] = ()
+    levels: Levels = ()
     clusters: SharedClusters | None = None
 
     def with_history(self, history: History) -> Self:
@@ -264,8 +264,9 @@ class Analysis:
         chosen: list[Measure] = []
         for entry in listed:
             if isinstance(entry, str | Mapping):
-                chosen += choose_measures(entry, self.measures, self.reading, self.ranges)
+                chosen += choose_measures(entry, self.measures, self.reading, self.levels)
             elif isinstance(entry, Measure):
+                _check_classes(entry, len(self.reading.labels.space.names))
                 chosen.append(with_weights(entry, self.reading.pool))
             else:
                 raise InputError(f"no measure: {entry!r}")
@@ -325,7 +326,7 @@ class Analysis:
         parts: list[Measure] = []
         for entry in measures if isinstance(measures, list | tuple) else [measures]:
             if isinstance(entry, Mapping):
-                parts += build_entry(MeasureSpec.parse(entry), self.reading, self.ranges)
+                parts += build_entry(MeasureSpec.parse(entry), self.reading, self.levels)
                 continue
             chosen = self.chosen(entry)
             plain = [measure for measure in chosen if not isinstance(measure, Comparison)]
@@ -382,13 +383,13 @@ class Analysis:
     @classmethod
     def of_pool(cls, pool: Pool, plan: AnalysisPlan) -> Self:
         """Return the analysis of a pool before the first round, as a plan asks for it."""
-        scores, ranges = pool.stratification.scores, pool.stratification.ranges
+        scores, levels = pool.stratification.scores, pool.stratification.levels
         reading = scores.stated(plan.reading)
         plan = dataclasses.replace(plan, reading=reading)
         return cls(
             table=pool.table,
-            sampler=build_sampler(plan, ranges),
-            measures=build_measures(reading, ranges),
+            sampler=build_sampler(plan, levels),
+            measures=build_measures(reading, levels),
             seed=reading.seed,
             confidence=plan.confidence,
             history=empty_history(reading, pool.table),
@@ -401,8 +402,20 @@ class Analysis:
             numbers=pool.numbers,
             reading=reading,
             stop=plan.stop,
-            ranges=ranges,
+            levels=levels,
             clusters=pool.clusters,
+        )
+
+
+def _check_classes(measure: Measure, classes: int) -> None:
+    """Raise an `InputError` if a measure of ours is of other classes than there are."""
+    of, place = getattr(measure, "classes", classes), getattr(measure, "positive", 0)
+    if classes and is_ours(measure) and of != classes:
+        raise InputError(f"measure {measure.name}: is of {of} classes, there are {classes}")
+    if classes and is_ours(measure) and place >= classes:
+        raise InputError(
+            f"measure {measure.name}: positive is a place in labels.classes, of {classes} from 0, "
+            f"got {place}"
         )
 
 

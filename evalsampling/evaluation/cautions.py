@@ -11,7 +11,7 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.evidence import doubts_about_clusters
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.nonresponse import WELL_ANSWERED, share_answered
-from evalsampling.inference.results import Estimate, brief, is_narrow, is_significant
+from evalsampling.inference.results import Estimate, Target, brief, is_narrow, is_significant
 from evalsampling.label_spaces.spellings import YES_CLASS, plain
 from evalsampling.labels.tally import Awaited
 from evalsampling.measures.agreement import POWERS
@@ -55,6 +55,24 @@ class MissingBounds:
     interval_low: float
     interval_high: float
     against: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Doubts:
+    """What is to be said of labels before any number, and what it leaves of claims."""
+
+    texts: tuple[str, ...] = ()  # the worst first
+    are_odd: bool = False  # whether labels may not be what they seem, so that they decide nothing
+    bounds: Sequence[MissingBounds] = ()  # of each number, where more than a few rows lack a label
+
+    def interval(self, target: Target) -> tuple[float, float] | None:
+        """Return where the interval of a number lies whatever missing labels are, if it is said."""
+        wanted = target.measure, target.system, target.threshold, target.against
+        for one in self.bounds:
+            named = one.measure, one.system, one.threshold, one.against
+            if named == wanted and target.slice is None:
+                return one.interval_low, one.interval_high
+        return None
 
 
 def missing_beside_labels(history: History) -> IntArray:

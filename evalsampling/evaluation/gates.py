@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from evalsampling.errors import InputError
+from evalsampling.evaluation.cautions import Doubts
 from evalsampling.evaluation.statement import display_name, is_due_to_unmet
 from evalsampling.inference.intervals import MODEL_BASED, Interval
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook
@@ -12,6 +13,8 @@ from evalsampling.inference.results import TIE, Estimate, Target, full_name, pla
 from evalsampling.parts.records import finite
 from evalsampling.report.numbers import MOST_DIGITS, OUTCOMES, shown, shown_range
 from evalsampling.spec.gates import Gate, GatesSpec
+
+NO_DOUBTS = Doubts()
 
 EXIT_CODES = {True: 0, False: 10, None: 11}
 """Exit codes of a command by whether its gates are reached; 1 and 2 are failure and usage."""
@@ -88,11 +91,16 @@ def check_gates(gates: GatesSpec, targets: Sequence[Target]) -> None:
             )
 
 
-def judge(gates: GatesSpec, estimates: Sequence[Estimate], labels: int) -> Gates:
-    """Return what estimates say of at least one gate, after some labels."""
+def judge(
+    gates: GatesSpec, estimates: Sequence[Estimate], labels: int, doubts: Doubts = NO_DOUBTS
+) -> Gates:
+    """Return what estimates say of at least one gate, after some labels.
+
+    Odd labels decide nothing, and of many missing ones it is to be so whatever they are.
+    """
     targets = [estimate.target for estimate in estimates]
     judged = tuple(
-        _judged(gate, estimates[place], labels) for gate, place in _places(gates, targets)
+        _judged(gate, estimates[place], labels, doubts) for gate, place in _places(gates, targets)
     )
     return Gates(all_reached(judged), estimates[0].confidence, judged)
 
@@ -119,15 +127,24 @@ def _places(gates: GatesSpec, targets: Sequence[Target]) -> Iterator[tuple[Gate,
         yield from ((gate, place) for place in places)
 
 
-def _judged(gate: Gate, estimate: Estimate, labels: int) -> GateResult:
+def _judged(gate: Gate, estimate: Estimate, labels: int, doubts: Doubts) -> GateResult:
     interval, problem = estimate.intervals[0], estimate.distrusted_because
-    reached = None if problem else _is_reached(gate, interval)
+    ends = doubts.interval(estimate.target)
+    reached = None if problem else _is_reached(gate, interval.low, interval.high)
+    about_labels = ""
+    if reached is not None and doubts.are_odd:
+        about_labels = "But the labels may not be what they seem: see the warnings."
+    elif reached is not None and ends is not None and _is_reached(gate, *ends) is not reached:
+        about_labels = f"But with the missing labels it may be {shown_range(*ends, MOST_DIGITS)}."
+    reached = None if about_labels else reached
     verdict = (
         f"{display_name(estimate)} {gate.bound.replace('_', ' ')} {gate.target:g}: "
         f"{OUTCOMES[reached]}."
     )
     sentences, needed = [verdict, _because(problem, interval)], None
-    if reached is None and estimate.value is not None:
+    if about_labels:
+        sentences.append(about_labels)
+    elif reached is None and estimate.value is not None:
         if problem:
             sentences.append("More labels may decide it.")
         else:
@@ -147,8 +164,8 @@ def _judged(gate: Gate, estimate: Estimate, labels: int) -> GateResult:
     )
 
 
-def _is_reached(gate: Gate, interval: Interval) -> bool | None:
-    low, high, target = interval.low, interval.high, gate.target
+def _is_reached(gate: Gate, low: float, high: float) -> bool | None:
+    target = gate.target
     if not gate.is_least:
         low, high, target = -high, -low, -target
     if low >= target - TIE:

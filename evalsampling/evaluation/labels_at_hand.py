@@ -136,17 +136,13 @@ def _elsewhere(pool: Pool, rows: pa.Table, chances: Mapping[str, float]) -> Floa
     return np.array([chances[id] for id in ids]) * (len(ids) / len(chances))
 
 
-def contradictions(analysis: Analysis) -> list[str]:
-    """Return what the rows that had a label show against what was said of them, a sentence each.
-
-    And what their labels are about, where all rows of the pool have one.
-    """
-    history, table = analysis.history, analysis.table
+def scope_of_labels(analysis: Analysis) -> list[str]:
+    """Return what labels at hand are about, where these are all rows, or people picked them."""
     at_hand = analysis.reading.labels.at_hand
-    if at_hand is None or not history.rounds:
+    if at_hand is None or not analysis.history.rounds:
         return []
-    number = len(history.rounds[0].question)
-    if number == table.rows:
+    number = len(analysis.history.rounds[0].question)
+    if number == analysis.table.rows:
         return [
             f"all {number:,} rows of the table have a label: numbers are of these rows alone. Of "
             "the rows that they were taken from they tell nothing: give the table of all of these"
@@ -156,6 +152,15 @@ def contradictions(analysis: Analysis) -> list[str]:
             f"{number:,} of the labels are of rows that people picked. Rounds are drawn by what "
             "they show, and no number rests on them but for these rows themselves"
         ]
+    return []
+
+
+def contradictions(analysis: Analysis) -> list[str]:
+    """Return what the rows that had a label show against what was said of them, a sentence each."""
+    history, at_hand = analysis.history, analysis.reading.labels.at_hand
+    if at_hand is None or not history.rounds or scope_of_labels(analysis):
+        return []
+    number = len(history.rounds[0].question)
     if history.outputs.cluster is not None and analysis.clusters is not None:
         labelled = np.unique(history.outputs.cluster[:number], return_counts=True)[1]
         told = about_clusters(at_hand.drawn, labelled, analysis.clusters)

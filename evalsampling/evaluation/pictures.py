@@ -7,15 +7,14 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.inference.domains import WHOLE_POOL, ReportedDomains
+from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.results import Estimate
 from evalsampling.inference.score_bands import ScoreBand, score_bands
-from evalsampling.measures.binary import Prevalence
 from evalsampling.report import charts
 from evalsampling.report.charts import LabelledBands, calibration_chart, curve_chart, effort_chart
 from evalsampling.report.numbers import Number, pretty
+from evalsampling.report.score_curves import curves_of
 from evalsampling.report.svg import Picture
-from evalsampling.report.thresholds import ROC_CURVE, ScoreCurve, cheapest, curves_of
 from evalsampling.stats.cells import named_verdicts
 from evalsampling.stats.score_kinds import ORDER
 
@@ -50,7 +49,7 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
         curves = [curve for curve in curves_of(numbers) if system in (None, curve.system)]
         if not curves:
             raise InputError("no curve was estimated" + (f" of {system!r}" if system else ""))
-        return curve_chart(curves[0], cheapest(curves[0], prevalence(analysis, curves[:1])))
+        return curve_chart(curves[0])
     rows = [
         (pretty(number) + (f", {number.slice}" if number.slice else ""), number)
         for number in numbers
@@ -106,17 +105,6 @@ def convergence(analysis: Analysis, most: int = MOST_ROUNDS) -> list[RoundEstima
             estimates = tuple(then.estimate(single, scope=scope))
             by_round.append(RoundEstimates(number, labels, estimates))
     return by_round
-
-
-def prevalence(analysis: Analysis, curves: Sequence[ScoreCurve]) -> float | None:
-    """Return the estimated share of positives, which the costs of errors on a ROC curve need.
-
-    None if no curve needs it, or it cannot be estimated from the draws.
-    """
-    if not any(curve.name == ROC_CURVE for curve in curves):
-        return None
-    [estimate] = analysis.estimate([Prevalence(_positive(analysis))], scope=WHOLE_POOL)
-    return estimate.value
 
 
 def labelled_bands(analysis: Analysis, labels: Mapping[str, Sequence[int]]) -> list[LabelledBands]:

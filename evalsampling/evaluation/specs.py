@@ -12,7 +12,7 @@ from evalsampling.evaluation.gates import check_gates
 from evalsampling.inference.domains import Domain, ReportedDomains
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import (
-    assumed_ranges,
+    assumed_levels,
     build_measures,
     build_reported,
     check_measures,
@@ -57,7 +57,7 @@ def check_buildable(spec: EvaluationSpec) -> None:
         from evalsampling.labels.sinks import sink_of  # Only for sinks of other packages.
 
         sink_of(spec.labelling)
-    sampler = build_sampler(spec.analysis, assumed_ranges(spec.pool))
+    sampler = build_sampler(spec.analysis, assumed_levels(spec.pool))
     if spec.stop.significance is not None:
         _check_test(spec, sampler)
     if spec.gates:
@@ -72,7 +72,7 @@ def check_own_gates(spec: EvaluationSpec, slices: Mapping[str, Collection[str]])
         systems=tuple(system.name for system in spec.pool.systems),
     )
     check_gates(
-        spec.gates, scope.all_targets(build_measures(spec.reading, assumed_ranges(spec.pool)))
+        spec.gates, scope.all_targets(build_measures(spec.reading, assumed_levels(spec.pool)))
     )
 
 
@@ -101,7 +101,7 @@ def _may_be_bet_on(measure: Measure) -> bool:
 
 def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
     """Check that the first measure has the test that ``stop.significance`` needs."""
-    reported = build_reported(spec.measures[0], spec.reading, assumed_ranges(spec.pool))
+    reported = build_reported(spec.measures[0], spec.reading, assumed_levels(spec.pool))
     compared = [measure for measure in reported if isinstance(measure, Comparison)]
     if not compared:
         raise InputError("stop.significance: the first measure compares no systems")

@@ -70,10 +70,13 @@ def plain(text: str) -> str:
 
 
 def whole_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
-    """Return what floats like ``1.0`` are as whole numbers, if all texts are such and no class."""
-    if {*texts} & {*codes} or not all(map(_is_whole_float, texts)):
-        return {}
-    return {text: text.partition(".")[0] for text in texts}
+    """Return what floats like ``1.0`` are as whole numbers, if all texts but classes are such.
+
+    Beside 0.5 they are scores, and no classes.
+    """
+    others = {*texts} - {*codes}
+    are_whole = all(map(_is_whole_float, others))
+    return {text: text.partition(".")[0] for text in others} if are_whole else {}
 
 
 def _is_whole(value: float) -> bool:

@@ -33,11 +33,11 @@ from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.score_kinds import ORDER
 from evalsampling.stats.slices import SliceCodes, UnknownSliceError
 
-_COARSE = 1024
-"""Roundings to float32 between thresholds from which on they may be rounded to it."""
+MOST_LEVELS = 1024
+"""Most levels of a score: thresholds among which a measure chooses if it is given their number."""
 
-Range = tuple[float, float]
-"""Least and greatest score of a system."""
+Levels = Sequence[FloatArray | None]
+"""Levels of the score of each system, ascending; None where they were not counted."""
 
 
 class OrderedScoreError(InputError):
@@ -49,20 +49,18 @@ class OrderedScoreError(InputError):
         self.system = system
 
 
-def build_measures(plan: ReadingPlan, ranges: Sequence[Range | None]) -> list[Measure]:
+def build_measures(plan: ReadingPlan, levels: Levels) -> list[Measure]:
     """Return the measures to report, for every system; with differences from the first system."""
-    reported = [item for entry in plan.measures for item in build_reported(entry, plan, ranges)]
+    reported = [item for entry in plan.measures for item in build_reported(entry, plan, levels)]
     # Duplicates, such as a difference that is listed and also added here, keep their first place.
     return list({(item.name, item.systems): item for item in reported}.values())
 
 
-def build_reported(
-    entry: MeasureSpec, plan: ReadingPlan, ranges: Sequence[Range | None]
-) -> list[Measure]:
+def build_reported(entry: MeasureSpec, plan: ReadingPlan, levels: Levels) -> list[Measure]:
     """Return the measures that are reported for an entry: see `build_measures`."""
     reported: list[Measure] = []
     for part in _flat([entry]):
-        first, *others = build_entry(part, plan, ranges)
+        first, *others = build_entry(part, plan, levels)
         compared = [other for other in others if are_comparable(first, other)]
         reported += [first, *others, *(difference(first, other) for other in compared)]
     return reported
@@ -133,29 +131,27 @@ def with_weights(measure: Measure, pool: PoolSpec, by: str | None = None) -> Mea
 
 
 def choose_measures(
-    entry: Any, listed: Sequence[Measure], plan: ReadingPlan, ranges: Sequence[Range | None]
+    entry: Any, listed: Sequence[Measure], plan: ReadingPlan, levels: Levels
 ) -> list[Measure]:
     """Return the listed measures of a name, or else the measure of that name with its defaults."""
     of_name = [item for item in listed if entry in (item.name, item.components[0].name)]
-    return of_name or build_reported(MeasureSpec.parse(entry_of(entry)), plan, ranges)
+    return of_name or build_reported(MeasureSpec.parse(entry_of(entry)), plan, levels)
 
 
-def build_joints(plan: ReadingPlan, ranges: Sequence[Range | None]) -> list[tuple[Measure, ...]]:
+def build_joints(plan: ReadingPlan, levels: Levels) -> list[tuple[Measure, ...]]:
     """Return the measures of each entry ``joint``, for which regions are reported too."""
     return [
-        tuple(build_entry(entry, plan, ranges)) for entry in plan.measures if entry.name == JOINT
+        tuple(build_entry(entry, plan, levels)) for entry in plan.measures if entry.name == JOINT
     ]
 
 
-def build_driver(plan: ReadingPlan, ranges: Sequence[Range | None]) -> Measure:
+def build_driver(plan: ReadingPlan, levels: Levels) -> Measure:
     """Return the measure whose variance is to be small: the first entry, for all its systems."""
-    built = build_entry(plan.measures[0], plan, ranges)
+    built = build_entry(plan.measures[0], plan, levels)
     return as_one([item.drawn_for for item in built])
 
 
-def build_drawn_for(
-    plan: ReadingPlan, ranges: Sequence[Range | None]
-) -> tuple[Measure, FloatArray]:
+def build_drawn_for(plan: ReadingPlan, levels: Levels) -> tuple[Measure, FloatArray]:
     """Return all measures that rounds are drawn for, as one, and the weights of its components.
 
     The first entry, and others but those whose labels cannot be expected, and those of thresholds,
@@ -164,7 +160,7 @@ def build_drawn_for(
     drawn_for: list[Measure] = []
     weights: list[float] = []
     for place, entry in enumerate(_flat(plan.measures)):
-        for item in build_entry(entry, plan, ranges):
+        for item in build_entry(entry, plan, levels):
             measure = item.drawn_for
             if place and (not_expected(measure) or thresholded_parts(measure)):
                 continue
@@ -184,7 +180,7 @@ def _flat(entries: Sequence[MeasureSpec]) -> list[MeasureSpec]:
 
 def build_gains(plan: ReadingPlan) -> tuple[gains.Gain, ...]:
     """Return the distinct gains that the measures of a spec are made of."""
-    return gains.gains_of(build_measures(plan, assumed_ranges(plan.pool)))
+    return gains.gains_of(build_measures(plan, assumed_levels(plan.pool)))
 
 
 def as_one(measures: Sequence[Measure]) -> Measure:
@@ -192,16 +188,14 @@ def as_one(measures: Sequence[Measure]) -> Measure:
     return measures[0] if len(measures) == 1 else Joint(tuple(measures))
 
 
-def build_entry(
-    entry: MeasureSpec, plan: ReadingPlan, ranges: Sequence[Range | None]
-) -> list[Measure]:
+def build_entry(entry: MeasureSpec, plan: ReadingPlan, levels: Levels) -> list[Measure]:
     """Return the measures that an entry stands for: one for each system it is about."""
     if entry.name in (JOINT, CERTIFY):
-        return [item for part in entry.parts for item in build_entry(part, plan, ranges)]
+        return [item for part in entry.parts for item in build_entry(part, plan, levels)]
     if entry.name in COMPARISONS:
-        return [_build_comparison(entry, plan, ranges)]
+        return [_build_comparison(entry, plan, levels)]
     if entry.name in EXTREMES:
-        inner = build_entry(entry.parts[0], plan, ranges)
+        inner = build_entry(entry.parts[0], plan, levels)
         try:
             return [EXTREME_OF[entry.name](item, entry.over) for item in inner]
         except ValueError as error:
@@ -211,15 +205,13 @@ def build_entry(
         choices = ", ".join(name for name in names if name) or "the spec has no systems"
         raise InputError(f"measure.system: unknown system {entry.system!r}; known: {choices}")
     return [
-        _Builder(entry, plan, number, ranges[number]).build()
+        _Builder(entry, plan, number, levels[number]).build()
         for number, name in enumerate(names)
         if entry.system is None or name == entry.system
     ]
 
 
-def _build_comparison(
-    entry: MeasureSpec, plan: ReadingPlan, ranges: Sequence[Range | None]
-) -> Measure:
+def _build_comparison(entry: MeasureSpec, plan: ReadingPlan, levels: Levels) -> Measure:
     """Return the comparison that an entry stands for."""
     names = [str(system.name) for system in plan.pool.systems]
     if len(names) < 2:
@@ -236,7 +228,7 @@ def _build_comparison(
         raise InputError(f"measure.against: {named['of']!r} is compared with itself")
     part = entry.parts[0]
     first, other = (
-        build_entry(dataclasses.replace(part, system=named[key]), plan, ranges)[0] for key in named
+        build_entry(dataclasses.replace(part, system=named[key]), plan, levels)[0] for key in named
     )
     try:
         return BY_KIND[entry.name](first, other)
@@ -251,7 +243,7 @@ class _Builder:
     entry: MeasureSpec
     plan: ReadingPlan
     system: int
-    bounds: Range | None
+    levels: FloatArray | None  # of the system's score, ascending; None where they are not known
 
     def build(self) -> Measure:
         """Return the measure."""
@@ -346,23 +338,25 @@ class _Builder:
             raise InputError(f"{problem}: {way}")
 
     def _thresholds(self, wanted: Any) -> tuple[float, ...]:
-        """Return the thresholds as listed, or the number asked for, evenly over the scores."""
+        """Return the thresholds as listed, or the number asked for, evenly among the levels."""
         if isinstance(wanted, list):
             numbers = [x for x in wanted if isinstance(x, int | float) and not isinstance(x, bool)]
             if len(numbers) < len(wanted):
                 raise InputError(f"measure.thresholds: must be numbers, got {wanted!r}")
             return tuple(float(x) for x in numbers)
-        if isinstance(wanted, bool) or not isinstance(wanted, int) or not 1 <= wanted <= 4096:
+        is_number = isinstance(wanted, int) and not isinstance(wanted, bool)
+        if not is_number or not 1 <= wanted <= MOST_LEVELS:
             raise InputError(
                 "measure.thresholds: must be a list of numbers, or how many there are to be, "
-                f"from 1 to 4096; got {wanted!r}"
+                f"from 1 to {MOST_LEVELS}; got {wanted!r}"
             )
-        if self.bounds is None:
+        if self.levels is None:
             raise InputError(
-                f"measure: {self.entry.name}: the range of the scores is not known here, "
-                "list the thresholds"
+                f"measure: {self.entry.name}: its thresholds follow the ranks of the scores, which "
+                "were not counted: list the thresholds, or name it in the spec and prepare"
             )
-        return tuple(np.unique(_representable(np.linspace(*self.bounds, wanted))).tolist())
+        chosen = np.linspace(0, len(self.levels) - 1, wanted).round().astype(int)
+        return tuple(self.levels[np.unique(chosen)].tolist())
 
     def _codes(self, over: Any) -> tuple[int, ...]:
         """Return the codes of classes listed by name."""
@@ -386,18 +380,6 @@ def _fields_of(space: LabelSpace) -> dict[str, Any]:
         "titles": space.field.choices,
         "label_space": space,
     }
-
-
-def _representable(thresholds: FloatArray) -> FloatArray:
-    """Return thresholds as float32, unless too fine, so that scores of either type reach them."""
-    with np.errstate(over="ignore"):
-        narrow = thresholds.astype(np.float32)
-    steps, ends = np.diff(thresholds), [0, -1]
-    fine = len(steps) and steps.min() < _COARSE * np.spacing(np.abs(narrow).max())
-    if fine or np.any(narrow[ends] != thresholds[ends]):
-        return thresholds
-    below = np.nextafter(narrow, np.float32(-np.inf))
-    return np.where(narrow > thresholds, below, narrow).astype(np.float64)
 
 
 def check_applies(measure: Measure, nothing: Outputs) -> None:
@@ -433,9 +415,9 @@ def _inner_parts(measure: Measure) -> list[Measure]:
 # --- what the measures require of the cells
 
 
-def driving_thresholds(plan: ReadingPlan, ranges: Sequence[Range | None]) -> FloatArray:
+def driving_thresholds(plan: ReadingPlan, levels: Levels) -> FloatArray:
     """Return the thresholds of the driving measure, ascending, which must be edges of bins."""
-    parts = thresholded_parts(build_driver(plan, ranges))
+    parts = thresholded_parts(build_driver(plan, levels))
     return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
 
 
@@ -445,7 +427,7 @@ def most_bins(plan: ReadingPlan) -> int:
     if plan.strata.by_predictions:
         return 1
     leaves = plan.strata.leaves if edges is None else len(edges) + 1
-    return leaves + len(driving_thresholds(plan, assumed_ranges(plan.pool)))
+    return leaves + len(driving_thresholds(plan, assumed_levels(plan.pool)))
 
 
 def needs_ranges(plan: ReadingPlan) -> bool:
@@ -454,7 +436,7 @@ def needs_ranges(plan: ReadingPlan) -> bool:
         return False
     scored: list[PoolSpec | SystemSpec] = [plan.pool, *plan.pool.systems]
     unknown = any(part.probability is None and part.score is not None for part in scored)
-    return unknown or any(_counts_thresholds(entry) for entry in plan.measures)
+    return unknown or bool(leveled_scores(plan))
 
 
 def needs_signature_counts(plan: ReadingPlan) -> bool:
@@ -462,22 +444,33 @@ def needs_signature_counts(plan: ReadingPlan) -> bool:
     return most_bins(plan) * math.prod(plan.signature_shape) > MAX_CELLS
 
 
+def leveled_scores(plan: ReadingPlan) -> list[str]:
+    """Return the scores among whose levels the measures choose thresholds, each once."""
+    if plan.labels.space.has_items:
+        return []
+    levels = assumed_levels(plan.pool)
+    chosen = filter(_counts_thresholds, plan.measures)
+    built = [item for entry in chosen for item in build_entry(entry, plan, levels)]
+    numbers = {part.system for item in built for part in thresholded_parts(item)}
+    return list(dict.fromkeys(str(plan.pool.systems[number].score) for number in sorted(numbers)))
+
+
 def _counts_thresholds(entry: MeasureSpec) -> bool:
-    """Tell whether an entry's thresholds depend on the range of the scores."""
+    """Tell whether an entry's thresholds are chosen among the levels of a score."""
     maker = BY_NAME.get(entry.name)
     by_number = not isinstance(entry.parameters.get("thresholds"), list)
     is_thresholded = isinstance(maker, type) and issubclass(maker, Thresholded)
     return (is_thresholded and by_number) or any(map(_counts_thresholds, entry.parts))
 
 
-def assumed_ranges(pool: PoolSpec) -> list[Range | None]:
-    """Return the ranges of scores that are assumed until the pool has been read."""
-    return [(0.0, 1.0) for _ in pool.systems]
+def assumed_levels(pool: PoolSpec) -> list[FloatArray | None]:
+    """Return the levels of scores that are assumed until the pool has been read."""
+    return [np.linspace(0.0, 1.0, MOST_LEVELS) for _ in pool.systems]
 
 
 def check_measures(plan: ReadingPlan) -> None:
     """Check that the measures of a spec can be built, go together and fit the strata."""
-    ranges, bins = assumed_ranges(plan.pool), most_bins(plan)
+    levels, bins = assumed_levels(plan.pool), most_bins(plan)
     if bins > MAX_CELLS // 2:
         raise InputError(
             f"strata.leaves: {bins} leaves and thresholds, at most {MAX_CELLS // 2} are possible"
@@ -487,12 +480,12 @@ def check_measures(plan: ReadingPlan) -> None:
             f"pool.systems: {len(plan.pool.systems)} rankers are too many for {bins} leaves, "
             f"at most {MAX_CELLS} cells are possible: lower strata.leaves"
         )
-    listed = [item for entry in plan.measures for item in build_entry(entry, plan, ranges)]
+    listed = [item for entry in plan.measures for item in build_entry(entry, plan, levels)]
     keys = [(item.name, *item.systems) for item in listed]
     for key in keys:
         if keys.count(key) > 1:
             raise InputError(f"measure: {key[0]} is listed twice")
-    driver = build_driver(plan, ranges)
+    driver = build_driver(plan, levels)
     for part in not_expected(driver):
         raise InputError(
             f"measure: {part.name} cannot come first, since no label is expected before it is "

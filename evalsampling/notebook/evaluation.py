@@ -307,8 +307,8 @@ class Evaluation:
         estimates, pool = analysis.estimate(measures, intervals), state.pool
         if measures is not None:
             asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
-        warnings = [*pool.stratification.about_scores(analysis.table),
-                    *state.doubts(asked), *cautions(asked, estimates)]  # fmt: skip
+        of_scores = pool.stratification.about_scores(analysis.table)
+        warnings = [*state.doubts(asked).texts, *of_scores, *cautions(asked, estimates)]
         return Estimates(estimates, warnings, state.people(asked))
 
     def gates(
@@ -332,7 +332,8 @@ class Evaluation:
             raise InputError("gates: none is asked for: give at_least={'recall': 0.9}, say")
         estimates, analysis = self.estimate(), self.analysis
         check_gates(gates, analysis.scope.all_targets(analysis.measures))
-        return judge(gates, estimates, len(analysis.history.labelled))
+        labels, doubts = len(analysis.history.labelled), self.state.doubts(analysis)
+        return judge(gates, estimates, labels, doubts)
 
     def claims(self, *claims: str) -> Gates:
         """Return what the intervals say of claims: reached, not reached, or not to be said yet.

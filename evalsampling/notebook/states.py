@@ -23,6 +23,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, check_new_rows
 from evalsampling.evaluation.answers import questions_of, shown_ids
 from evalsampling.evaluation.cautions import (
+    Doubts,
     cautions,
     missing_bounds,
     more_than_a_few,
@@ -34,7 +35,7 @@ from evalsampling.evaluation.estimates import PeopleAgreement
 from evalsampling.evaluation.gates import check_gates, judge
 from evalsampling.evaluation.graded import read_grades, take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.evaluation.labels_at_hand import contradictions, with_given
+from evalsampling.evaluation.labels_at_hand import contradictions, scope_of_labels, with_given
 from evalsampling.evaluation.odd_answers import groups_of_calls, odd_answers
 from evalsampling.evaluation.people import people_agree
 from evalsampling.notebook.saving import FILE, save
@@ -155,14 +156,15 @@ class MemoryState:
         items: list[list[Any]] = stored[list_names(0)[0]].to_pylist()
         return items
 
-    def doubts(self, analysis: Analysis) -> list[str]:
+    def doubts(self, analysis: Analysis) -> Doubts:
         """Return what is to be said of the labels of an analysis before any number."""
         silent = silent_rows(analysis)
         few = not more_than_a_few(len(silent), len(analysis.history))
         bounds = [] if few else missing_bounds(analysis, silent)
         text = seldom_at_random({"": len(silent)}, len(analysis.history), bounds)
-        odd = odd_answers(analysis, groups_of_calls(analysis))
-        return [*([text] if text else []), *contradictions(analysis), *odd]
+        odd = [*contradictions(analysis), *odd_answers(analysis, groups_of_calls(analysis))]
+        texts = *filter(None, [text]), *scope_of_labels(analysis), *odd
+        return Doubts(texts, bool(odd), bounds)
 
     def people(self, analysis: Analysis) -> None:
         """Return None: labels of a notebook name nobody."""
@@ -176,11 +178,11 @@ class MemoryState:
         """Return the estimates as receivers get them."""
         started, analysis = datetime.datetime.now(datetime.UTC), self.analysis
         estimates, labels = analysis.estimate(), len(analysis.history.labelled)
-        rows, judged = analysis.table.rows, None
+        rows, judged, doubted = analysis.table.rows, None, self.doubts(analysis)
         if gates:
             check_gates(gates, analysis.scope.all_targets(analysis.measures))
-            judged = judge(gates, estimates, labels)
-        said = *self.pool.stratification.about_scores(analysis.table), *self.doubts(analysis)
+            judged = judge(gates, estimates, labels, doubted)
+        said = *doubted.texts, *self.pool.stratification.about_scores(analysis.table)
         return Run(
             name="evaluation",
             workspace=None,
@@ -265,7 +267,7 @@ class StoredState:
             take([file], snapshot, strict=True)
         self.reread()
 
-    def doubts(self, analysis: Analysis) -> list[str]:
+    def doubts(self, analysis: Analysis) -> Doubts:
         """Return what is to be said of the labels of an analysis before any number."""
         return doubts(self.snapshot, analysis, missing_labels(self.snapshot, analysis))
 

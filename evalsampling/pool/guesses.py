@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.label_spaces.spellings import plain, yes_and_no
+from evalsampling.label_spaces.spellings import YES, plain, yes_and_no
 from evalsampling.pool.arrow import is_number, is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog, PoolFile
@@ -38,6 +38,10 @@ _PREDICTIONS = (
     "prediction", "predicted", "pred", "guess", "decision", "class", "label", "output",
     "verdict", "judge", "judgement", "flagged", "flag", "passed", "result", "outcome",
 )  # fmt: skip
+
+_VERDICTS = ("prediction", "predicted", "pred", "verdict", "decision")
+_LINKS = ("match", "matched", "link", "linked", "flag", "flagged", "positive", "hit")
+"""Ends of names of predictions, and of those of predicted positives, beside a column of labels."""
 
 NUMBER_TEXT = "number as text"
 """Kind of columns of numbers that no program reads as such: ``0,93`` or ``93 %``."""
@@ -214,9 +218,10 @@ class Guess:
             and column is not score and all(map(str.strip, column.values))
         ]  # fmt: skip
         # Numbers are more often like the labels by chance than words are.
+        said_by_people = {*map(plain, labels)}
         alike = [
             column for column in coded
-            if labels and labels <= {*column.values}
+            if labels and said_by_people <= {*map(plain, column.values)}
             and (column.kind == "text" or labels == {*column.values})
         ]  # fmt: skip
         # Several columns of words, none of them called a prediction, are those of several systems.
@@ -231,6 +236,11 @@ class Guess:
                 if not column.nulls and (column.kind == "truth" or yes_and_no(column.values))
             ]  # fmt: skip
             prediction = says[0] if len(says) == 1 else None
+        if prediction is None:
+            # A threshold would judge another verdict than that of which positives alone are
+            # written down. That the other rows lack it is told when it is read.
+            begun = (column for column in columns if _is_partly_written(column, bool(labels)))
+            prediction = next(begun, None)
         # A threshold predicts one of two classes, and labels say what these are called. A yes or
         # no is 1 or 0 where they are.
         by_number = labels == {"0", "1"} and prediction and yes_and_no(prediction.values)
@@ -366,6 +376,16 @@ def _is_of_labels(column: pa.Array, labels: pa.Array) -> bool:
         return not labelled.all()
     with_one, without = (column.filter(pa.array(rows)).unique() for rows in (labelled, ~labelled))
     return len(with_one) == len(without) == 1 and with_one != without
+
+
+def _is_partly_written(column: SampledColumn, has_labels: bool) -> bool:
+    """Return whether a column is called a prediction, and many rows lack a value.
+
+    Beside labels also one that says yes of links or matches, and nothing of other rows.
+    """
+    end, says_yes = column.name.lower().split("_")[-1], {*map(plain, column.values)} <= {*YES, "1"}
+    is_called = end in _VERDICTS or (has_labels and end in _LINKS and says_yes)
+    return bool(column.values) and not column.nearly_full and is_called
 
 
 def _best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY, RANKS, SCORE
-from evalsampling.measures.build import OrderedScoreError, Range, build_measures
+from evalsampling.measures.build import MOST_LEVELS, Levels, OrderedScoreError, build_measures
 from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.numbers import near
 from evalsampling.spec import PoolSpec, ReadingPlan, SystemSpec
+from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.rank_prior import RankPrior
 from evalsampling.stats.score_counts import ScoreCounts
@@ -29,6 +30,7 @@ from evalsampling.stats.score_kinds import (
 )
 from evalsampling.stats.score_kinds import LOG_ODDS as ODDS
 from evalsampling.stats.score_summary import ScoreSummary
+from evalsampling.stats.strata import LOGIT_RANK
 
 _MATCH_WEIGHT = "match_weight"
 """In the name of a column of scores that Splink made: log2 odds."""
@@ -36,6 +38,13 @@ _MATCH_WEIGHT = "match_weight"
 _TURNED = 0.25
 """Chance that a predicted positive scores above a predicted negative, below which scores are turned
 round."""
+
+_UNRELATED, _FEWEST = 0.05, 100
+"""Distance of that chance from 1/2 within which predictions have nothing to do with scores, and
+fewest rows of either prediction of which that is said."""
+
+_NEARLY_ALL = 0.9
+"""Share of rows predicted positive from which a threshold may be on another scale than scores."""
 
 _MOST_THRESHOLDS = 16
 """Thresholds listed by a spec beyond which only those of predictions are looked at."""
@@ -115,6 +124,7 @@ class PoolScores:
     # where prior probabilities come from: "column", "score", "expit(score)", "ranks(score)", "even"
     # or "normal"
     prior: str
+    levels: Levels  # of each system: `_levels`; None if it was not counted
     ranks: RankPrior | None = None  # the prior of scores that are an order, None for all others
     remarks: tuple[str, ...] = ()  # sentences of `ScoreRemarks`
     infinite: bool = False  # whether some scores are infinite, so that `ranges` are of the others
@@ -124,10 +134,10 @@ class PoolScores:
         cls,
         plan: ReadingPlan,
         sums: tuple[ScoreSums, ...],
-        histogram: ScoreCounts | None,
+        counts: Mapping[str | None, ScoreCounts],
         remarks: ScoreRemarks,
     ) -> "PoolScores":
-        """Return what the scores are, given their sums and the histogram of the one that drives.
+        """Return what the scores are, given their sums and histograms of them by column.
 
         Raises:
             InputError: if a measure needs probabilities of a score that is an order.
@@ -146,17 +156,17 @@ class PoolScores:
         )
         ranks = None
         if prior == RANKS:
-            assert histogram is not None
-            ranks = RankPrior.of(histogram.bins(), sums[-1].predicted)
+            ranks = RankPrior.of(counts[plan.pool.score].bins(), sums[-1].predicted)
         prior = EVEN if prior == NO_PROBABILITY else prior
-        scores = cls(sums, own, prior, ranks, remarks.words, remarks.infinite)
+        levels = tuple(_levels(counts.get(system.score)) for system in plan.pool.systems)
+        scores = cls(sums, own, prior, levels, ranks, remarks.words, remarks.infinite)
         scores._check_measures(plan)
         return scores
 
     def _check_measures(self, plan: ReadingPlan) -> None:
         """Check that measures need no probabilities of scores that are an order."""
         try:
-            build_measures(self.stated(plan), self.ranges)
+            build_measures(self.stated(plan), self.levels)
         except OrderedScoreError as error:
             why = self.sums[error.system].why_order
             raise InputError(
@@ -164,7 +174,7 @@ class PoolScores:
             ) from error
 
     @property
-    def ranges(self) -> tuple[Range | None, ...]:
+    def ranges(self) -> tuple[tuple[float, float] | None, ...]:
         """Least and greatest score of each system, None where it was not looked for."""
         return tuple(sums.ends for sums in self.sums[:-1])
 
@@ -221,37 +231,47 @@ class PoolScores:
         ]
 
     def about_predictions(self, plan: ReadingPlan, table: CellTable) -> list[str]:
-        """Return warnings of systems that predict no row positive, or all by a threshold.
+        """Return warnings of systems that predict no row positive, or nearly all by a threshold.
 
-        A column that predicts all is that of a pool of links that were found.
+        A column that predicts all may be that of links that were found, of which precision is
+        asked. Of these recall and F1 say nothing of links that were missed.
         """
         space = plan.labels.space
         if not (space.has_classes and space.is_binary) or plan.pool.lists is not None:
             return []
-        told = []
+        told, of_missed = [], {"f1", "f_beta", "recall"} & {one.name for one in plan.measures}
         for place, system in enumerate(plan.pool.systems):
             predicted = float(table.count @ table.kinds.predicted(plan.labels.positive, place))
             limit, ends = system.threshold, self.sums[place].ends
             is_cut = limit is not None and ends is not None
-            if 0 < predicted < table.rows or (predicted and not is_cut):
+            leaves_out = bool(of_missed) and predicted == table.rows
+            are_few = predicted < _NEARLY_ALL * table.rows or not is_cut
+            if predicted and are_few and not leaves_out:
                 continue
             said = "no row is predicted positive, and F1 and recall are 0 whatever the labels"
-            if predicted:
+            if predicted == table.rows:
                 said = "all rows are predicted positive, and recall is 1 whatever the labels"
+            elif predicted:
+                said = f"{predicted:,.0f} of {table.rows:,} rows are predicted positive"
             if limit is not None and ends is not None:
                 said = (
                     f"by the threshold {limit:g} {said}. Scores go from {ends[0]:.6g} "
                     f"to {ends[1]:.6g}: is it on their scale?"
                 )
-            else:
+            elif not predicted:
                 said += f". Is {space.text(plan.labels.positive)} the class you ask about?"
+            if leaves_out:
+                said += (
+                    f"{'' if is_cut else '.'} If the pool has only rows that were predicted "
+                    "positive, recall and F1 leave out all positives that were missed"
+                )
             told.append(f"{_whose(system)}.prediction: {said}")
         return told
 
     def _about_systems(self, plan: ReadingPlan, table: CellTable) -> list[str]:
         """Return warnings of systems whose scores expect far other positives than are predicted.
 
-        Then warnings of those that predict positives where their score is low.
+        Or have nothing to do with them. Then of those that predict positives where scores are low.
         """
         positive, kinds = plan.labels.positive, table.kinds
         other = plan.labels.space.text(1 - positive)
@@ -276,7 +296,17 @@ class PoolScores:
             key = "probability" if system.score is None else "score"
             score = kinds.by_cell(kinds.score[:, place])
             score = score if np.isfinite(score).any() else own  # Cells of several systems lack it.
-            if columns[key] and chance_of_order(score, table.count, predicted) < _TURNED:
+            in_order = chance_of_order(score, table.count, predicted)
+            are_enough = _FEWEST <= sums[1] <= table.rows - _FEWEST and len(plan.pool.systems) == 1
+            differ = np.isfinite(score).all() and score.min() < score.max()
+            unrelated = differ and are_enough and abs(in_order - 0.5) < _UNRELATED
+            if unrelated and system.prediction is not None:
+                contradictions.append(
+                    f"{whose}.prediction: {system.prediction!r} has nothing to do with "
+                    f"{columns[key]!r}, which is as high where it predicts positives as elsewhere: "
+                    "is it a prediction?"
+                )
+            if columns[key] and in_order < _TURNED:
                 turned.append(
                     f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "
                     "score is to rise with the chance of a positive: turn it round, or say "
@@ -300,6 +330,7 @@ class PoolScores:
             "prior": self.prior,
             "rules": list(self.rules),
             "ranges": [None if ends is None else list(ends) for ends in self.ranges],
+            "levels": [None if each is None else each.tolist() for each in self.levels],
         }
 
     @classmethod
@@ -311,10 +342,23 @@ class PoolScores:
             sums=tuple(map(ScoreSums.from_mapping, ends, counts)),
             rules=tuple(content["rules"]),
             prior=content["prior"],
+            levels=tuple(None if each is None else np.array(each) for each in content["levels"]),
             ranks=read_record(RankPrior, content["ranks"]) if "ranks" in content else None,
             remarks=tuple(content.get("remarks", ())),
             infinite=content.get("infinite", False),
         )
+
+
+def _levels(counts: ScoreCounts | None) -> FloatArray | None:
+    """Return at most `MOST_LEVELS` levels of a score: the least one, then evenly by rank.
+
+    Steps are even in the log-odds of the rank, so no increasing change of the scores moves a row
+    across one, as far as the histogram tells scores apart.
+    """
+    if counts is None or not counts.rows:
+        return None
+    bins = counts.bins(min(LOGIT_RANK.bins(MOST_LEVELS), counts.bulk.limit))
+    return np.append(bins.minimum, LOGIT_RANK.cut(bins, MOST_LEVELS))
 
 
 def _kinds(pool: PoolSpec, sums: Sequence[ScoreSums]) -> list[str | None]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN
-from evalsampling.measures.build import Range, driving_thresholds
+from evalsampling.measures.build import Levels, driving_thresholds
 from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features, read_partition, read_scores
@@ -32,6 +32,7 @@ from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.magnitudes import MOST_CLASSES, POWERS, MagnitudeClasses
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Partition
+from evalsampling.stats.score_counts import ScoreCounts
 from evalsampling.stats.score_kinds import ScoreSums
 from evalsampling.stats.score_summary import ScoreSummary
 from evalsampling.stats.signatures import Signatures
@@ -84,13 +85,14 @@ class Stratification:
 
     @classmethod
     def _of(cls, plan: ReadingPlan, summary: PoolSummary) -> "Stratification":
-        ranges = [sums.ends for sums in summary.scores[:-1]]
+        counts = summary.counts(plan.pool.score)
         grouped, edges, parting = _grouped_leaves(plan, summary), np.zeros(0), None
         if grouped is None:
-            edges, parting = _intervals(plan, summary)
+            edges, parting = _intervals(plan, counts.get(plan.pool.score))
         elif plan.strata.has_own_hierarchy and not isinstance(grouped, GreatestRank):
             parting = grouped.parting
-        thresholds = driving_thresholds(plan, ranges)
+        scores = PoolScores.of(plan, summary.scores, counts, summary.remarks)
+        thresholds = driving_thresholds(plan, scores.levels)
         bin_edges = np.union1d(edges, thresholds) if len(thresholds) else edges
         bins = len(bin_edges) + 1 if grouped is None else grouped.leaves
         slots = MAX_CELLS // bins
@@ -109,7 +111,6 @@ class Stratification:
                 len(plan.named_slices),
                 plan.signature_order,
             )
-        scores = PoolScores.of(plan, summary.scores, summary.histogram, summary.remarks)
         room = max(MAX_CELLS // (bins * signatures.slots), 1)
         of_each = min(room if len(summary.magnitudes) < 2 else math.isqrt(room), MOST_CLASSES)
         magnitudes = {
@@ -128,9 +129,14 @@ class Stratification:
         )
 
     @property
-    def ranges(self) -> tuple[Range | None, ...]:
+    def ranges(self) -> tuple[tuple[float, float] | None, ...]:
         """Least and greatest score of each system, None where it was not looked for."""
         return self.scores.ranges
+
+    @property
+    def levels(self) -> Levels:
+        """Levels of the score of each system, among which measures choose thresholds."""
+        return self.scores.levels
 
     @functools.cached_property
     def compared(self) -> ComparedSystems | None:
@@ -386,20 +392,21 @@ def _grouped_leaves(
         return Partition(summary.paths.first)
     if summary.features is not None:
         return KdTree.fit(summary.features.features, plan.strata.leaves)
-    if summary.ranked:
-        return GreatestRank.cut(ranked_columns(plan), summary.ranked, plan.strata.leaves)
+    if columns := ranked_columns(plan):
+        counts = [summary.ranked[column] for column in columns]
+        return GreatestRank.cut(columns, counts, plan.strata.leaves)
     return None
 
 
-def _intervals(plan: ReadingPlan, summary: PoolSummary) -> tuple[FloatArray, IntArray | None]:
+def _intervals(plan: ReadingPlan, counts: ScoreCounts | None) -> tuple[FloatArray, IntArray | None]:
     """Return the edges of leaves of a score, and their own hierarchy if one is asked for."""
     strata = plan.strata
     if strata.edges is not None:
         return np.array(strata.edges), None
     if strata.by_predictions:
         return np.zeros(0), None
-    assert summary.histogram is not None
-    cut = cut_method(plan), summary.histogram, strata.leaves
+    assert counts is not None
+    cut = cut_method(plan), counts, strata.leaves
     try:
         edges = cut_edges(*cut)
         return edges, cut_parting(*cut, edges) if strata.has_own_hierarchy else None

@@ -12,8 +12,10 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.measures.build import (
-    assumed_ranges,
+    MOST_LEVELS,
+    assumed_levels,
     driving_thresholds,
+    leveled_scores,
     most_bins,
     needs_ranges,
     needs_signature_counts,
@@ -45,7 +47,7 @@ from evalsampling.stats.partition import Paths
 from evalsampling.stats.score_counts import ScoreCounts
 from evalsampling.stats.score_kinds import ORDER, ScoreSums
 from evalsampling.stats.signatures import SignatureCounts, signature_codes
-from evalsampling.stats.strata import CutMethod
+from evalsampling.stats.strata import LOGIT_RANK, CutMethod
 
 FEW_SIGNATURES = 8
 """Most signatures that scores are counted apart for."""
@@ -82,8 +84,8 @@ class PoolSummary:
     magnitudes: Mapping[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     paths: Paths | None = None  # leaves that columns of the pool name, else None
     remarks: ScoreRemarks = ScoreRemarks()  # what is to be said of scores
-    # histogram of each score of `ranked_columns`; then there are no `histograms`
-    ranked: tuple[ScoreCounts, ...] = ()
+    # histogram of each score of `Wanted.ranked`, by its column
+    ranked: Mapping[str | None, ScoreCounts] = dataclasses.field(default_factory=dict)
 
     def __add__(self, other: "PoolSummary") -> "PoolSummary":
         """Return the summary of both parts of the pool together."""
@@ -96,15 +98,15 @@ class PoolSummary:
             {name: _union(each, other.magnitudes[name]) for name, each in self.magnitudes.items()},
             _add(self.paths, other.paths),
             self.remarks + other.remarks,
-            tuple(a + b for a, b in zip(self.ranked, other.ranked, strict=True)),
+            {column: each + other.ranked[column] for column, each in self.ranked.items()},
         )
 
-    @functools.cached_property
-    def histogram(self) -> ScoreCounts | None:
-        """Histogram of the score of all rows, if there is one."""
-        if self.ranked:
-            return self.ranked[0]
-        return functools.reduce(operator.add, self.histograms) if self.histograms else None
+    def counts(self, driving: str | None) -> dict[str | None, ScoreCounts]:
+        """Return the histograms of scores by column, given that of the one that drives strata."""
+        counts = dict(self.ranked)
+        if self.histograms:
+            counts[driving] = functools.reduce(operator.add, self.histograms)
+        return counts
 
 
 def _union(first: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:
@@ -131,12 +133,11 @@ def summarize(batch: PoolBatch, plan: ReadingPlan, wants: "Wanted") -> PoolSumma
     if predictions is not None and wants.codes:
         signature = with_slices(predictions, read_named_slices(batch, plan.named_slices))
         codes = signature_codes(plan.signature_shape, signature, plan.signature_order)
-    by_rank = (
-        scores[column] if column in scores else read_scores(batch, plan, column)
-        for column in wants.ranked
-    )
-    ranked = tuple(ScoreCounts.from_scores(each, wants.histogram_bins) for each in by_rank)
-    if wants.histogram_bins and not ranked:
+    ranked: dict[str | None, ScoreCounts] = {}
+    for name in wants.ranked:
+        score = scores[name] if name in scores else read_scores(batch, plan, name)
+        ranked[name] = ScoreCounts.from_scores(score, wants.histogram_bins)
+    if wants.driving:
         compared = ComparedSystems.of(plan)
         score = scores[str(plan.pool.score)] if compared is None else compared.score_of(batch, plan)
         groups = [score]
@@ -211,7 +212,8 @@ def _range(scores: npt.NDArray[np.floating] | None) -> tuple[float, float]:
 class Wanted:
     """Which statistics the first pass has to make."""
 
-    histogram_bins: int  # of the driving score, 0 for none
+    histogram_bins: int  # of each histogram, 0 for none
+    driving: bool  # whether the histogram of the score that drives the strata is made by itself
     # whether scores' ranges are needed: for thresholds, or to tell what the scores are
     ranges: bool
     # of which scores the positives are counted that they expect and that are predicted: those of
@@ -222,7 +224,8 @@ class Wanted:
     features: bool  # whether features must be sampled
     # whether all rows are looked at: rows differ in magnitudes, or columns name leaves
     of_all: bool
-    ranked: tuple[str, ...]  # see `ranked_columns`; the histogram is of each of them then
+    # scores of which one histogram each is made: `ranked_columns`, and those of `leveled_scores`
+    ranked: tuple[str, ...]
 
     @classmethod
     def of(cls, plan: ReadingPlan) -> "Wanted":
@@ -237,8 +240,14 @@ class Wanted:
         counted = _counted(plan)
         if counted[-1] and plan.pool.score_is in (None, ORDER):
             bins = bins or _RANKED_BINS
+        driving = bool(bins) and not ranked
+        if leveled := leveled_scores(plan):
+            bins = max(bins, LOGIT_RANK.bins(MOST_LEVELS))
+            has_own = (*ranked, plan.pool.score) if driving else ranked
+            ranked += tuple(column for column in leveled if column not in has_own)
         return cls(
             histogram_bins=bins,
+            driving=driving,
             ranges=needs_ranges(plan),
             counted=counted,
             by_signature=by_signature,
@@ -298,7 +307,7 @@ def ranked_columns(plan: ReadingPlan) -> tuple[str, ...]:
     of_systems = pool.score in [system.score for system in pool.systems]
     if not (by_rank and of_systems and plan.labels.space.is_binary and len(columns) > 1):
         return ()
-    return () if len(driving_thresholds(plan, assumed_ranges(plan.pool))) else columns
+    return () if len(driving_thresholds(plan, assumed_levels(plan.pool))) else columns
 
 
 def thresholded_columns(pool: PoolSpec) -> list[str]:

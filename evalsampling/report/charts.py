@@ -1,12 +1,12 @@
 """Charts of an evaluation: estimates side by side, by labels, along a curve, by band of scores."""
 
 import dataclasses
-import math
 import textwrap
 from collections.abc import Sequence
 
 from evalsampling.inference.score_bands import ScoreBand
 from evalsampling.report.numbers import Number, decimals, percent, pretty, shown, shown_range
+from evalsampling.report.score_curves import PR_CURVE, CurvePoint, ScoreCurve
 from evalsampling.report.svg import (
     Picture,
     Scale,
@@ -24,7 +24,6 @@ from evalsampling.report.svg import (
     tick_text,
     words,
 )
-from evalsampling.report.thresholds import PR_CURVE, CurvePoint, ScoreCurve, ThresholdChoice
 
 WIDTH = 720
 """Of all charts but that of a curve."""
@@ -152,16 +151,13 @@ def _panel(labels: Sequence[int], series: Sequence[Number], left: float, top: fl
     return "".join(body)  # fmt: skip
 
 
-# A precision-recall or ROC curve with its band, and thresholds to pick from on it.
+# A precision-recall or ROC curve with its band.
 
 MOST_POINTS = 200
 """Most points of a curve that are drawn: evenly spaced ones of a longer curve."""
 
 FEW_POINTS = 40
 """Most points of a curve at which each is drawn as a dot."""
-
-NEAR = 22
-"""Least distance of two rings, in pixels, at which neither covers the other."""
 
 AXES = {
     PR_CURVE: ("recall: share of the positives that are found",
@@ -172,8 +168,8 @@ AXES = {
 """Titles of the horizontal and the vertical axis of each curve."""
 
 
-def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> Picture:
-    """Return a picture of a curve with the intervals of its vertical axis, and of thresholds."""
+def curve_chart(curve: ScoreCurve) -> Picture:
+    """Return a picture of a curve with the intervals of its vertical axis."""
     width, height = 560, 420
     x, y = Scale(0, 1, 48, width - 20), Scale(0, 1, height - 44, 16)
     points = _thinned([point for point in curve.points if point.is_defined], MOST_POINTS)
@@ -188,7 +184,6 @@ def curve_chart(curve: ScoreCurve, choices: Sequence[ThresholdChoice] = ()) -> P
         body += _band(points, x, y)
         body.append(path(spots, "s-accent", width=2.5))
         body += [dot(*spot, radius=3) for spot in spots if len(spots) <= FEW_POINTS]
-    body += _rings(choices, x, y)
     kind = "Precision-recall" if curve.name == PR_CURVE else "ROC"
     about = "; ".join(
         f"at {point.threshold:.4g} "
@@ -236,31 +231,6 @@ def _grid(name: str, x: Scale, y: Scale) -> list[str]:
     along, up = AXES[name]
     return [*marks, small(x.last, y.first + 34, along, "end", most=80),
             small(x.first + 8, y.first - 8, up + " \N{UPWARDS ARROW}", most=80)]  # fmt: skip
-
-
-def lettered(choices: Sequence[ThresholdChoice]) -> dict[float, str]:
-    """Return the letter that marks each threshold: a dict from threshold to letter."""
-    thresholds = dict.fromkeys(choice.point.threshold for choice in choices)
-    return {threshold: chr(ord("A") + place) for place, threshold in enumerate(thresholds)}
-
-
-def _rings(choices: Sequence[ThresholdChoice], x: Scale, y: Scale) -> list[str]:
-    """Return a ring with its letter for each threshold; a ring that would cover another moves."""
-    marks: list[str] = []
-    rings: list[tuple[float, float]] = []
-    points = {choice.point.threshold: choice.point for choice in choices}
-    for threshold, letter in lettered(choices).items():
-        spot = place = _spot(points[threshold], x, y)
-        # Away from the nearer side, so that it stays in the picture.
-        aside = NEAR * 0.8 if spot[0] < (x.first + x.last) / 2 else -NEAR * 0.8
-        while any(math.dist(place, ring) < NEAR for ring in rings):
-            place = (place[0] + aside, place[1] + NEAR * 0.8)
-        rings.append(place)
-        if place != spot:
-            marks += [line(*spot, *place, "s-ink"), dot(*spot, "f-paper s-rim", 3)]
-        marks.append(dot(*place, "f-paper s-rim", 9))
-        marks.append(words(place[0], place[1] + 4, letter, "t-ink t-bold small", "middle"))
-    return marks
 
 
 # Bands of scores, the highest on top: where labels were spent, and how many were positive.

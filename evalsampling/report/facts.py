@@ -61,7 +61,6 @@ class Facts:
     numbers: tuple[Number, ...]
     rounds: tuple[RoundNumbers, ...]
     bands: tuple[LabelledBands, ...]
-    prevalence: float | None
     slices: tuple[SlicePart, ...]
     annotators: tuple[Mapping[str, Any], ...]
     quality: Mapping[str, int]

@@ -22,7 +22,7 @@ from evalsampling.report.numbers import (
     shown,
     two_digits,
 )
-from evalsampling.report.thresholds import cheapest, curves_of
+from evalsampling.report.score_curves import curves_of
 from evalsampling.stats.magnitudes import BY
 
 MOST_SENTENCES = 8
@@ -278,22 +278,12 @@ def verdict(number: Number) -> str:
 
 
 def curves(facts: Facts) -> Section | None:
-    """Return the section of curves and their cheapest thresholds, None if there is no curve."""
-    found = [
-        (curve, cheapest(curve, facts.prevalence))
-        for curve in curves_of(facts.numbers)[:MOST_CURVES]
-        if any(point.is_defined for point in curve.points)
-    ]
+    """Return the section of curves, None if there is none."""
+    listed = curves_of(facts.numbers)[:MOST_CURVES]
+    found = [curve for curve in listed if any(point.is_defined for point in curve.points)]
     if not found or not facts.labels:
         return None
-    return Section("curves", "Thresholds to pick from", {"curves": found})
-
-
-def cost_of_miss(cost: float) -> str:
-    """Return a cost that is counted in false positives, in words."""
-    if cost < 1:
-        return f"a {1 / cost:g}th of a false positive" if cost != 0.5 else "half a false positive"
-    return "as much as a false positive" if cost == 1 else f"{cost:g} false positives"
+    return Section("curves", "Curves", {"curves": found})
 
 
 def slices(facts: Facts) -> Section | None:

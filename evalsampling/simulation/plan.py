@@ -19,7 +19,7 @@ from evalsampling import samplers
 from evalsampling.errors import InputError
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.measures.base import Measure
-from evalsampling.measures.build import Range, build_measures, not_expected
+from evalsampling.measures.build import Levels, build_measures, not_expected
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.parts.records import finite
@@ -49,7 +49,7 @@ FEWEST_LABELS = 50
 """The default budgets begin between this and twice as much."""
 
 
-def usable_samplers(asked: AnalysisPlan, ranges: Sequence[Range | None]) -> list[str]:
+def usable_samplers(asked: AnalysisPlan, levels: Levels) -> list[str]:
     """Return the names of the samplers that take a plan's measure and oracle, and can be planned.
 
     Those that query ranks cannot: how many answers they need depends on the labels.
@@ -57,7 +57,7 @@ def usable_samplers(asked: AnalysisPlan, ranges: Sequence[Range | None]) -> list
     usable = []
     for name in samplers.BY_NAME:
         with contextlib.suppress(InputError):
-            if not isinstance(build_sampler(asked, ranges, name), samplers.RankedSampler):
+            if not isinstance(build_sampler(asked, levels, name), samplers.RankedSampler):
                 usable.append(name)
     return usable
 
@@ -65,7 +65,7 @@ def usable_samplers(asked: AnalysisPlan, ranges: Sequence[Range | None]) -> list
 def plan(
     asked: AnalysisPlan,
     table: CellTable,
-    ranges: Sequence[Range | None],
+    levels: Levels,
     names: Sequence[str],
     budgets: tuple[float, ...] | None = None,
     repeats: int = 50,
@@ -96,7 +96,7 @@ def plan(
             f"labels.multilabel: there is no plan for {space.size}: it imagines rows "
             "with one label each. `simulate` says what to expect, on rows whose labels are known"
         )
-    built = [build_sampler(asked, ranges, name) for name in names]
+    built = [build_sampler(asked, levels, name) for name in names]
     for sampler in built:
         if isinstance(sampler, samplers.RankedSampler):
             head, queries = sampler.first_wave(table)
@@ -109,7 +109,7 @@ def plan(
             "effect: systems that predict numbers are expected to be alike, so a power needs the "
             "difference that it is for (--effect)"
         )
-    measures = build_measures(reading, ranges)
+    measures = build_measures(reading, levels)
     for measure in measures:
         if not_expected(measure):
             raise InputError(

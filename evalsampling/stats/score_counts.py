@@ -88,15 +88,19 @@ class ScoreCounts:
         """Return dyadic bins of one width, at most ``limit`` of them over the range of scores.
 
         Where extremes stretch that range to more than eight times that of the others, the width
-        follows from the others. If some of few distinct scores would share a bin, each has its own.
+        follows from the others. Of few distinct scores each is the
+        lower end of a bin of its own.
         """
         limit = self.bulk.limit if limit is None else limit
         if not self.rows:
             raise ValueError("no scores to bin")
         minimum, maximum = float(self.extreme[0]), float(self.extreme[-1])
+        if not self.bulk.rows:
+            upper = np.nextafter(self.extreme, np.inf)
+            return ScoreBins(self.extreme, upper, self.extreme_rows, minimum, maximum)
         exponent = dyadic_exponent(minimum, maximum, limit)
         bulk = self.bulk.coarsened(limit)
-        if bulk.rows and exponent - bulk.exponent > _STRETCH:
+        if exponent - bulk.exponent > _STRETCH:
             exponent = bulk.exponent
         bulk = bulk.widened(exponent)
         filled = bulk.counts > 0
@@ -104,8 +108,6 @@ class ScoreCounts:
         with np.errstate(over="ignore"):  # Beyond the greatest number there is infinity.
             upper = extreme + math.ldexp(1.0, exponent)
             upper = np.maximum(upper, np.nextafter(extreme, np.inf))
-            if not bulk.rows and len(np.unique(extreme)) < len(extreme):
-                extreme, upper = self.extreme, np.nextafter(self.extreme, np.inf)
         lower, first, place = np.unique(
             np.concatenate([extreme, bulk.lower_ends[filled]]),
             return_index=True,

@@ -204,14 +204,13 @@ def test_other_measures_from_draws_that_support_them_all(job: Any) -> None:
     assert again == told
 
 
-def test_a_curve_later_needs_scores_whose_range_is_known(job: Any) -> None:
+def test_a_curve_later_needs_scores_whose_ranks_were_counted(job: Any) -> None:
     pool = make_pool()
     rows = pool.with_columns(p=1 / (1 + np.exp(-pool.table["score"].to_numpy())))
-    one = job(rows, pool={"probability": "p"}).prepared()
+    one = job(rows, pool={"probability": "p"}, strata={"edges": [-1, 1]}).prepared()
     labelled(one)
-    assert (
-        "the range of the scores is not known here" in one.estimate("--measure", "pr_curve").refused
-    )
+    refused = one.estimate("--measure", "pr_curve").refused
+    assert "the ranks of the scores, which were not counted" in refused
 
 
 OWN_MEASURE = """

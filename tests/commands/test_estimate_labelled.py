@@ -318,3 +318,22 @@ def test_whole_clusters_said_to_be_random_are_told(tmp_path: Path, said: str) ->
     if told:
         assert "of them are in the cluster of each" in told[0]
         assert "say `clusters`" in told[0]
+
+
+def test_verdicts_in_another_spelling_than_labels_are_the_predictions(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    """A threshold of the score would be judged in their place, which the first line would say."""
+    monkeypatch.chdir(tmp_path)
+    spelt = [("match", "Match "), ("No Match", "no match")]
+    lines = [
+        f"a{row},{row % 40 / 40},{spelt[row % 3 == 0][0]},{spelt[row % 4 == 0][1] * (row % 5 == 0)}"
+        for row in range(400)
+    ]
+    (tmp_path / "pairs.csv").write_text("\n".join(["id,score,system,human", *lines, ""]))
+    done = call("estimate", "pairs.csv", "--label", "human", "--drawn", "random")
+    assert "predictions are system, scores score; measures are about" in done.err
+    without = [",".join(line.split(",")[:2] + line.split(",")[3:]) for line in lines]
+    (tmp_path / "none.csv").write_text("\n".join(["id,score,human", *without, ""]))
+    done = call("estimate", "none.csv", "--label", "human", "--drawn", "random")
+    assert "predictions are score at or above 0.5, no column of their own, scores" in done.err

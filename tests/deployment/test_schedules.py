@@ -3,6 +3,7 @@
 import ast
 import csv
 import fcntl
+import gzip
 import json
 import os
 import re
@@ -149,6 +150,22 @@ def test_cron_takes_what_can_be_read_and_names_what_cannot(
     told = cron(status=1)
     assert told["refused"] == [str(inbox / "a.csv"), str(inbox / "z.jsonl")]
     assert (told["labels"], told["round"]) == (20, 2)
+
+
+def test_cron_takes_every_kind_of_delivery(
+    scheduled: Job, cron: Callable[..., dict[str, Any]]
+) -> None:
+    """A file that is passed over is labels lost, and nobody is told."""
+    inbox = scheduled.directory / "in box"
+    cron()
+    tabs = "\n".join(["task\tlabel", *map("\t".join, scheduled.answers(1)[:7]), ""])
+    (inbox / "kim.tsv").write_text(tabs)
+    (inbox / "sam.csv.gz").write_bytes(gzip.compress(tabs.replace("\t", ",").encode()))
+    rest = [{"task": task, "label": label} for task, label in scheduled.answers(1)[7:]]
+    (inbox / "lee.json").write_text(json.dumps(rest))
+    (inbox / "~$lee.xlsx").write_text("the lock of an open workbook")
+    told = cron()
+    assert (told["labels"], told["round"], told["refused"]) == (20, 2, [])
 
 
 def test_cron_follows_no_link_in_the_inbox(

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsampling import Evaluation
+from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.cautions import cautions
 from evalsampling.labels.tally import Awaited
-from evalsampling.measures import Precision
+from evalsampling.measures import MacroF, Precision
 
 
 def test_missing_labels() -> None:
@@ -72,6 +72,12 @@ def test_a_measure_that_is_asked_for_is_not_taken_for_the_evaluations_own() -> N
     assert estimate.value == 1
     assert asked.warnings == (f"Precision is about b, one of 3 classes; {macro}",)
     assert evaluation.estimate("accuracy").warnings == ()
+    for measure, words in (
+        (MacroF(classes=2), "macro_f1: is of 2 classes, there are 3"),
+        (Precision(3), "precision: positive is a place in labels.classes, of 3 from 0, got 3"),
+    ):
+        with pytest.raises(InputError, match=words):
+            evaluation.estimate([measure])
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,8 @@ def test_what_the_command_line_warns_of_is_printed() -> None:
         "20 of 50 rows drawn have no label; others of their round stand for them, as if missing at "
         "random"
     )
-    assert told.warnings[0].startswith("pool.score: 'score' expects 1,500 positives where ")
+    assert told.warnings[0].startswith("20 of 50 rows drawn have no label, which is seldom at")
+    assert told.warnings[1].startswith("pool.score: 'score' expects 1,500 positives where ")
     assert missing in told.warnings
     shown = " ".join(repr(told).split())
     assert f"warning: {missing}" in shown

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation, InputError
+from evalsampling.evaluation.cautions import Doubts, MissingBounds
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import judge
 from evalsampling.inference.domains import WHOLE_POOL
@@ -138,6 +139,59 @@ def test_all_gates_are_to_be_reached(targets: tuple[float, float], reached: Any,
     gates = judge(spec, Estimates(systems), 400)
     assert (gates.reached, gates.exit_code) == (reached, code)
     assert repr(gates).startswith(f"<Gates: {gates.outcome}>\nRecall of old at least")
+
+
+# --- of labels in doubt
+
+
+def bounds(low: float, high: float, **fields: Any) -> MissingBounds:
+    ends = {"low": low, "high": high, "interval_low": low, "interval_high": high}
+    return MissingBounds(
+        **{"measure": "recall", "system": None, "threshold": None, **ends, **fields}
+    )
+
+
+@pytest.mark.parametrize(
+    ("bound", "reached"),
+    [
+        (bounds(0.76, 0.95), True),  # whatever they are
+        (bounds(0.5, 0.95), None),
+        (bounds(0.5, 0.95, measure="precision"), True),
+        (bounds(0.5, 0.95, against="new"), True),
+    ],
+)
+def test_with_many_missing_labels_it_is_to_be_so_whatever_they_are(
+    bound: MissingBounds, reached: Any
+) -> None:
+    gates = GatesSpec(at_least={"recall": 0.75})
+    [gate] = judge(gates, [estimate(0.8, 0.9)], 400, Doubts(bounds=[bound])).gates
+    assert gate.reached is reached
+    told = "The interval is 0.8000 to 0.9000. But with the missing labels it may be 0.5000 to"
+    assert (told in gate.statement) == (reached is None)
+    [surely_not] = judge(
+        GatesSpec(at_least={"recall": 0.97}), [estimate(0.8, 0.9)], 400, Doubts(bounds=[bound])
+    ).gates
+    assert surely_not.reached is False
+
+
+def test_labels_that_are_not_what_they_seem_decide_nothing() -> None:
+    """An evaluation whose answers are swapped surely misses any target, and so does not."""
+    for gates in ({"at_least": {"recall": 0.75}}, {"at_most": {"recall": 0.5}}):
+        doubts = Doubts(("The answers contradict the predictions",), are_odd=True)
+        found = judge(GatesSpec(**gates), [estimate(0.8, 0.9)], 400, doubts)
+        assert found.exit_code == 11
+        assert found.gates[0].statement.endswith(
+            "The interval is 0.8000 to 0.9000. But the labels may not be what they seem: see the "
+            "warnings."
+        )
+    score = np.random.default_rng(0).beta(0.3, 0.5, 5000)
+    evaluation = Evaluation.from_arrays(score, score > 0.5, measure="precision")
+    ids = evaluation.sample(150)
+    evaluation.label(ids, (score[ids] < 0.5).astype(int))
+    estimates = evaluation.estimate()
+    assert "contradict the predictions" in estimates.warnings[0]
+    assert estimates["precision"].high < 0.5
+    assert evaluation.claims("precision >= 0.5").reached is None
 
 
 # --- of an evaluation

@@ -75,6 +75,29 @@ def test_honest_answers_are_not_odd() -> None:
     assert POOL.warnings(lambda truth, _: truth) == []
 
 
+@pytest.mark.parametrize("written", [0, 1])
+def test_one_class_alone_written_down_is_told_of(written: int) -> None:
+    """Whoever ticks matches leaves the rest empty; rows that nobody got to are of both classes."""
+    evaluation = Evaluation.from_arrays(POOL.score, POOL.prediction, seed=1)
+    ids = evaluation.sample(LABELS)
+    mine = ids[POOL.truth[ids] == written]
+    evaluation.label(mine, POOL.truth[mine])
+    (told,) = [each for each in evaluation.estimate().warnings if "without a label are" in each]
+    rest = ids[POOL.truth[ids] != written]
+    left = np.sum(POOL.prediction[rest] != written)
+    assert told.startswith(f"All {LABELS - len(rest)} answers are '{written}', and {left} of")
+    evaluation.label(rest, POOL.truth[rest])
+    assert not any("without a label" in each for each in evaluation.estimate().warnings)
+
+
+def test_rows_that_nobody_got_to_yet_are_not_odd() -> None:
+    """Nor where all answers so far are one class, as of a system that finds nothing."""
+    evaluation = Evaluation.from_arrays(POOL.score / 50, POOL.prediction, seed=1)
+    ids = evaluation.sample(LABELS)
+    evaluation.label(ids[:50], np.zeros(50, dtype=int))
+    assert not any("without a label are" in each for each in evaluation.estimate().warnings)
+
+
 def test_numbers_of_the_sentence_are_those_of_the_labels() -> None:
     told: list[Labels] = []
 

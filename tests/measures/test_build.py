@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import expit
+from scipy.stats import rankdata
 
 from evalsampling import Evaluation, EvaluationSpec, InputError
 from evalsampling.measures import BY_NAME
@@ -19,15 +21,19 @@ from evalsampling.measures.build import (
     entry_of,
     needs_ranges,
 )
+from evalsampling.measures.on_cells import known_exactly
 from evalsampling.measures.other_names import MEANT, meant_by
 from evalsampling.spec import MeasureSpec
 from tests.averages import MACRO_F1
 from tests.spec.specs import MINIMAL, parse, systems, write_module
 
+LEVELS = np.linspace(0, 1, 1024)
+"""Of a score between 0 and 1."""
+
 
 def test_one_measure_for_each_system() -> None:
     spec = parse(pool=systems())
-    somewhere = [(0.0, 1.0), None]
+    somewhere = [LEVELS, None]
     built = build_measures(spec.reading, somewhere)
     told = [(measure.name, measure.system) for measure in built]
     assert told == [("f1", 0), ("f1", 1), ("difference(f1)", 0)]
@@ -37,7 +43,7 @@ def test_one_measure_for_each_system() -> None:
 
 def test_a_measure_of_one_system_drives_alone() -> None:
     spec = parse(pool=systems(), measure=[{"name": "recall", "system": "new"}, "precision"])
-    somewhere = [(0.0, 1.0), None]
+    somewhere = [LEVELS, None]
     measure = build_driver(spec.reading, somewhere)
     assert (measure.name, measure.system) == ("recall", 1)
     built = build_measures(spec.reading, somewhere)
@@ -57,17 +63,18 @@ def test_joint_measures_drive_together_and_are_told_apart() -> None:
 
 
 def test_thresholds() -> None:
-    """As listed, or so many from the least score to the greatest; 1,024 unless told."""
+    """As listed, or so many of the levels of the score; all unless told."""
     (listed,) = build_measures(parse(measure={"name": "pr_curve", "thresholds": [1, 2.5]}), [None])
     assert listed.thresholds == (1.0, 2.5)
-    counted = build_measures(parse(measure={"name": "roc_auc", "thresholds": 3}), [(-2.0, 4.0)])
-    assert counted[0].thresholds == (-2.0, 1.0, 4.0)
-    (default,) = build_measures(parse(measure="average_precision"), [(0.0, 1.0)])
-    assert len(default.thresholds) == 1024
-    (one_score,) = build_measures(parse(measure="pr_curve"), [(0.5, 0.5)])
+    levels = [np.array([-2.0, 0.0, 0.5, 4.0, 90.0])]
+    (counted,) = build_measures(parse(measure={"name": "roc_auc", "thresholds": 3}), levels)
+    assert counted.thresholds == (-2.0, 0.5, 90.0)
+    (default,) = build_measures(parse(measure="average_precision"), levels)
+    assert default.thresholds == tuple(levels[0])
+    (one_score,) = build_measures(parse(measure="pr_curve"), [np.array([0.5])])
     assert one_score.thresholds == (0.5,)
     spec = parse(measure=[{"name": "pr_curve", "thresholds": [1, 2]}, "roc_curve"])
-    assert driving_thresholds(spec.reading, [(0.0, 1.0)]).tolist() == [1, 2]
+    assert driving_thresholds(spec.reading, levels).tolist() == [1, 2]
 
 
 def test_thresholds_may_be_an_array() -> None:
@@ -219,12 +226,12 @@ def test_bounds_that_a_measure_of_the_users_own_exceeds(
         evaluation.estimate()
 
 
-def test_range_that_is_not_known() -> None:
-    """Unless it is needed, the least and the greatest score are not looked for."""
+def test_scores_that_are_not_counted() -> None:
+    """Unless their ranks are needed, scores are not looked at."""
     spec = parse(pool={"path": "x", "probability": "p"}, measure=["f1"])
     assert not needs_ranges(spec.reading)
     measure = MeasureSpec.parse("pr_curve")
-    with pytest.raises(InputError, match="the range of the scores is not known here, list the"):
+    with pytest.raises(InputError, match="ranks of the scores, which were not counted: list the"):
         build_entry(measure, spec.reading, [None])
     assert needs_ranges(parse(measure=["f1", "pr_curve"]))
     assert needs_ranges(parse(measure=["f1", {"joint": ["recall", "roc_auc"]}]))
@@ -234,7 +241,7 @@ def test_range_that_is_not_known() -> None:
 
 def test_differences_and_ratios() -> None:
     """Of two systems by themselves, of three by name; they drive the sampling and come back."""
-    somewhere = [(0.0, 1.0), None]
+    somewhere = [LEVELS, None]
     entry = {"ratio": {"name": "f_beta", "beta": 2}, "of": "new", "against": "old"}
     spec = parse(pool=systems(), measure=[{"difference": "accuracy"}, entry, "accuracy"])
     built = build_measures(spec.reading, somewhere)
@@ -258,7 +265,7 @@ def test_which_of_many_systems_must_be_said() -> None:
     pool["systems"]["third"] = {"prediction": "c"}
     with pytest.raises(InputError, match=r"measure.against: which of old, new, third\?"):
         build_measures(
-            parse(pool=pool, measure={"difference": "f1", "of": "new"}), [(0.0, 1.0), None, None]
+            parse(pool=pool, measure={"difference": "f1", "of": "new"}), [LEVELS, None, None]
         )
     names = [(one.name, *one.systems) for one in build_measures(parse(pool=pool), [None] * 3)]
     assert names[3:] == [("difference(f1)", 0, 1), ("difference(f1)", 0, 2)]
@@ -275,7 +282,7 @@ def test_a_measure_of_one_class() -> None:
     ]
     content = {"pool": pool, "labels": labels, "measure": entries}
     spec = EvaluationSpec.from_mapping(content, "/")
-    built = build_measures(spec.reading, [(0.0, 1.0)])
+    built = build_measures(spec.reading, [LEVELS])
     assert [(one.name, one.positive) for one in built] == [
         ("precision", 1),
         ("precision(positive=promo)", 2),
@@ -283,11 +290,11 @@ def test_a_measure_of_one_class() -> None:
     ]
     bad = {**content, "measure": {"name": "precision", "positive": "none"}}
     with pytest.raises(InputError, match=r"measure.positive: 'none' is none of \['low', 'high'"):
-        build_measures(EvaluationSpec.from_mapping(bad, "/").reading, [(0.0, 1.0)])
+        build_measures(EvaluationSpec.from_mapping(bad, "/").reading, [LEVELS])
     for entry in ({"name": "accuracy"}, MACRO_F1):
         bad = {**content, "measure": {**entry, "positive": "low"}}
         with pytest.raises(InputError, match="positive"):
-            build_measures(EvaluationSpec.from_mapping(bad, "/").reading, [(0.0, 1.0)])
+            build_measures(EvaluationSpec.from_mapping(bad, "/").reading, [LEVELS])
 
 
 def test_averages_over_some_labels_are_called_by_their_names() -> None:
@@ -317,9 +324,9 @@ def test_averages_over_some_labels_are_called_by_their_names() -> None:
 )
 def test_averages_are_asked_for_by_the_measure_of_a_class(entry: Any, name: str) -> None:
     """What is built, and that a spec of it builds the same."""
-    (measure,) = build_measures(parse(measure=entry), [(0.0, 1.0)])
+    (measure,) = build_measures(parse(measure=entry), [LEVELS])
     assert measure.name == name
-    (again,) = build_measures(parse(measure=entry_of(measure)), [(0.0, 1.0)])
+    (again,) = build_measures(parse(measure=entry_of(measure)), [LEVELS])
     assert again == measure
 
 
@@ -354,7 +361,7 @@ def test_averages_are_asked_for_by_the_measure_of_a_class(entry: Any, name: str)
 )  # fmt: skip
 def test_what_is_wrong_is_told(entry: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        build_measures(parse(pool=systems(), measure=entry), [(0.0, 1.0), (0.0, 1.0)])
+        build_measures(parse(pool=systems(), measure=entry), [LEVELS, LEVELS])
 
 
 def test_no_name_of_ours_is_among_those_of_other_fields() -> None:
@@ -363,3 +370,55 @@ def test_no_name_of_ours_is_among_those_of_other_fields() -> None:
     assert meant_by("f11", ("f1",)) is None
     assert meant_by("ROC AUC", ("roc_auc",)) == meant_by("auroc", ()) == "it is roc_auc"
     assert meant_by("acc", ("mcc", "accuracy")) == "it is accuracy"
+
+
+def area_and_precision(score: np.ndarray, label: np.ndarray) -> tuple[float, float]:
+    """Return ROC AUC by ranks, and average precision by each distinct score."""
+    hits, ranks = int(label.sum()), rankdata(score)
+    area = (ranks[label].sum() - hits * (hits + 1) / 2) / (hits * (len(label) - hits))
+    order = np.argsort(-score, kind="stable")
+    last = np.flatnonzero(np.diff(score[order], append=-np.inf))
+    found = np.cumsum(label[order])[last]
+    return area, float(np.diff(found, prepend=0) @ (found / (last + 1)) / hits)
+
+
+RESCALED = {
+    "log-odds": lambda score: score,
+    "probabilities": expit,
+    "odds": np.exp,
+    "squared odds": lambda score: np.exp(2 * score),
+    "-999 where there is none": lambda score: np.where(np.arange(len(score)) % 97, score, -999.0),
+    "1e12 where there is none": lambda score: np.where(np.arange(len(score)) % 97, score, 1e12),
+}
+
+
+@pytest.mark.parametrize("scale", RESCALED)
+def test_areas_follow_the_ranks_of_the_scores(scale: str) -> None:
+    """Even steps over the range gave ROC AUC .54 for .96 of squared odds, with all labels."""
+    rng = np.random.default_rng(1)
+    label = rng.random(4000) < 0.05
+    score = RESCALED[scale](rng.normal(np.where(label, 2.0, -2.0), 1.7))
+    measures = ["roc_auc", "average_precision"]
+    evaluation = Evaluation.from_arrays(score, score > np.median(score), measure=measures)
+    ids = evaluation.sample(len(label))
+    evaluation.label(ids, label[ids])
+    said = [estimate.value for estimate in evaluation.estimate()]
+    np.testing.assert_allclose(said, area_and_precision(score, label), atol=0.004)
+
+
+@pytest.mark.parametrize("steps", [3, 11, 60])
+def test_few_scores_are_all_thresholds(steps: int) -> None:
+    """So cells tell which rows reach each, and a number is scikit-learn's."""
+    rng = np.random.default_rng(steps)
+    label = rng.random(3000) < 0.1
+    score = np.round(rng.beta(np.where(label, 4, 2), 3) * steps) / steps
+    measures = ["average_precision", "roc_auc"]
+    evaluation = Evaluation.from_arrays(score, score > 0.8, measure=measures)
+    analysis = evaluation.analysis
+    for measure in analysis.measures:
+        assert measure.thresholds == tuple(np.unique(score))  # type: ignore[attr-defined]
+        assert known_exactly(measure, analysis.table)
+    ids = evaluation.sample(len(label))
+    evaluation.label(ids, label[ids])
+    precision, area = (estimate.value for estimate in evaluation.estimate())
+    np.testing.assert_allclose((area, precision), area_and_precision(score, label), rtol=1e-9)

@@ -75,5 +75,6 @@ def test_results_say_what_estimates_warn_of() -> None:
     ids = evaluation.sample(50)
     evaluation.label(ids, np.zeros(len(ids), dtype=int))
     warnings = evaluation.estimate().warnings
-    assert "expects 900 positives where 23 are predicted" in warnings[0]
+    assert warnings[0].startswith("All 50 answers are '0'"), "labels come before scores"
+    assert "expects 900 positives where 23 are predicted" in warnings[1]
     assert evaluation.results()["warnings"].to_pylist() == ["\n".join(warnings)]

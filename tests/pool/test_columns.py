@@ -192,7 +192,8 @@ def test_the_row_of_the_first_wrong_value_is_told(read: str, values: Any, messag
         (["1", "0.5", "x"], [0, 1], "row 11: '0.5' is none of [0, 1]"),
         (["1", "0", "2.0"], [0, 1], "row 12: '2.0' is none of [0, 1]"),
         (["1", "false", "0"], [1, 2], "row 11: 'false' is none of [1, 2]"),
-        (["1.0", "0", "1"], ["0", "1"], "row 10: '1.0' is none of ['0', '1']"),
+        (["1.0", "0", "1"], ["0", "1"], [1, 0, 1]),  # whichever of them a batch has
+        (["1.0", "0", "0.5"], ["0", "1"], "row 10: '1.0' is none of ['0', '1']"),
         (["1.", "0", "1"], [0, 1], "row 10: '1.' is none of [0, 1]"),
     ],
 )

@@ -138,7 +138,12 @@ def test_of_several_systems_a_score_that_is_turned_round_is_told_of(of_b: str, t
 
 @pytest.mark.parametrize(
     ("threshold", "told"),
-    [(0.5, None), (20, "no row is predicted positive"), (-0.1, "all rows are predicted")],
+    [
+        (0.5, None),
+        (20, "no row is predicted positive"),
+        (-0.1, "all rows are predicted"),
+        (0.01, "1,996 of 2,000 rows are predicted"),
+    ],
 )
 def test_a_threshold_off_the_scale_is_told_of(job: Any, threshold: float, told: Any) -> None:
     pool = make_pool()
@@ -164,6 +169,35 @@ def test_a_class_that_is_never_predicted_is_told_of(job: Any) -> None:
         told = [each for each in warnings if each.startswith("pool.prediction: no row is")]
         assert len(told) == times
         assert all(each.endswith("Is 1 the class you ask about?") for each in told)
+
+
+def test_a_column_that_is_no_prediction_is_told_of(job: Any) -> None:
+    """As a flag of the records, the only column of 0 and 1 beside a score."""
+    pool = make_pool()
+    flag = np.random.default_rng(0).integers(0, 2, len(pool.table))
+    flagged = Pool(pool.table.append_column("has_phone", pa.array(flag)), pool.truth)
+    for column, times in (("has_phone", 1), ("prediction", 0)):
+        one = job(flagged, pool={"prediction": column})
+        warnings = one.prepare("--in-process").json["warnings"]
+        told = "pool.prediction: 'has_phone' has nothing to do with 'score', which is as high"
+        assert sum(each.startswith(told) for each in warnings) == times
+
+
+def test_links_alone_say_nothing_of_links_that_were_missed(job: Any) -> None:
+    """A pool of what was predicted has a recall of 1. Who asks of precision alone means that."""
+    pool = make_pool()
+    links = Pool(pool.table.append_column("link", pa.array([1] * len(pool.table))), pool.truth)
+    for column, measure, times in (
+        ("link", ["f1", "precision"], 1), ("link", "recall", 1), ("link", "precision", 0),
+        ("link", "accuracy", 0), ({"threshold": -99}, "f1", 1),
+        ({"threshold": -99}, "precision", 0), ("prediction", "f1", 0),
+    ):  # fmt: skip
+        one = job(links, pool={"prediction": column}, measure=measure)
+        warnings = one.prepare("--in-process").json["warnings"]
+        left_out = "recall and F1 leave out all positives that were missed"
+        assert [each.endswith(left_out) for each in warnings if "all rows are" in each] == (
+            [True] * times or [False] * (column == {"threshold": -99})
+        )
 
 
 def test_features_without_a_score_come_with_a_word(job: Any) -> None:

@@ -47,7 +47,7 @@ def twin(*measures: dict[str, Any], **told: Any) -> dict[str, Any]:
         "version": 1, "title": "Pairs", "workspace": "/data/run", "as_of": "2026-01-02T03:04:05",
         "evaluation": evaluation, "estimate": estimate, "rounds": [],
         "bands": [{"label": "1", "bands": [band(place) for place in range(4)]}],
-        "prevalence": None, "slices": [], "annotators": [],
+        "slices": [], "annotators": [],
         "quality": {"rows asked about": 40, "rows open": 2},
         "provenance": {
             "seed": 7, "spec": {"measure": ["f1"]}, "spec_sha256": "s" * 64, "prior": "column",

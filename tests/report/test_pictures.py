@@ -15,12 +15,11 @@ from evalsampling.report.charts import (
     curve_chart,
     effort_chart,
     interval_rows,
-    lettered,
 )
 from evalsampling.report.facts import Facts
 from evalsampling.report.numbers import Number
+from evalsampling.report.score_curves import curves_of
 from evalsampling.report.svg import Picture
-from evalsampling.report.thresholds import cheapest, curves_of
 from tests.report.contents import band, number, twin
 
 
@@ -169,35 +168,12 @@ def curve_of(name: str, values: list[tuple[float | None, float | None]], **told:
     return curve
 
 
-def test_curves_have_an_area_a_line_and_a_ring_for_each_threshold() -> None:
+def test_curves_have_an_area_and_a_line() -> None:
     curve = curve_of("pr_curve", [(1.0, 0.2), (0.9, 0.6), (0.5, 0.95), (None, None)])
-    choices = cheapest(curve)
-    picture = curve_chart(curve, choices)
+    picture = curve_chart(curve)
     assert len(elements(picture, "path", "f-tint")) == 1
     assert len(elements(picture, "path", "s-accent")) == 3
-    letters = lettered(choices)
-    assert sorted(letters.values()) == ["A", "B", "C"][: len(letters)]
-    assert set(letters.values()) <= set(texts(picture))
     assert "Precision-recall" in picture.title
-
-
-def test_rings_never_cover_each_other() -> None:
-    curve = curve_of("pr_curve", [(0.9, 0.60), (0.89, 0.615), (0.88, 0.63), (0.87, 0.66)])
-    picture = curve_chart(curve, cheapest(curve, costs=[0.01, 0.5, 1, 2, 3, 1000]))
-    spots = [(float(one["cx"]), float(one["cy"])) for one in elements(picture, "circle", "s-rim")
-             if one["r"] == "9"]  # fmt: skip
-    assert len(spots) >= 2
-    for place, (x, y) in enumerate(spots):
-        assert all((x - a) ** 2 + (y - b) ** 2 >= 18**2 for a, b in spots[:place])
-
-
-def test_rings_stay_in_the_picture() -> None:
-    """Where a ROC curve is best its points are near the upper left corner."""
-    curve = curve_of("roc_curve", [(0.001, 0.97), (0.012, 1.0), (0.3, 1.0)])
-    picture = curve_chart(curve, cheapest(curve, 0.1, [0.1, 1, 50]))
-    rings = [one for one in elements(picture, "circle", "s-rim") if one["r"] == "9"]
-    assert len(rings) == 2
-    assert all(48 - 9 <= float(one["cx"]) <= picture.width for one in rings)
 
 
 def test_roc_curves_and_those_defined_nowhere_are_drawn() -> None:

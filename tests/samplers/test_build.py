@@ -4,6 +4,7 @@ import functools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evalsampling import EvaluationSpec, InputError
@@ -35,7 +36,7 @@ def test_another_sampler_takes_the_draws_and_nothing_else() -> None:
 
 def test_the_first_measure_of_all_its_systems_drives() -> None:
     spec = parse(pool=systems(), measure=["recall", "f1"], sampler="ais")
-    sampler = build_sampler(spec.analysis, [(0.0, 1.0), None])
+    sampler = build_sampler(spec.analysis, [np.linspace(0, 1, 1024), None])
     assert sampler.measure.name == "joint(recall, recall)", "one sample serves both systems"
 
 
@@ -44,7 +45,7 @@ def test_the_default_draws_for_all_measures_by_their_weights() -> None:
     curve = {"name": "average_precision", "system": "old"}
     listed = ["recall", {"f1": {"weight": 2}}, curve, {"difference": "precision"}]
     spec = parse(pool=systems(), measure=listed)
-    sampler = build_sampler(spec.analysis, [(0.0, 1.0), (0.0, 1.0)])
+    sampler = build_sampler(spec.analysis, 2 * [np.linspace(0, 1, 1024)])
     assert isinstance(sampler, CalibratedDesign)
     name = "joint(recall, recall, f1, f1, difference(precision))"
     assert sampler.measure.name == name

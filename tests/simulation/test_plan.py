@@ -42,7 +42,7 @@ def read(pool: Path, **spec: object) -> tuple[AnalysisPlan, CellTable, tuple]:
     content = {"pool": {"path": str(pool)}, "strata": {"leaves": 32}, "seed": 3, **spec}
     checked = EvaluationSpec.from_mapping(content, pool.parent)
     stratification = stratify_pool(checked.reading)
-    return checked.analysis, read_table(stratification), stratification.ranges
+    return checked.analysis, read_table(stratification), stratification.levels
 
 
 def test_power_is_the_share_of_evaluations_whose_test_decides() -> None:
@@ -300,7 +300,7 @@ def test_scores_that_are_an_order_promise_nothing(tmp_path: Path) -> None:
         cut = stratify_pool(spec.reading)
         assert cut.scores.kind == "order"
         decided = dataclasses.replace(spec.analysis, reading=cut.scores.stated(spec.reading))
-        rows = plan(decided, read_table(cut), cut.ranges, ["passive"], (100,), repeats=6)
+        rows = plan(decided, read_table(cut), cut.levels, ["passive"], (100,), repeats=6)
         plans.append(rows[0])
     first, other = plans
     assert first["saving"] is None

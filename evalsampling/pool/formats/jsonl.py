@@ -159,7 +159,10 @@ def _decoded(block: Block, schema: pa.Schema) -> list[pa.Array]:
                 column.append(_fitted(_value(record, field), field.type))
             except (TypeError, OverflowError, UnicodeEncodeError) as error:
                 got = reprlib.repr(value_in(record, field))
-                problem = f"must be {field.type}, got {got}"
+                problem = (
+                    f"must be {field.type}, got {got}; the first rows of the file give the type, "
+                    "so write all rows alike"
+                )
                 raise block.error(number, problem, field.name) from error
     return [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
 

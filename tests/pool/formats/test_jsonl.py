@@ -72,7 +72,8 @@ def test_types_are_those_of_the_first_rows(tmp_path: Path, monkeypatch: pytest.M
     }
     path = write(tmp_path / "pool.jsonl", [{"x": 1}] * 99 + [{"x": 2.5, "y": 1}])
     assert types(path) == {"x": pa.int64()}
-    with pytest.raises(InputError, match=r"jsonl: column 'x', row 99: must be int64, got 2.5"):
+    told = "jsonl: column 'x', row 99: must be int64, got 2.5; the first rows"
+    with pytest.raises(InputError, match=told):
         read_rows(JsonLines(), path)
     settled = pa.schema([("x", pa.float64()), ("z", pa.string())])
     rows = read_rows(JsonLines(), path, schema=settled)
