@@ -27,8 +27,8 @@ Of two classes it is that of Jeffreys, whose intervals hold a rate about as ofte
 (L. D. Brown, T. T. Cai and A. DasGupta, *Interval estimation for a binomial proportion*,
 Statistical Science 16, 2001)."""
 
-MOST_STRATA = 16
-"""Strata of several systems beyond which they have no rates of their own: four of two classes."""
+MOST_STRATA = 8
+"""Strata of several systems beyond which they have no rates of their own: of three systems."""
 
 _DRAWS = 2
 """Draws for each that a schedule of chains keeps: they are independent, and soon made."""
