@@ -43,7 +43,7 @@ _PRODUCTS = (
 """Files and folders that `prepare` writes before the marker."""
 
 _LATEST = (
-    (r"evaluation\.json", 4),
+    (r"evaluation\.json", 5),
     (r"rounds/\d+/design\.json", 1),
     (r"rounds/\d+/closed\.json", 1),
     (r"adjudications/\d+/design\.json", 1),

@@ -14,9 +14,9 @@ from tests.jobs import Job, call
 
 DAMAGED: list[tuple[str, Any, list[str]]] = [
     ("evaluation.json", "[]", ["evaluation.json", "damaged"]),
-    ("evaluation.json", '{"version": 4}', ["evaluation.json: damaged, its SHA-256 is not"]),
-    ("evaluation.json", {"version": 4}, ["evaluation.json", "damaged", "'attempt'"]),
-    ("evaluation.json", {"version": 3}, ["evaluation.json: version 3 of this kind of file"]),
+    ("evaluation.json", '{"version": 5}', ["evaluation.json: damaged, its SHA-256 is not"]),
+    ("evaluation.json", {"version": 5}, ["evaluation.json", "damaged", "'attempt'"]),
+    ("evaluation.json", {"version": 4}, ["evaluation.json: version 4 of this kind of file"]),
     ("rounds/0001/design.json", {}, ["design.json", "damaged", "'version'"]),
     ("rounds/0001/design.json", {"version": 1}, ["design.json", "damaged", "'exported'"]),
     ("rounds/0001/draws.parquet", "PAR1", ["draws.parquet", "damaged"]),
