@@ -96,7 +96,8 @@ class ScoreCounts:
             raise ValueError("no scores to bin")
         minimum, maximum = float(self.extreme[0]), float(self.extreme[-1])
         if not self.bulk.rows:
-            upper = np.nextafter(self.extreme, np.inf)
+            with np.errstate(over="ignore"):  # Beyond the greatest number there is infinity.
+                upper = np.nextafter(self.extreme, np.inf)
             return ScoreBins(self.extreme, upper, self.extreme_rows, minimum, maximum)
         exponent = dyadic_exponent(minimum, maximum, limit)
         bulk = self.bulk.coarsened(limit)
@@ -105,7 +106,7 @@ class ScoreCounts:
         bulk = bulk.widened(exponent)
         filled = bulk.counts > 0
         extreme = dyadic_floor(self.extreme, exponent)
-        with np.errstate(over="ignore"):  # Beyond the greatest number there is infinity.
+        with np.errstate(over="ignore"):
             upper = extreme + math.ldexp(1.0, exponent)
             upper = np.maximum(upper, np.nextafter(extreme, np.inf))
         lower, first, place = np.unique(
