@@ -28,7 +28,8 @@ except ImportError:  # Airflow 2
 EVALUATIONS = Path(
     os.environ.get("EVALSAMPLING_EVALUATIONS", Path(__file__).with_name("evaluations.yaml"))
 )
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".gz")
+_TEXT = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
+ENDINGS = (*_TEXT, *(f"{ending}.gz" for ending in _TEXT), ".parquet", ".xlsx")
 
 
 def evaluation(
@@ -162,7 +163,7 @@ def deliveries(inbox: str) -> list[str]:
     found = [
         path.path if path.protocol in ("", "file") else f"{path.protocol}://{path.path}"
         for path in ObjectStoragePath(inbox).iterdir()
-        if path.suffix.lower() in SUFFIXES and path.name[0] not in ".~" and path.is_file()
+        if path.name.lower().endswith(ENDINGS) and path.name[0] not in ".~" and path.is_file()
     ]
     return sorted(path for path in found if "://" in path or not Path(path).is_symlink())
 

@@ -23,7 +23,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".xlsx", ".gz")
+_TEXT = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
+ENDINGS = (*_TEXT, *(f"{ending}.gz" for ending in _TEXT), ".parquet", ".xlsx")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,7 +81,7 @@ def deliveries(inbox: Path) -> list[str]:
     named = [
         path
         for path in inbox.iterdir()
-        if path.suffix.lower() in SUFFIXES and path.name[0] not in ".~"
+        if path.name.lower().endswith(ENDINGS) and path.name[0] not in ".~"
     ]
     for path in sorted(named):
         if path.is_symlink():

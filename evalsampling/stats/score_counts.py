@@ -88,8 +88,7 @@ class ScoreCounts:
         """Return dyadic bins of one width, at most ``limit`` of them over the range of scores.
 
         Where extremes stretch that range to more than eight times that of the others, the width
-        follows from the others. Of few distinct scores each is the
-        lower end of a bin of its own.
+        follows from the others. Few distinct scores are each the lower end of a bin of their own.
         """
         limit = self.bulk.limit if limit is None else limit
         if not self.rows:

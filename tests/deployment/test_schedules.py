@@ -164,6 +164,7 @@ def test_cron_takes_every_kind_of_delivery(
     rest = [{"task": task, "label": label} for task, label in scheduled.answers(1)[7:]]
     (inbox / "lee.json").write_text(json.dumps(rest))
     (inbox / "~$lee.xlsx").write_text("the lock of an open workbook")
+    (inbox / "logs.gz").write_bytes(b"no delivery")
     told = cron()
     assert (told["labels"], told["round"], told["refused"]) == (20, 2, [])
 
