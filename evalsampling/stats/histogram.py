@@ -14,6 +14,12 @@ _FINEST = -1000
 
 _NO_VALUES, _NO_ROWS = np.zeros(0), np.zeros(0, dtype=np.int64)
 
+_MANTISSA = 52
+"""Bits of the mantissa of float64 that are stored."""
+
+_POWERS = 1 << 10
+"""Powers of two that share the bins that one histogram of equal widths may have."""
+
 _ROWS_AT_A_TIME = 1 << 15
 """Scores counted at a time, or as many as there are bins: their bins stay in the cache."""
 
@@ -115,6 +121,94 @@ class ScoreHistogram:
     def _ends(self, first: int) -> FloatArray:
         with np.errstate(over="ignore"):  # ends that float64 cannot hold are infinite
             return np.ldexp(first + np.arange(len(self.counts), dtype=np.float64), self.exponent)
+
+
+@dataclasses.dataclass(frozen=True)
+class MagnitudeHistogram:
+    """Counts of scores in bins by the leading bits of float64: narrow where scores are near zero.
+
+    There are equally many bins of equal width between any power of two and the next, up to
+    limit / 1,024, whatever the scores are. So parts merge exactly.
+    """
+
+    shift: int  # trailing bits left out
+    first: int = 0  # number of the first bin
+    # (bins,), int64: rows a bin
+    counts: IntArray = dataclasses.field(default_factory=_NO_ROWS.copy)
+
+    @classmethod
+    def zero(cls, limit: int) -> "MagnitudeHistogram":
+        """Return the histogram of no scores."""
+        return cls(_MANTISSA - max(limit // _POWERS, 1).bit_length() + 1)
+
+    @classmethod
+    def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "MagnitudeHistogram":
+        """Return the histogram of scores, shape (n,), finite."""
+        made = cls.zero(limit)
+        if not len(scores):
+            return made
+        ends = np.array([scores.min(), scores.max()])
+        first, last = float_order(ends, made.shift).tolist()
+        counts = np.zeros(last - first + 1, dtype=np.int64)
+        for begin in range(0, len(scores), _ROWS_AT_A_TIME):
+            bins = float_order(scores[begin : begin + _ROWS_AT_A_TIME], made.shift)
+            bins -= first
+            np.add.at(counts, bins, 1)  # there may be far more bins than rows
+        return cls(made.shift, first, counts)
+
+    @classmethod
+    def gathered(
+        cls,
+        limit: int,
+        parts: Sequence["MagnitudeHistogram"],
+        values: FloatArray = _NO_VALUES,
+        rows: IntArray = _NO_ROWS,
+    ) -> "MagnitudeHistogram":
+        """Return the histogram of all scores of parts with limits no smaller, and of others.
+
+        These are ascending, shape (n,), each with its rows, at least 1.
+        """
+        made = cls.zero(limit)
+        held = [part._coarsened(made.shift) for part in parts if len(part.counts)]
+        bins = float_order(values, made.shift)
+        ends = [end for part in held for end in (part.first, part.first + len(part.counts))]
+        ends += [int(end) for end in (*bins[:1], *bins[-1:] + 1)]
+        if not ends:
+            return made
+        first = min(ends)
+        counts = np.zeros(max(ends) - first, dtype=np.int64)
+        for part in held:
+            counts[part.first - first :][: len(part.counts)] += part.counts
+        np.add.at(counts, bins - first, rows)
+        return cls(made.shift, first, counts)
+
+    def _coarsened(self, shift: int) -> "MagnitudeHistogram":
+        if shift == self.shift:
+            return self
+        bins = (self.first + np.arange(len(self.counts))) >> (shift - self.shift)
+        counts = np.zeros(int(bins[-1] - bins[0]) + 1, dtype=np.int64)
+        np.add.at(counts, bins - bins[0], self.counts)
+        return MagnitudeHistogram(shift, int(bins[0]), counts)
+
+    @property
+    def lower_ends(self) -> FloatArray:
+        """Lower ends of the bins, shape (bins,)."""
+        order = (self.first + np.arange(len(self.counts))) << self.shift
+        return np.copysign(np.abs(order).view(np.float64), order) + 0.0
+
+
+def float_order(scores: npt.NDArray[np.floating], shift: int) -> IntArray:
+    """Return integers in the order of finite scores, shape (n,): float64 without trailing bits.
+
+    Scores with the same integer lie between two that have no other bits, the lower one included.
+    """
+    bits = np.add(scores, 0.0, dtype=np.float64).view(np.int64)  # -0.0 + 0.0 is 0.0
+    # Negative numbers have a bit for the sign and the bits of their amount, which runs the wrong
+    # way: minus that amount takes their place.
+    bits ^= (bits >> 63) & np.iinfo(np.int64).max
+    bits -= bits >> 63
+    bits >>= shift
+    return bits
 
 
 def _spanning(minimum: float, maximum: float, limit: int) -> ScoreHistogram:

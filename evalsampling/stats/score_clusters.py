@@ -110,7 +110,8 @@ class _Clustering:
 
     def order(self, scores: ScoreBins, leaves: int) -> FloatArray:
         """Return the edges, coarsest first: see `HierarchicalCut`."""
-        return scores.lower_ends[self.cuts(_middles(scores), scores.counts, leaves)]
+        even = scores.of_one_width()
+        return even.lower_ends[self.cuts(_middles(even), even.counts, leaves)]
 
 
 AGGLOMERATIVE: HierarchicalCut = _Clustering(agglomerative_cuts)

@@ -8,7 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.histogram import ScoreHistogram, dyadic_exponent, dyadic_floor
+from evalsampling.stats.histogram import (
+    MagnitudeHistogram,
+    ScoreHistogram,
+    dyadic_exponent,
+    dyadic_floor,
+)
 
 EXTREMES = 32
 """Distinct scores that are counted singly at either end."""
@@ -26,6 +31,20 @@ class ScoreBins:
     counts: IntArray  # (bins,): rows, at least 1
     minimum: float  # least score
     maximum: float  # greatest score
+    # no bin reaches over a multiple of 2^exponent; None if each distinct score has its own bin
+    exponent: int | None = None
+
+    def of_one_width(self) -> "ScoreBins":
+        """Return the bins joined to dyadic ones of width 2^exponent."""
+        if self.exponent is None:
+            return self
+        floor = dyadic_floor(self.lower_ends, self.exponent)
+        lower, first = np.unique(floor, return_index=True)
+        with np.errstate(over="ignore"):
+            upper = lower + math.ldexp(1.0, self.exponent)
+            upper = np.maximum(upper, np.nextafter(lower, np.inf))
+        counts = np.add.reduceat(self.counts, first)
+        return dataclasses.replace(self, lower_ends=lower, upper_ends=upper, counts=counts)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,17 +52,20 @@ class ScoreCounts:
     """Counts of a pool's scores: the least and greatest distinct ones singly, others in bins.
 
     A score among the `EXTREMES` least or greatest distinct ones of a pool is so in each part that
-    has it. So parts merge exactly, and any sharding of a pool gives the same counts.
+    has it. So parts merge exactly, and any sharding of a pool gives the same counts. All others
+    are counted twice: in bins of one width, and in bins that are narrow near zero.
     """
 
     extreme: FloatArray  # (values,), ascending, distinct: at most 2 x `EXTREMES`
     extreme_rows: IntArray  # (values,): rows of each
     bulk: ScoreHistogram  # all other scores; empty unless there are 2 x `EXTREMES` extremes
+    near: MagnitudeHistogram  # the same scores
 
     @classmethod
     def zero(cls, limit: int) -> "ScoreCounts":
         """Return the counts of no scores, to be binned in at most ``limit`` bins."""
-        return cls(np.zeros(0), np.zeros(0, dtype=np.int64), ScoreHistogram(limit))
+        near = MagnitudeHistogram.zero(limit)
+        return cls(np.zeros(0), np.zeros(0, dtype=np.int64), ScoreHistogram(limit), near)
 
     @classmethod
     def from_scores(cls, scores: npt.NDArray[np.floating], limit: int) -> "ScoreCounts":
@@ -52,9 +74,14 @@ class ScoreCounts:
             return cls.zero(limit)
         low, high = _bounds(scores)
         inner = (scores > low) & (scores < high)
-        bulk = ScoreHistogram.from_scores(scores[inner], limit)
+        others = scores[inner]
         values, rows = np.unique(scores[~inner], return_counts=True)
-        return cls._of([bulk], values.astype(np.float64) + 0.0, rows.astype(np.int64))
+        return cls._of(
+            [ScoreHistogram.from_scores(others, limit)],
+            [MagnitudeHistogram.from_scores(others, limit)],
+            values.astype(np.float64) + 0.0,
+            rows.astype(np.int64),
+        )
 
     def __add__(self, other: "ScoreCounts") -> "ScoreCounts":
         """Return the counts of both pools together."""
@@ -62,13 +89,17 @@ class ScoreCounts:
         values, place = np.unique(every, return_inverse=True)
         rows = np.zeros(len(values), dtype=np.int64)
         np.add.at(rows, place.ravel(), np.concatenate([self.extreme_rows, other.extreme_rows]))
-        return self._of([self.bulk, other.bulk], values, rows)
+        return self._of([self.bulk, other.bulk], [self.near, other.near], values, rows)
 
     @classmethod
     def _of(
-        cls, bulk: Sequence[ScoreHistogram], values: FloatArray, rows: IntArray
+        cls,
+        bulk: Sequence[ScoreHistogram],
+        near: Sequence[MagnitudeHistogram],
+        values: FloatArray,
+        rows: IntArray,
     ) -> "ScoreCounts":
-        """Return the counts of the scores of bulk, and of distinct ascending ones with their rows.
+        """Return the counts of the scores of histograms, and of distinct ascending ones with rows.
 
         All extremes are among the latter.
         """
@@ -76,8 +107,13 @@ class ScoreCounts:
         outer = np.ones(len(values), dtype=bool)
         outer[inner] = False
         limit = bulk[0].limit
-        gathered = ScoreHistogram.gathered(limit, bulk, values[inner], rows[inner])
-        return cls(values[outer], rows[outer], gathered)
+        others = values[inner], rows[inner]
+        return cls(
+            values[outer],
+            rows[outer],
+            ScoreHistogram.gathered(limit, bulk, *others),
+            MagnitudeHistogram.gathered(limit, near, *others),
+        )
 
     @property
     def rows(self) -> int:
@@ -85,38 +121,45 @@ class ScoreCounts:
         return int(self.extreme_rows.sum()) + self.bulk.rows
 
     def bins(self, limit: int | None = None) -> ScoreBins:
-        """Return dyadic bins of one width, at most ``limit`` of them over the range of scores.
+        """Return bins that tell ranks apart on any scale of scores: at most some 6 x ``limit``.
 
-        Where extremes stretch that range to more than eight times that of the others, the width
-        follows from the others. Few distinct scores are each the lower end of a bin of their own.
+        Extremes have bins of their own. Others are parted by the dyadic ends of at most ``limit``
+        bins of one width, and near zero by those of limit / 1,024 bins between powers of two. The
+        exponent of `ScoreBins` is that of one width over the range of scores; where extremes
+        stretch that range to more than eight times that of the others, it follows from the others.
         """
         limit = self.bulk.limit if limit is None else limit
         if not self.rows:
             raise ValueError("no scores to bin")
         minimum, maximum = float(self.extreme[0]), float(self.extreme[-1])
+        with np.errstate(over="ignore"):  # Beyond the greatest number there is infinity.
+            above = np.nextafter(self.extreme, np.inf)
         if not self.bulk.rows:
-            with np.errstate(over="ignore"):  # Beyond the greatest number there is infinity.
-                upper = np.nextafter(self.extreme, np.inf)
-            return ScoreBins(self.extreme, upper, self.extreme_rows, minimum, maximum)
-        exponent = dyadic_exponent(minimum, maximum, limit)
+            return ScoreBins(self.extreme, above, self.extreme_rows, minimum, maximum)
         bulk = self.bulk.coarsened(limit)
+        histograms = bulk, MagnitudeHistogram.gathered(limit, [self.near])
+        ends = np.unique(np.concatenate([each.lower_ends for each in histograms]))
+        ends = np.append(bulk.minimum, ends[ends > bulk.minimum])
+        # Where its bins end a histogram tells how many rows are below, elsewhere how many at least.
+        below = np.max([_rows_below(each, ends) for each in histograms], axis=0)
+        counts = np.diff(below, append=bulk.rows)
+        filled = counts > 0
+        upper = np.append(ends[1:], np.nextafter(bulk.maximum, np.inf))
+        parts = (
+            (self.extreme[:EXTREMES], above[:EXTREMES], self.extreme_rows[:EXTREMES]),
+            (ends[filled], upper[filled], counts[filled]),
+            (self.extreme[EXTREMES:], above[EXTREMES:], self.extreme_rows[EXTREMES:]),
+        )
+        exponent = dyadic_exponent(minimum, maximum, limit)
         if exponent - bulk.exponent > _STRETCH:
             exponent = bulk.exponent
-        bulk = bulk.widened(exponent)
-        filled = bulk.counts > 0
-        extreme = dyadic_floor(self.extreme, exponent)
-        with np.errstate(over="ignore"):
-            upper = extreme + math.ldexp(1.0, exponent)
-            upper = np.maximum(upper, np.nextafter(extreme, np.inf))
-        lower, first, place = np.unique(
-            np.concatenate([extreme, bulk.lower_ends[filled]]),
-            return_index=True,
-            return_inverse=True,
-        )
-        counts = np.zeros(len(lower), dtype=np.int64)
-        np.add.at(counts, place.ravel(), np.concatenate([self.extreme_rows, bulk.counts[filled]]))
-        upper = np.concatenate([upper, bulk.upper_ends[filled]])[first]
-        return ScoreBins(lower, upper, counts, minimum, maximum)
+        return ScoreBins(*map(np.concatenate, zip(*parts, strict=True)), minimum, maximum, exponent)
+
+
+def _rows_below(histogram: ScoreHistogram | MagnitudeHistogram, ends: FloatArray) -> IntArray:
+    """Return how many rows a histogram has in the bins below that of each end, shape (n,)."""
+    below = np.append(0, np.cumsum(histogram.counts))
+    return below[np.searchsorted(histogram.lower_ends, ends, side="right") - 1]
 
 
 def _bounds(scores: npt.NDArray[np.floating]) -> tuple[np.floating, np.floating]:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.stats.arrays import FloatArray, IntArray
-from evalsampling.stats.histogram import dyadic_bins, dyadic_exponent
+from evalsampling.stats.histogram import dyadic_bins, dyadic_exponent, float_order
 from evalsampling.stats.score_counts import ScoreBins, ScoreCounts
 from evalsampling.stats.tree import parting_of_cuts
 
@@ -195,12 +195,17 @@ def _of_counts(
     return _Method(bins, lambda scores, leaves: rule(scores.lower_ends, scores.counts, leaves))
 
 
+def _csf(scores: ScoreBins, leaves: int) -> FloatArray:
+    even = scores.of_one_width()
+    return csf_edges(even.lower_ends, even.counts, leaves)
+
+
 def _of_range(rule: Callable[[float, float, int], FloatArray]) -> CutMethod:
     """Return the method of a rule that takes the two extreme scores; 2 bins are the fewest."""
     return _Method(lambda _: 2, lambda scores, leaves: rule(scores.minimum, scores.maximum, leaves))
 
 
-CSF = _of_counts(lambda leaves: BINS_PER_LEAF * leaves, csf_edges)
+CSF = _Method(lambda leaves: BINS_PER_LEAF * leaves, _csf)
 GEOMETRIC = _of_range(geometric_edges)
 EQUAL_WIDTH = _of_range(equal_width_edges)
 EQUAL_COUNT = _of_counts(_fine_bins, equal_count_edges)
@@ -324,16 +329,12 @@ class _FloatOrderBins:
     @classmethod
     def over(cls, edges: FloatArray) -> "_FloatOrderBins":
         shift = 1
-        while np.ptp(cls(shift)(edges[[0, -1]])) >= _TABLE_BINS:
+        while np.ptp(float_order(edges[[0, -1]], shift)) >= _TABLE_BINS:
             shift += 1
         return cls(shift)
 
     def __call__(self, scores: npt.NDArray[np.floating]) -> IntArray:
-        bits = np.add(scores, 0.0, dtype=np.float64).view(np.int64)  # -0.0 + 0.0 is 0.0
-        # Without their sign, the bits of negative numbers run the wrong way.
-        bits ^= (bits >> 63) & np.iinfo(np.int64).max
-        bits >>= self.shift
-        return bits
+        return float_order(scores, self.shift)
 
 
 _Bins = _EqualWidthBins | _FloatOrderBins

@@ -8,8 +8,8 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from evalsampling.stats.histogram import ScoreHistogram, dyadic_bins
-from tests.contracts import assert_mergeable
+from evalsampling.stats.histogram import MagnitudeHistogram, ScoreHistogram, dyadic_bins
+from tests.contracts import assert_mergeable, same_state
 
 LIMIT = 32
 
@@ -142,3 +142,51 @@ def test_a_coarsened_histogram_is_that_of_the_scores(limit: int) -> None:
         fine = ScoreHistogram.from_scores(scores, 1000)
         assert same(fine.coarsened(limit), ScoreHistogram.from_scores(scores, limit))
     assert ScoreHistogram(1000).coarsened(limit).limit == limit
+
+
+def magnitude_bin(score: float, parts: int) -> tuple[Fraction, Fraction]:
+    """Return the ends of the bin of a score, of which powers of two have ``parts`` between them."""
+    if score < 0:
+        low, high = magnitude_bin(math.nextafter(-score, 0), parts)
+        return -high, -low
+    power = Fraction(2) ** (max(math.frexp(score)[1] - 1, -1022) if score else -1022)
+    width = power / parts
+    if Fraction(score) < power:  # subnormal numbers, between 0 and the least power
+        power = Fraction(0)
+    below = (Fraction(score) - power) // width * width + power
+    return below, below + width
+
+
+@pytest.mark.parametrize("limit", [2, 1 << 10, 1 << 14])
+@pytest.mark.parametrize("name", NAMES)
+def test_bins_by_magnitude(name: str, limit: int) -> None:
+    """Between powers of two there are limit / 1,024 bins, at least one, of equal width."""
+    scores = np.append(_scores(name), [-0.0, 5e-324, -5e-324])
+    histogram = MagnitudeHistogram.from_scores(scores, limit)
+    expected = sorted({magnitude_bin(float(s), max(limit >> 10, 1))[0] for s in scores})
+    filled = histogram.lower_ends[histogram.counts > 0]
+    assert [Fraction(float(end)) for end in filled] == expected
+    place = np.searchsorted(filled, scores, side="right") - 1
+    assert np.bincount(place).tolist() == histogram.counts[histogram.counts > 0].tolist()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bins_by_magnitude_merge(name: str) -> None:
+    scores = _scores(name)
+    limit = 1 << 12
+    shards = [*np.array_split(scores, min(5, len(scores))), scores[:0], scores[:1]]
+    states = [MagnitudeHistogram.from_scores(shard, limit) for shard in shards]
+
+    def merged(*parts: MagnitudeHistogram) -> MagnitudeHistogram:
+        return MagnitudeHistogram.gathered(limit, parts)
+
+    whole = MagnitudeHistogram.from_scores(np.concatenate(shards), limit)
+    assert same_state(merged(*states), whole)
+    assert same_state(
+        merged(merged(*states[3:]), MagnitudeHistogram.zero(limit), *states[:3]), whole
+    )
+    values, rows = np.unique(np.concatenate(shards).astype(np.float64), return_counts=True)
+    assert same_state(MagnitudeHistogram.gathered(limit, (), values, rows), whole)
+    for coarse in (2, 1 << 11):
+        own = MagnitudeHistogram.from_scores(np.concatenate(shards), coarse)
+        assert same_state(MagnitudeHistogram.gathered(coarse, [whole]), own)
