@@ -1,4 +1,4 @@
-"""Mergeable histogram of scores whose result does not depend on how the pool was cut."""
+"""Mergeable histograms of scores whose result does not depend on how the pool was cut."""
 
 import dataclasses
 import math
@@ -18,7 +18,7 @@ _MANTISSA = 52
 """Bits of the mantissa of float64 that are stored."""
 
 _POWERS = 1 << 10
-"""Powers of two that share the bins that one histogram of equal widths may have."""
+"""Powers of two that share as many bins as a histogram with one width has."""
 
 _ROWS_AT_A_TIME = 1 << 15
 """Scores counted at a time, or as many as there are bins: their bins stay in the cache."""
@@ -89,20 +89,6 @@ class ScoreHistogram:
         """Return the histogram of both pools together."""
         return self.gathered(self.limit, (self, other))
 
-    def coarsened(self, limit: int) -> "ScoreHistogram":
-        """Return the histogram of the same scores with a limit no greater than its own."""
-        return self.gathered(limit, (self,))
-
-    def widened(self, exponent: int) -> "ScoreHistogram":
-        """Return the histogram with bins of width 2^exponent, no narrower than its own."""
-        if not self.rows or exponent == self.exponent:
-            return self
-        shift = min(exponent - self.exponent, 63)
-        bins = (self.first + np.arange(len(self.counts))) >> shift
-        counts = np.zeros(int(bins[-1] - bins[0]) + 1, dtype=np.int64)
-        np.add.at(counts, bins - bins[0], self.counts)
-        return dataclasses.replace(self, exponent=exponent, first=int(bins[0]), counts=counts)
-
     @property
     def rows(self) -> int:
         """Number of scores counted."""
@@ -111,24 +97,17 @@ class ScoreHistogram:
     @property
     def lower_ends(self) -> FloatArray:
         """Lower ends of the bins, shape (bins,)."""
-        return self._ends(self.first)
-
-    @property
-    def upper_ends(self) -> FloatArray:
-        """Upper ends of the bins, which they exclude, shape (bins,)."""
-        return self._ends(self.first + 1)
-
-    def _ends(self, first: int) -> FloatArray:
-        with np.errstate(over="ignore"):  # ends that float64 cannot hold are infinite
-            return np.ldexp(first + np.arange(len(self.counts), dtype=np.float64), self.exponent)
+        numbers = self.first + np.arange(len(self.counts), dtype=np.float64)
+        return np.ldexp(numbers, self.exponent)
 
 
 @dataclasses.dataclass(frozen=True)
 class MagnitudeHistogram:
     """Counts of scores in bins by the leading bits of float64: narrow where scores are near zero.
 
-    There are equally many bins of equal width between any power of two and the next, up to
-    limit / 1,024, whatever the scores are. So parts merge exactly.
+    Between any power of two and the next there are as many bins, of equal width: limit / 1,024,
+    rounded down to a power of two, and at least 1. They do not depend on the scores, so parts
+    merge exactly.
     """
 
     shift: int  # trailing bits left out

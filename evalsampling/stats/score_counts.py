@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -121,7 +122,7 @@ class ScoreCounts:
         return int(self.extreme_rows.sum()) + self.bulk.rows
 
     def bins(self, limit: int | None = None) -> ScoreBins:
-        """Return bins that tell ranks apart on any scale of scores: at most some 6 x ``limit``.
+        """Return bins that tell ranks apart on any scale of scores: at most some 5 x ``limit``.
 
         Extremes have bins of their own. Others are parted by the dyadic ends of at most ``limit``
         bins of one width, and near zero by those of limit / 1,024 bins between powers of two. The
@@ -136,7 +137,7 @@ class ScoreCounts:
             above = np.nextafter(self.extreme, np.inf)
         if not self.bulk.rows:
             return ScoreBins(self.extreme, above, self.extreme_rows, minimum, maximum)
-        bulk = self.bulk.coarsened(limit)
+        bulk = ScoreHistogram.gathered(limit, [self.bulk])
         histograms = bulk, MagnitudeHistogram.gathered(limit, [self.near])
         ends = np.unique(np.concatenate([each.lower_ends for each in histograms]))
         ends = np.append(bulk.minimum, ends[ends > bulk.minimum])
@@ -145,15 +146,21 @@ class ScoreCounts:
         counts = np.diff(below, append=bulk.rows)
         filled = counts > 0
         upper = np.append(ends[1:], np.nextafter(bulk.maximum, np.inf))
-        parts = (
-            (self.extreme[:EXTREMES], above[:EXTREMES], self.extreme_rows[:EXTREMES]),
-            (ends[filled], upper[filled], counts[filled]),
-            (self.extreme[EXTREMES:], above[EXTREMES:], self.extreme_rows[EXTREMES:]),
-        )
         exponent = dyadic_exponent(minimum, maximum, limit)
         if exponent - bulk.exponent > _STRETCH:
             exponent = bulk.exponent
-        return ScoreBins(*map(np.concatenate, zip(*parts, strict=True)), minimum, maximum, exponent)
+
+        def every(extreme: npt.NDArray[Any], others: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            return np.concatenate([extreme[:EXTREMES], others[filled], extreme[EXTREMES:]])
+
+        return ScoreBins(
+            lower_ends=every(self.extreme, ends),
+            upper_ends=every(above, upper),
+            counts=every(self.extreme_rows, counts),
+            minimum=minimum,
+            maximum=maximum,
+            exponent=exponent,
+        )
 
 
 def _rows_below(histogram: ScoreHistogram | MagnitudeHistogram, ends: FloatArray) -> IntArray:

@@ -140,8 +140,9 @@ def test_a_coarsened_histogram_is_that_of_the_scores(limit: int) -> None:
     for scale in (1e-300, 0.1, 1.0, 1e18):
         scores = rng.normal(size=200) * scale + rng.normal() * scale
         fine = ScoreHistogram.from_scores(scores, 1000)
-        assert same(fine.coarsened(limit), ScoreHistogram.from_scores(scores, limit))
-    assert ScoreHistogram(1000).coarsened(limit).limit == limit
+        coarse = ScoreHistogram.gathered(limit, [fine])
+        assert same(coarse, ScoreHistogram.from_scores(scores, limit))
+    assert ScoreHistogram.gathered(limit, [ScoreHistogram(1000)]).limit == limit
 
 
 def magnitude_bin(score: float, parts: int) -> tuple[Fraction, Fraction]:
