@@ -96,7 +96,7 @@ def _judged(analysis: Analysis, group: AnswerGroup) -> str:
     """Return what is odd about a group in one or two sentences; empty if nothing is."""
     systems = analysis.history.outputs.prediction.shape[1]
     parts = [_Compared(analysis, group, system) for system in range(systems)]
-    finders = [_Compared.one_written, _Compared.one_class, _Compared.copied]
+    finders = [_Compared.one_left_out, _Compared.one_class, _Compared.copied]
     # Where one system is right, a bad one says nothing of the answers.
     if max(part.agreement()[2] for part in parts) < _NO_BETTER:
         finders += [_Compared.moved, _Compared.unrelated, _Compared.contrary]
@@ -189,26 +189,28 @@ class _Compared:
 
     # --- what is odd
 
-    def one_written(self) -> str:
-        """Return that all answers are one class, and rows predicted otherwise are left empty.
+    def one_left_out(self) -> str:
+        """Return that no answer is of some class, and rows predicted to be of it are left empty.
 
-        Annotators see no predictions, so those who answer all alike leave out any rows.
+        Annotators see no predictions, so those who answer with other classes leave out any rows.
         """
-        history, question, code = self.analysis.history, self.group.question, self.group.code[0]
-        if np.any(self.group.code != code):
-            return ""
+        history, question, codes = self.analysis.history, self.group.question, self.group.code
         sent = [each.question for each in history.rounds if np.isin(each.question, question).any()]
         left = np.setdiff1d(np.concatenate(sent), question)
         left = left[history.label[left] == NO_LABEL]
-        other = history.outputs.prediction[left, self.system] != code
-        n, answered, missed = len(question), int(np.sum(self.predicted != code)), int(other.sum())
+        others = self._counts(history.outputs.prediction[left, self.system].astype(np.int64))
+        others[codes] = 0
+        code = int(others.argmax())
+        n, answered, missed = len(question), int(np.sum(self.predicted == code)), int(others[code])
         drawn = n + len(left), answered + missed, n
         if missed < _EACH_SIDE or scipy.stats.hypergeom.cdf(answered, *drawn) >= _RARE:
             return ""
+        alike = f"All {n} {self.answers} are {self.text(codes[0])}"
+        none = f"None of {n} {self.answers} is {self.text(code)}"
         return (
-            f"All {n} {self.answers} are {self.text(code)}, and {missed} of {len(left)} rows "
-            "without a label are predicted otherwise. If an empty cell is meant as an answer, fill "
-            "it in."
+            f"{alike if np.all(codes == codes[0]) else none}, and {missed} of {len(left)} rows "
+            f"without a label are predicted {self.text(code)}. If an empty cell is meant as an "
+            "answer, fill it in."
         )
 
     def one_class(self) -> str:
