@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from evalsampling.evaluation.analysis import Analysis
+from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.history import NO_LABEL
 
@@ -64,10 +65,12 @@ class AnswerGroup:
 def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
     """Return what is odd about answers that came together, a text for each such group."""
     history = analysis.history
-    if not analysis.reading.has_classes or analysis.table.classes < 2:
+    are_numbers = isinstance(analysis.reading.labels.space, Numbers)
+    if not (are_numbers or (analysis.reading.has_classes and analysis.table.classes > 1)):
         return []
+    judge = _of_another_unit if are_numbers else _judged
     judged = [group for group in groups if len(group.code) >= FEWEST]
-    texts = [text for group in judged if (text := _judged(analysis, group))]
+    texts = [text for group in judged if (text := judge(analysis, group))]
     answered = history.labelled
     if (
         not texts
@@ -75,7 +78,7 @@ def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
         and not any(len(group.code) == len(answered) for group in judged)
     ):
         whole = AnswerGroup("", answered, history.label[answered])
-        texts = [text for text in [_judged(analysis, whole)] if text]
+        texts = [text for text in [judge(analysis, whole)] if text]
     return list(dict.fromkeys(texts))
 
 
@@ -103,6 +106,23 @@ def _judged(analysis: Analysis, group: AnswerGroup) -> str:
     elif all(part.means_right for part in parts):
         finders += [_Compared.contrary]
     return next((text for find in finders for part in parts if (text := find(part))), "")
+
+
+def _of_another_unit(analysis: Analysis, group: AnswerGroup) -> str:
+    """Return that all numbers answered are below, or above, nine in ten that are predicted."""
+    predicted = analysis.history.outputs.prediction[group.question]
+    low, high = np.quantile(predicted, [0.1, 0.9])
+    if group.code.max() >= low and group.code.min() <= high:
+        return ""
+    space = analysis.reading.labels.space
+    assert isinstance(space, Numbers)
+    ends = [*np.quantile(group.code, [0, 1]), *np.quantile(predicted, [0, 1])]
+    least, most, *told = (f"{end:.4g}" for end in space.decode(np.array(ends, dtype=np.int64)))
+    return (
+        f"All {len(group.code)} {f'answers {group.whose}'.rstrip()} lie from {least} to {most}, "
+        f"and what is predicted of these rows from {told[0]} to {told[1]}. Check whether both have "
+        "the same unit."
+    )
 
 
 @dataclasses.dataclass(frozen=True)

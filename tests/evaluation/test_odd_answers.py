@@ -165,6 +165,24 @@ def test_more_classes_than_two(answer: str) -> None:
     assert "The answers contradict the predictions: 0 of 100 agree" in first
 
 
+@pytest.mark.parametrize(
+    ("unit", "words"), [(100, r"All 50 answers lie from 0\.\d+ to 0"), (1, "")]
+)
+def test_numbers_in_another_unit(unit: int, words: str) -> None:
+    """The mean squared error of percentages answered as shares was 2,850 in place of 54."""
+    rng = np.random.default_rng(4)
+    predicted = rng.normal(50, 15, ROWS).clip(0, 99)
+    truth = (predicted + rng.normal(0, 7, ROWS)).clip(0, 99)
+    evaluation = Evaluation.from_frame(
+        {"said": predicted, "variance": np.full(ROWS, 49.0)}, prediction="said", seed=2,
+        labels={"range": [0, 100]},
+    )  # fmt: skip
+    ids = evaluation.sample(50)
+    evaluation.label(ids, truth[ids] / unit)
+    first = next(iter(evaluation.estimate().warnings), "")
+    assert re.match(words, first) if words else not first.startswith("All"), first
+
+
 def test_one_good_system_speaks_for_the_answers() -> None:
     """Of two systems, a contrary one says nothing of answers that the other agrees with."""
     columns = {"score": POOL.score, "good": POOL.prediction, "bad": 1 - POOL.prediction}
