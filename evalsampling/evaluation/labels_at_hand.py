@@ -199,7 +199,8 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
         said = f"the mean rank of their scores is {rank:.2f}, and 0.50 in the pool"
         found.append((_two_sided(rank - 0.5, math.sqrt(1 / 12 / effective)), said))
     if at_hand.drawn in (CHANCE, DESIGN):
-        total, spread = float(weight.sum()), _root(float(weight @ (weight - 1)))
+        total = float(weight.sum())
+        spread = max(_root(float(weight @ (weight - 1))), 1.0)  # Chances of 1 have none.
         said = f"their chances are those of a pool of {total:,.0f} rows, and it has {table.rows:,}"
         found.append((_two_sided(total - table.rows, spread), said))
     chance, said = min(found)

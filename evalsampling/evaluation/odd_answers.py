@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from evalsampling.evaluation.analysis import Analysis
+from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.history import NO_LABEL
 
@@ -64,10 +65,12 @@ class AnswerGroup:
 def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
     """Return what is odd about answers that came together, a text for each such group."""
     history = analysis.history
-    if not analysis.reading.has_classes or analysis.table.classes < 2:
+    are_numbers = isinstance(analysis.reading.labels.space, Numbers)
+    if not (are_numbers or (analysis.reading.has_classes and analysis.table.classes > 1)):
         return []
+    judge = _of_another_unit if are_numbers else _judged
     judged = [group for group in groups if len(group.code) >= FEWEST]
-    texts = [text for group in judged if (text := _judged(analysis, group))]
+    texts = [text for group in judged if (text := judge(analysis, group))]
     answered = history.labelled
     if (
         not texts
@@ -75,7 +78,7 @@ def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
         and not any(len(group.code) == len(answered) for group in judged)
     ):
         whole = AnswerGroup("", answered, history.label[answered])
-        texts = [text for text in [_judged(analysis, whole)] if text]
+        texts = [text for text in [judge(analysis, whole)] if text]
     return list(dict.fromkeys(texts))
 
 
@@ -96,13 +99,30 @@ def _judged(analysis: Analysis, group: AnswerGroup) -> str:
     """Return what is odd about a group in one or two sentences; empty if nothing is."""
     systems = analysis.history.outputs.prediction.shape[1]
     parts = [_Compared(analysis, group, system) for system in range(systems)]
-    finders = [_Compared.one_written, _Compared.one_class, _Compared.copied]
+    finders = [_Compared.one_left_out, _Compared.one_class, _Compared.copied]
     # Where one system is right, a bad one says nothing of the answers.
     if max(part.agreement()[2] for part in parts) < _NO_BETTER:
         finders += [_Compared.moved, _Compared.unrelated, _Compared.contrary]
     elif all(part.means_right for part in parts):
         finders += [_Compared.contrary]
     return next((text for find in finders for part in parts if (text := find(part))), "")
+
+
+def _of_another_unit(analysis: Analysis, group: AnswerGroup) -> str:
+    """Return that all numbers answered are below, or above, nine in ten that are predicted."""
+    predicted = analysis.history.outputs.prediction[group.question]
+    low, high = np.quantile(predicted, [0.1, 0.9])
+    if group.code.max() >= low and group.code.min() <= high:
+        return ""
+    space = analysis.reading.labels.space
+    assert isinstance(space, Numbers)
+    ends = [*np.quantile(group.code, [0, 1]), *np.quantile(predicted, [0, 1])]
+    least, most, *told = (f"{end:.4g}" for end in space.decode(np.array(ends, dtype=np.int64)))
+    return (
+        f"All {len(group.code)} {f'answers {group.whose}'.rstrip()} lie from {least} to {most}, "
+        f"and what is predicted of these rows from {told[0]} to {told[1]}. Check whether both have "
+        "the same unit."
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -189,26 +209,28 @@ class _Compared:
 
     # --- what is odd
 
-    def one_written(self) -> str:
-        """Return that all answers are one class, and rows predicted otherwise are left empty.
+    def one_left_out(self) -> str:
+        """Return that no answer is of some class, and rows predicted to be of it are left empty.
 
-        Annotators see no predictions, so those who answer all alike leave out any rows.
+        Annotators see no predictions, so those who answer with other classes leave out any rows.
         """
-        history, question, code = self.analysis.history, self.group.question, self.group.code[0]
-        if np.any(self.group.code != code):
-            return ""
+        history, question, codes = self.analysis.history, self.group.question, self.group.code
         sent = [each.question for each in history.rounds if np.isin(each.question, question).any()]
         left = np.setdiff1d(np.concatenate(sent), question)
         left = left[history.label[left] == NO_LABEL]
-        other = history.outputs.prediction[left, self.system] != code
-        n, answered, missed = len(question), int(np.sum(self.predicted != code)), int(other.sum())
+        others = self._counts(history.outputs.prediction[left, self.system].astype(np.int64))
+        others[codes] = 0
+        code = int(others.argmax())
+        n, answered, missed = len(question), int(np.sum(self.predicted == code)), int(others[code])
         drawn = n + len(left), answered + missed, n
         if missed < _EACH_SIDE or scipy.stats.hypergeom.cdf(answered, *drawn) >= _RARE:
             return ""
+        alike = f"All {n} {self.answers} are {self.text(codes[0])}"
+        none = f"None of {n} {self.answers} is {self.text(code)}"
         return (
-            f"All {n} {self.answers} are {self.text(code)}, and {missed} of {len(left)} rows "
-            "without a label are predicted otherwise. If an empty cell is meant as an answer, fill "
-            "it in."
+            f"{alike if np.all(codes == codes[0]) else none}, and {missed} of {len(left)} rows "
+            f"without a label are predicted {self.text(code)}. If an empty cell is meant as an "
+            "answer, fill it in."
         )
 
     def one_class(self) -> str:

@@ -247,7 +247,9 @@ class Guess:
         by_labels = (prediction is None and len(labels) == 2) or by_number
         said = labelled if by_labels else prediction
         classes = _classes(said)
-        others = [column for column in shares if column is not score]
+        # Beside a score that is a probability by its name another one is of the other class.
+        is_one = score is not None and _best([score], _PROBABILITIES) is not None
+        others = [column for column in shares if column is not score and not is_one]
         probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None
         systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
         if len(words) > 1:

@@ -293,9 +293,10 @@ class PoolScores:
                     f"where {sums[1]:,.0f} are predicted, ten times apart or more: calibrate it, "
                     f"or {way_out}"
                 )
-            key = "probability" if system.score is None else "score"
             score = kinds.by_cell(kinds.score[:, place])
-            score = score if np.isfinite(score).any() else own  # Cells of several systems lack it.
+            has_score = np.isfinite(score).any()  # Cells of several systems lack it.
+            score = score if has_score else own
+            key = "score" if has_score or system.probability is None else "probability"
             in_order = chance_of_order(score, table.count, predicted)
             are_enough = _FEWEST <= sums[1] <= table.rows - _FEWEST and len(plan.pool.systems) == 1
             differ = np.isfinite(score).all() and score.min() < score.max()
@@ -306,12 +307,16 @@ class PoolScores:
                     f"{columns[key]!r}, which is as high where it predicts positives as elsewhere: "
                     "is it a prediction?"
                 )
-            if columns[key] and in_order < _TURNED:
-                turned.append(
-                    f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "
-                    "score is to rise with the chance of a positive: turn it round, or say "
-                    f"labels.positive: {other} if that is the class you ask about"
-                )
+            orders = {key: in_order}
+            if system.probability is not None:
+                orders["probability"] = chance_of_order(own, table.count, predicted)
+            turned += [
+                f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "
+                f"{key} is to rise with the chance of a positive: turn it round, or say "
+                f"labels.positive: {other} if that is the class you ask about"
+                for key, order in orders.items()
+                if columns[key] and order < _TURNED
+            ]
         return contradictions + turned
 
     def to_mapping(self) -> dict[str, Any]:

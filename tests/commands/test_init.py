@@ -61,6 +61,7 @@ def test_what_columns_look_like(tmp_path: Path) -> None:
         ({"score": [-1.0, 2.0], "match_prob": [0.1, 0.9]}, ("score", "match_prob")),
         ({"score": [-1.0, 2.0], "match_prob": [0.1, 1.9]}, ("score", None)),
         ({"probability": [0.1, 0.9]}, ("probability", None)),
+        ({"prob_cat": [0.1, 0.9], "prob_dog": [0.9, 0.1]}, ("prob_cat", None)),
         ({"score": [0.1, 0.9], "share": [0.1, 0.9]}, ("score", None)),
         ({"amount": [3.5, 80.0], "rf": [0.1, 0.9], "hgb": [0.2, 0.8]}, ("rf", None)),
         ({"amount": [3.5, 80.0]}, ("amount", None)),

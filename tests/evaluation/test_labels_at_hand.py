@@ -149,10 +149,11 @@ def test_nearly_all_is_no_power_of_ten() -> None:
     assert "but 99.9 % of them have shop=a, and 50 % of the pool" in told
 
 
-def test_chances_of_another_pool_are_told() -> None:
+@pytest.mark.parametrize("chance", [0.9, 1.0])
+def test_chances_of_another_pool_are_told(chance: float) -> None:
     pool = labelled_pool("chance")
     place = pool.table.column_names.index("odds")
-    table = pool.table.set_column(place, "odds", [np.full(2000, 0.9)])
+    table = pool.table.set_column(place, "odds", [np.full(2000, chance)])
     evaluation = Evaluation.from_frame(table, **keys("chance"))
     assert "their chances are those of a pool of" in " ".join(evaluation.estimate().warnings)
 

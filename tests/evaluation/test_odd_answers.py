@@ -90,6 +90,28 @@ def test_one_class_alone_written_down_is_told_of(written: int) -> None:
     assert not any("without a label" in each for each in evaluation.estimate().warnings)
 
 
+def test_a_class_of_several_that_is_left_empty_is_told_of() -> None:
+    """Of other classes all rows are answered; rows that nobody got to are of all classes."""
+    rng = np.random.default_rng(4)
+    names = np.array(["ham", "phishing", "spam"])
+    truth = rng.choice(names, ROWS, p=[0.6, 0.2, 0.2])
+    told = np.where(rng.random(ROWS) < 0.8, truth, rng.choice(names, ROWS))
+    columns = {"id": range(ROWS), "told": told}
+    evaluation = Evaluation.from_frame(
+        columns, id="id", prediction="told", labels={"classes": names.tolist()}, seed=2,
+        measure="accuracy",
+    )  # fmt: skip
+    ids = evaluation.sample(LABELS)
+    rest = truth[ids] == "ham"
+    evaluation.label(ids[~rest], truth[ids[~rest]])
+    first, missed = evaluation.estimate().warnings[0], np.sum(told[ids[rest]] == "ham")
+    assert first.startswith(
+        f"None of {np.sum(~rest)} answers is 'ham', and {missed} of {np.sum(rest)} rows without"
+    )
+    evaluation.label(ids[rest], truth[ids[rest]])
+    assert not any("without a label" in each for each in evaluation.estimate().warnings)
+
+
 def test_rows_that_nobody_got_to_yet_are_not_odd() -> None:
     """Nor where all answers so far are one class, as of a system that finds nothing."""
     evaluation = Evaluation.from_arrays(POOL.score / 50, POOL.prediction, seed=1)
@@ -141,6 +163,24 @@ def test_more_classes_than_two(answer: str) -> None:
     evaluation.label(ids, [names[one] for one in told[ids]], replace=True)
     first = evaluation.estimate().warnings[0]
     assert "The answers contradict the predictions: 0 of 100 agree" in first
+
+
+@pytest.mark.parametrize(
+    ("unit", "words"), [(100, r"All 50 answers lie from 0\.\d+ to 0"), (1, "")]
+)
+def test_numbers_in_another_unit(unit: int, words: str) -> None:
+    """The mean squared error of percentages answered as shares was 2,850 in place of 54."""
+    rng = np.random.default_rng(4)
+    predicted = rng.normal(50, 15, ROWS).clip(0, 99)
+    truth = (predicted + rng.normal(0, 7, ROWS)).clip(0, 99)
+    evaluation = Evaluation.from_frame(
+        {"said": predicted, "variance": np.full(ROWS, 49.0)}, prediction="said", seed=2,
+        labels={"range": [0, 100]},
+    )  # fmt: skip
+    ids = evaluation.sample(50)
+    evaluation.label(ids, truth[ids] / unit)
+    first = next(iter(evaluation.estimate().warnings), "")
+    assert re.match(words, first) if words else not first.startswith("All"), first
 
 
 def test_one_good_system_speaks_for_the_answers() -> None:

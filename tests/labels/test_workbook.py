@@ -97,6 +97,17 @@ def test_the_sheet_of_tasks_is_read_whatever_comes_first() -> None:
     assert [vote.task for vote in read_votes("x.xlsx", other)] == ["t_b"]
 
 
+def test_answers_on_a_second_sheet_are_not_passed_over() -> None:
+    """Annotators copy the sheet and fill in the copy, or each has one."""
+    book = openpyxl.load_workbook(io.BytesIO(saved(["task", "label"], ["t_a", ""])))
+    copy = book.copy_worksheet(book["tasks"])
+    copy["B2"], copy["C1"] = "1", "why"
+    file = io.BytesIO()
+    book.save(file)
+    with pytest.raises(InputError, match="sheets 'tasks' and 'tasks Copy' have the same columns"):
+        read_votes("x.xlsx", file.getvalue())
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -121,6 +121,19 @@ def test_a_score_that_is_turned_round_is_told_of(job: Any) -> None:
         assert all("or say labels.positive: 0 if that is the class" in each for each in told)
 
 
+@pytest.mark.parametrize("systems", [1, 2])
+def test_a_probability_of_the_other_class_beside_a_score_is_told_of(systems: int) -> None:
+    """Its Brier score was 1.034, and the true one 0.253."""
+    score = np.linspace(0, 1, 2000)
+    columns = {"score": score, "p": score, "other": 1 - score, "says": score > 0.5}
+    own = {"score": "score", "prediction": "says", "probability": "other"}
+    several = {"a": {**own, "probability": "p"}, "b": own}
+    evaluation = Evaluation.from_frame(columns, **(own if systems == 1 else {"systems": several}))
+    (told,) = evaluation.state.pool.stratification.about_scores(evaluation.analysis.table)
+    whose = "pool" if systems == 1 else "pool.systems.b"
+    assert told.startswith(f"{whose}.probability: 'other' is lower where positives are predicted")
+
+
 @pytest.mark.parametrize(("of_b", "told"), [("score", 0), ("distance", 1)])
 def test_of_several_systems_a_score_that_is_turned_round_is_told_of(of_b: str, told: int) -> None:
     """Cells of several systems know no scores, but the probabilities that they are."""
