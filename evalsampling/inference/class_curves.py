@@ -39,28 +39,36 @@ def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> dict[
 def fit_either_way(
     table: CellTable, y: int, labelled: IntArray, positive: IntArray, hidden: HiddenPrior
 ) -> CurveFit:
-    """Return the curve of a class, rising or falling, under which the labels are likelier.
+    """Return the curve of a class under which the labels are likeliest: rising or falling.
 
-    It is the rising one unless positives lie further down it than other labelled rows do.
+    It is a rising one unless positives lie further down it than other labelled rows do. Of several
+    classes it may jump where rows are predicted to be of the class: those next in rank, for which
+    another class is likeliest, may be of it far more seldom.
     """
-    rising = _curve(table, y, False, hidden).fit(labelled, positive)
+    ways = [_curve(table, y, hidden)]
+    if table.classes > 2:
+        ways.append(_curve(table, y, hidden, jumps=True))
+    rising = max((way.fit(labelled, positive) for way in ways), key=lambda fit: fit.log_evidence)
     corner, negative = rising.curve.corner, labelled - positive
     of_hits, of_misses = positive @ corner, negative @ corner
     if of_hits * max(negative.sum(), 1) <= of_misses * max(positive.sum(), 1):
         return rising
-    falling = _curve(table, y, True, hidden).fit(labelled, positive)
+    falling = _curve(table, y, hidden, falls=True).fit(labelled, positive)
     return falling if falling.log_evidence > rising.log_evidence else rising
 
 
-def _curve(table: CellTable, y: int, falls: bool, hidden: HiddenPrior) -> CalibrationCurve:
+def _curve(
+    table: CellTable, y: int, hidden: HiddenPrior, falls: bool = False, jumps: bool = False
+) -> CalibrationCurve:
     """Return the model of the curve of a class before any label; the cells keep it."""
-    key = "curve", y, falls, hidden
+    key = "curve", y, hidden, falls, jumps
     if key not in table.memory:
         x = likeliness(table, y)
         x = -x if falls else x
-        predicted = table.count @ _predicted(table, y).mean(axis=1)
-        effect = unexplained_predictions(table, y, x)
-        table.memory[key] = CalibrationCurve.from_cells(x, table.count, predicted, effect, hidden)
+        predicted = _predicted(table, y)
+        effect = predicted if jumps else unexplained_predictions(table, y, x)
+        rows = table.count @ predicted.mean(axis=1)
+        table.memory[key] = CalibrationCurve.from_cells(x, table.count, rows, effect, hidden)
     curve: CalibrationCurve = table.memory[key]
     return curve
 
