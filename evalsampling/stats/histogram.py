@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ _POWERS = 1 << 10
 """Powers of two that share as many bins as a histogram with one width has."""
 
 _ROWS_AT_A_TIME = 1 << 15
-"""Scores counted at a time, or as many as there are bins: their bins stay in the cache."""
+"""Scores counted at a time: the numbers of their bins stay in the cache."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,12 +51,7 @@ class ScoreHistogram:
             return cls(limit)
         # Zeros without a sign: which zero comes first depends on how the pool was cut.
         made = _spanning(float(scores.min()) + 0.0, float(scores.max()) + 0.0, limit)
-        counts = made.counts
-        rows = max(_ROWS_AT_A_TIME, len(counts))
-        for begin in range(0, len(scores), rows):
-            bins = dyadic_bins(scores[begin : begin + rows], made.exponent)
-            bins -= made.first
-            counts += np.bincount(bins, minlength=len(counts))
+        _count(made.counts, made.first, scores, lambda part: dyadic_bins(part, made.exponent))
         return made
 
     @classmethod
@@ -129,10 +124,7 @@ class MagnitudeHistogram:
         ends = np.array([scores.min(), scores.max()])
         first, last = float_order(ends, made.shift).tolist()
         counts = np.zeros(last - first + 1, dtype=np.int64)
-        for begin in range(0, len(scores), _ROWS_AT_A_TIME):
-            bins = float_order(scores[begin : begin + _ROWS_AT_A_TIME], made.shift)
-            bins -= first
-            np.add.at(counts, bins, 1)  # there may be far more bins than rows
+        _count(counts, first, scores, lambda part: float_order(part, made.shift))
         return cls(made.shift, first, counts)
 
     @classmethod
@@ -174,6 +166,19 @@ class MagnitudeHistogram:
         """Lower ends of the bins, shape (bins,)."""
         order = (self.first + np.arange(len(self.counts))) << self.shift
         return np.copysign(np.abs(order).view(np.float64), order) + 0.0
+
+
+def _count(
+    counts: IntArray,
+    first: int,
+    scores: npt.NDArray[np.floating],
+    bins_of: Callable[[npt.NDArray[np.floating]], IntArray],
+) -> None:
+    """Add scores to the counts of the bins from the first one on."""
+    for begin in range(0, len(scores), _ROWS_AT_A_TIME):
+        bins = bins_of(scores[begin : begin + _ROWS_AT_A_TIME])
+        bins -= first
+        np.add.at(counts, bins, 1)
 
 
 def float_order(scores: npt.NDArray[np.floating], shift: int) -> IntArray:
