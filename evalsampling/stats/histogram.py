@@ -106,9 +106,9 @@ class MagnitudeHistogram:
     """
 
     shift: int  # trailing bits left out
-    first: int = 0  # number of the first bin
-    # (bins,), int64: rows a bin
-    counts: IntArray = dataclasses.field(default_factory=_NO_ROWS.copy)
+    # (bins,): numbers of the bins that hold scores, ascending
+    bins: IntArray = dataclasses.field(default_factory=_NO_ROWS.copy)
+    counts: IntArray = dataclasses.field(default_factory=_NO_ROWS.copy)  # (bins,): rows a bin
 
     @classmethod
     def zero(cls, limit: int) -> "MagnitudeHistogram":
@@ -125,7 +125,8 @@ class MagnitudeHistogram:
         first, last = float_order(ends, made.shift).tolist()
         counts = np.zeros(last - first + 1, dtype=np.int64)
         _count(counts, first, scores, lambda part: float_order(part, made.shift))
-        return cls(made.shift, first, counts)
+        filled = np.flatnonzero(counts)
+        return cls(made.shift, first + filled, counts[filled])
 
     @classmethod
     def gathered(
@@ -137,34 +138,20 @@ class MagnitudeHistogram:
     ) -> "MagnitudeHistogram":
         """Return the histogram of all scores of parts with limits no smaller, and of others.
 
-        These are ascending, shape (n,), each with its rows, at least 1.
+        These are shape (n,), each with its rows, at least 1.
         """
         made = cls.zero(limit)
-        held = [part._coarsened(made.shift) for part in parts if len(part.counts)]
-        bins = float_order(values, made.shift)
-        ends = [end for part in held for end in (part.first, part.first + len(part.counts))]
-        ends += [int(end) for end in (*bins[:1], *bins[-1:] + 1)]
-        if not ends:
-            return made
-        first = min(ends)
-        counts = np.zeros(max(ends) - first, dtype=np.int64)
-        for part in held:
-            counts[part.first - first :][: len(part.counts)] += part.counts
-        np.add.at(counts, bins - first, rows)
-        return cls(made.shift, first, counts)
-
-    def _coarsened(self, shift: int) -> "MagnitudeHistogram":
-        if shift == self.shift:
-            return self
-        bins = (self.first + np.arange(len(self.counts))) >> (shift - self.shift)
-        counts = np.zeros(int(bins[-1] - bins[0]) + 1, dtype=np.int64)
-        np.add.at(counts, bins - bins[0], self.counts)
-        return MagnitudeHistogram(shift, int(bins[0]), counts)
+        every = [part.bins >> (made.shift - part.shift) for part in parts]
+        every.append(float_order(values, made.shift))
+        bins, place = np.unique(np.concatenate(every), return_inverse=True)
+        counts = np.zeros(len(bins), dtype=np.int64)
+        np.add.at(counts, place.ravel(), np.concatenate([*(part.counts for part in parts), rows]))
+        return cls(made.shift, bins, counts)
 
     @property
     def lower_ends(self) -> FloatArray:
         """Lower ends of the bins, shape (bins,)."""
-        order = (self.first + np.arange(len(self.counts))) << self.shift
+        order = self.bins << self.shift
         return np.copysign(np.abs(order).view(np.float64), order) + 0.0
 
 

@@ -165,10 +165,9 @@ def test_bins_by_magnitude(name: str, limit: int) -> None:
     scores = np.append(_scores(name), [-0.0, 5e-324, -5e-324])
     histogram = MagnitudeHistogram.from_scores(scores, limit)
     expected = sorted({magnitude_bin(float(s), max(limit >> 10, 1))[0] for s in scores})
-    filled = histogram.lower_ends[histogram.counts > 0]
-    assert [Fraction(float(end)) for end in filled] == expected
-    place = np.searchsorted(filled, scores, side="right") - 1
-    assert np.bincount(place).tolist() == histogram.counts[histogram.counts > 0].tolist()
+    assert [Fraction(float(end)) for end in histogram.lower_ends] == expected
+    place = np.searchsorted(histogram.lower_ends, scores, side="right") - 1
+    assert np.bincount(place).tolist() == histogram.counts.tolist()
 
 
 @pytest.mark.parametrize("name", NAMES)
