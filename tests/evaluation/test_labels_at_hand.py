@@ -158,6 +158,23 @@ def test_chances_of_another_pool_are_told(chance: float) -> None:
     assert "their chances are those of a pool of" in " ".join(evaluation.estimate().warnings)
 
 
+@pytest.mark.parametrize(("rows", "is_told"), [(400, False), (460, True)])
+def test_chances_vary_as_those_of_independent_rows(rows: int, is_told: bool) -> None:
+    """With 176 rows of chance 1/2 the pool has 352, and a standard deviation of 18.8."""
+    rng = np.random.default_rng(5)
+    score, given = rng.random(rows), rng.permutation(rows) < 176
+    truth = np.where(rng.random(rows) < score, "1", "0")
+    table = {
+        "score": score,
+        "prediction": np.where(score > 0.5, "1", "0"),
+        "human": np.where(given, truth, None),
+        "odds": np.where(given, 0.5, np.nan),
+    }
+    evaluation = Evaluation.from_frame(table, measure="accuracy", **keys("chance"))
+    told = " ".join(evaluation.estimate().warnings)
+    assert ("their chances are those of a pool of 352 rows" in told) == is_told
+
+
 def test_all_rows_have_labels() -> None:
     evaluation = tiny("random", np.ones(7, dtype=bool))
     estimates = evaluation.estimate()
