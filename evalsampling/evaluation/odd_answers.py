@@ -61,6 +61,11 @@ class AnswerGroup:
     question: IntArray
     code: IntArray
 
+    @property
+    def answers(self) -> str:
+        """The answers, in words."""
+        return f"answers {self.whose}".rstrip()
+
 
 def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
     """Return what is odd about answers that came together, a text for each such group."""
@@ -116,10 +121,10 @@ def _of_another_unit(analysis: Analysis, group: AnswerGroup) -> str:
         return ""
     space = analysis.reading.labels.space
     assert isinstance(space, Numbers)
-    ends = [*np.quantile(group.code, [0, 1]), *np.quantile(predicted, [0, 1])]
-    least, most, *told = (f"{end:.4g}" for end in space.decode(np.array(ends, dtype=np.int64)))
+    ends = np.array([group.code.min(), group.code.max(), predicted.min(), predicted.max()])
+    least, most, *told = (f"{end:.4g}" for end in space.decode(ends))
     return (
-        f"All {len(group.code)} {f'answers {group.whose}'.rstrip()} lie from {least} to {most}, "
+        f"All {len(group.code)} {group.answers} lie from {least} to {most}, "
         f"and what is predicted of these rows from {told[0]} to {told[1]}. Check whether both have "
         "the same unit."
     )
@@ -134,11 +139,6 @@ class _Compared:
     system: int
 
     # --- the numbers
-
-    @property
-    def answers(self) -> str:
-        """The answers, in words."""
-        return f"answers {self.group.whose}".rstrip()
 
     def text(self, code: int) -> str:
         """Return a class in quotes."""
@@ -225,8 +225,8 @@ class _Compared:
         drawn = n + len(left), answered + missed, n
         if missed < _EACH_SIDE or scipy.stats.hypergeom.cdf(answered, *drawn) >= _RARE:
             return ""
-        alike = f"All {n} {self.answers} are {self.text(codes[0])}"
-        none = f"None of {n} {self.answers} is {self.text(code)}"
+        alike = f"All {n} {self.group.answers} are {self.text(codes[0])}"
+        none = f"None of {n} {self.group.answers} is {self.text(code)}"
         return (
             f"{alike if np.all(codes == codes[0]) else none}, and {missed} of {len(left)} rows "
             f"without a label are predicted {self.text(code)}. If an empty cell is meant as an "
@@ -263,7 +263,7 @@ class _Compared:
         other = int(others.argmax())
         named = self.text(other) if others[other] == others.sum() else "otherwise"
         predicted = f"; {others.sum():.0f} of these rows are predicted {named}" * bool(others.any())
-        return f"All {n} {self.answers} are {self.text(code)}{predicted}{chance}"
+        return f"All {n} {self.group.answers} are {self.text(code)}{predicted}{chance}"
 
     def _is_common(self, code: int) -> bool:
         """Tell whether most rows of the pool are predicted to be of a class."""
@@ -282,8 +282,8 @@ class _Compared:
             better, _, beyond = self.agreement(moved)
             if beyond > _AGREES:
                 return (
-                    f"The {self.answers} are those of other rows: {agree:.0f} of {len(code)} agree "
-                    f"with the predictions, and {words} {better:.0f} would."
+                    f"The {self.group.answers} are those of other rows: {agree:.0f} of {len(code)} "
+                    f"agree with the predictions, and {words} {better:.0f} would."
                 )
         return ""
 
@@ -296,8 +296,8 @@ class _Compared:
         n = len(self.predicted)
         if self.analysis.table.classes > 2:
             return (
-                f"The {self.answers} contradict the predictions: {agree:.0f} of {n} agree, where "
-                f"{chance:.0f} would by chance. Check whether classes were mixed up."
+                f"The {self.group.answers} contradict the predictions: {agree:.0f} of {n} agree, "
+                f"where {chance:.0f} would by chance. Check whether classes were mixed up."
             )
         one = self.text(self.positive)
         parts = []
@@ -306,7 +306,7 @@ class _Compared:
             count = int(np.sum(side == self.positive))
             parts.append(f"{count} of {len(side)} rows predicted {self.text(code)}")
         return (
-            f"The {self.answers} contradict the predictions: {one} is said of "
+            f"The {self.group.answers} contradict the predictions: {one} is said of "
             f"{' and of '.join(parts)}. Check whether classes were swapped, or whether {one} means "
             "that the prediction is right."
         )
@@ -347,7 +347,7 @@ class _Compared:
         if self.expected[2] <= _AGREES or off.max() >= 2.5 or n < _MOST:
             return ""
         return (
-            f"The {self.answers} have nothing to do with the predictions: {agree:.0f} of {n} "
+            f"The {self.group.answers} have nothing to do with the predictions: {agree:.0f} of {n} "
             f"agree, {chance:.0f} would by chance, and {self.expected[0]:.0f} by the scores. Check "
             "whether they belong to these rows."
         )
@@ -362,8 +362,8 @@ class _Compared:
             return ""
         wrong = n - self.expected[0]
         return (
-            f"All {n} {self.answers} are what is predicted, where the scores expect {wrong:.0f} "
-            "to differ. Check whether the column of answers holds predictions."
+            f"All {n} {self.group.answers} are what is predicted, where the scores expect "
+            f"{wrong:.0f} to differ. Check whether the column of answers holds predictions."
         )
 
     def _chance(self, code: IntArray, sign: int | IntArray, rows: BoolArray | None = None) -> float:

@@ -110,13 +110,15 @@ def read_rows(path: str, content: bytes) -> Iterator[list[Any]]:
             warnings.simplefilter("ignore")  # About styles that openpyxl does not know.
             book = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
         sheet = book[TASKS] if TASKS in book.sheetnames else book.worksheets[0]
-        heads = {one.title: {*next(one.values, ())} - {None} for one in book.worksheets}
+        heads = {}
+        for one in book.worksheets:
+            one.reset_dimensions()  # The size that a file states may be wrong.
+            heads[one.title] = {*next(one.values, ())} - {None}
         own = heads[sheet.title]
         alike = [repr(name) for name, head in heads.items() if own and own <= head]
         if len(alike) > 1:
             names = " and ".join(alike)
             raise InputError(f"{path}: sheets {names} have the same columns: give each as a file")
-        sheet.reset_dimensions()  # The size that a file states may be wrong.
         for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
             if number == 1:
                 width = _width(row)

@@ -249,7 +249,7 @@ class Guess:
         classes = _classes(said)
         # Beside a score that is a probability by its name another one is of the other class.
         is_one = score is not None and _best([score], _PROBABILITIES) is not None
-        others = [column for column in shares if column is not score and not is_one]
+        others = [] if is_one else [column for column in shares if column is not score]
         probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None
         systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
         if len(words) > 1:

@@ -308,7 +308,7 @@ class PoolScores:
                     "is it a prediction?"
                 )
             orders = {key: in_order}
-            if system.probability is not None:
+            if key == "score" and system.probability is not None:
                 orders["probability"] = chance_of_order(own, table.count, predicted)
             turned += [
                 f"{whose}.{key}: {columns[key]!r} is lower where positives are predicted. A "

@@ -26,6 +26,14 @@ def within_runs(length: IntArray) -> IntArray:
     return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - length, length)
 
 
+def summed(values: npt.NDArray[Any], rows: IntArray) -> tuple[npt.NDArray[Any], IntArray]:
+    """Return the distinct values, ascending, and the sum of the rows of each, shape (n,) both."""
+    distinct, place = np.unique(values, return_inverse=True)
+    total = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(total, place.ravel(), rows)
+    return distinct, total
+
+
 def distinct_rows(rows: npt.NDArray[Any]) -> tuple[IntArray, IntArray]:
     """Return indices of the distinct rows, sorted, and which one each row is: a fast `unique`."""
     order = np.lexsort(rows.T[::-1])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray, summed
 
 _FINEST = -1000
 """Exponent of the finest bins, for a pool whose scores are all zero."""
@@ -143,10 +143,8 @@ class MagnitudeHistogram:
         made = cls.zero(limit)
         every = [part.bins >> (made.shift - part.shift) for part in parts]
         every.append(float_order(values, made.shift))
-        bins, place = np.unique(np.concatenate(every), return_inverse=True)
-        counts = np.zeros(len(bins), dtype=np.int64)
-        np.add.at(counts, place.ravel(), np.concatenate([*(part.counts for part in parts), rows]))
-        return cls(made.shift, bins, counts)
+        counts = np.concatenate([*(part.counts for part in parts), rows])
+        return cls(made.shift, *summed(np.concatenate(every), counts))
 
     @property
     def lower_ends(self) -> FloatArray:

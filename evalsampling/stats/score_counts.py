@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray, summed
 from evalsampling.stats.histogram import (
     MagnitudeHistogram,
     ScoreHistogram,
@@ -86,10 +86,10 @@ class ScoreCounts:
 
     def __add__(self, other: "ScoreCounts") -> "ScoreCounts":
         """Return the counts of both pools together."""
-        every = np.concatenate([self.extreme, other.extreme])
-        values, place = np.unique(every, return_inverse=True)
-        rows = np.zeros(len(values), dtype=np.int64)
-        np.add.at(rows, place.ravel(), np.concatenate([self.extreme_rows, other.extreme_rows]))
+        values, rows = summed(
+            np.concatenate([self.extreme, other.extreme]),
+            np.concatenate([self.extreme_rows, other.extreme_rows]),
+        )
         return self._of([self.bulk, other.bulk], [self.near, other.near], values, rows)
 
     @classmethod
