@@ -197,8 +197,11 @@ def _of_one_system(guess: Guess) -> list[str]:
     """Return the lines of a single system."""
     lines = []
     if not guess.has_verdicts_alone:
-        lines.append(_line("score", guess.score, "numeric; higher means more likely positive"))
-        if len(guess.classes) == 2:
+        is_confidence, higher = guess.is_confidence, "numeric; higher means more likely positive"
+        lines.append(_line("score", guess.score, "numeric" if is_confidence else higher))
+        if is_confidence:
+            lines.append("  score_is: confidence  # in the class predicted; or leave this line out")
+        elif len(guess.classes) == 2:
             lines.append(
                 "  # score_is: order  # or probability, or log-odds; left out, the scores tell"
             )

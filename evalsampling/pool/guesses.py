@@ -69,6 +69,7 @@ class SampledColumn:
     # rows of each value that differs, as text, if they are few
     rows_of: Mapping[str, int] = dataclasses.field(default_factory=dict)
     of_labels: bool = False  # whether it tells of the labels that rows have, and not of rows
+    first: pa.Array | None = None  # the values that were looked at; None of another type
 
     @classmethod
     def of(cls, batch: PoolBatch, name: str, label: str | None = None) -> "SampledColumn":
@@ -99,7 +100,7 @@ class SampledColumn:
             name, kind, len(counts), len(column), column.null_count,
             tuple(str(value)[:40] for value in [*counts][:3]), *ends,
             {str(v): counts[v] for v in counts} if len(counts) <= _MOST_CLASSES else {},
-            label is not None and _is_of_labels(column, batch.any_column(label)),
+            label is not None and _is_of_labels(column, batch.any_column(label)), column,
         )  # fmt: skip
 
     @property
@@ -166,6 +167,22 @@ class Guess:
         """Whether strata can be nothing but predictions: no score, or one for many classes."""
         lacks_score = self.score is None and not self.unread_score
         return self.prediction is not None and (lacks_score or len(self.classes) > 2)
+
+    @property
+    def is_confidence(self) -> bool:
+        """Whether the score may be the confidence in the class predicted, of two.
+
+        It is never below 1/2, and no threshold of it made the predictions.
+        """
+        score, said = self.score, self.prediction
+        if score is None or said is None or len(self.classes) != 2 or score.rows != said.rows:
+            return False
+        if not score.is_share or not score.low or score.low < 0.5:
+            return False
+        rows = pa.table({"score": score.first, "said": said.first}).group_by("said")
+        ends = rows.aggregate([("score", "min"), ("score", "max")])
+        least, greatest = pc.max(ends["score_min"]).as_py(), pc.min(ends["score_max"]).as_py()
+        return len(ends) > 1 and least < greatest
 
     @property
     def positive(self) -> int | str:

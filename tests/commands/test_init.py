@@ -195,6 +195,15 @@ def test_what_is_made_of_scores_is_said(
     assert ("fill in pool.prediction" in out) == (threshold is None)
 
 
+@pytest.mark.parametrize("by_threshold", [False, True])
+def test_the_confidence_in_a_prediction_is_called_so(tmp_path: Path, by_threshold: bool) -> None:
+    """Unless a threshold of the score made the predictions: it may be of likely positives alone."""
+    score = np.linspace(0.5, 1, 200)
+    says = np.where(score > 0.9 if by_threshold else np.arange(200) % 3 == 0, "spam", "ham")
+    _, text = of_table(tmp_path, {"id": np.arange(200), "label": says, "score": score})
+    assert ("confidence" in yaml.safe_load(text)["pool"].values()) != by_threshold
+
+
 @pytest.mark.parametrize(
     ("verdicts", "classes"),
     [
