@@ -173,8 +173,7 @@ def plan(options: PlanOptions) -> PlanResult:
     decided = stratification.scores.stated(spec.reading)
     believed = is_believed(decided, table)
     names = options.sampler or _own_and_passive(spec.analysis, stratification.levels)
-    steps = len(names) * options.repeats
-    with progress.watch("plan", "repeats", steps, logs.stream()):
+    with progress.watch("plan", "repeats", stream=logs.stream()):
         entries = predict_errors(
             dataclasses.replace(spec.analysis, reading=decided),
             table,
@@ -186,6 +185,7 @@ def plan(options: PlanOptions) -> PlanResult:
             power=options.power,
             effect=options.effect,
             report=progress.advance,
+            expect=progress.expect,
             clusters=clusters,
         )
     has_scores = decided.has_classes and not table.leaves.exchangeable
