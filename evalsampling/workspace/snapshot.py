@@ -157,12 +157,9 @@ class Snapshot:
         tally = Tally.of(labels, first, settles)
         for delivery in self.deliveries:
             answers = answers_of(delivery.votes, self.subject_of_task, labels.codes)
-            tally.add(answers, delivery.replace, self._rounds_before(delivery))
+            before = sum(files.number <= delivery.rounds for files in self.standing)
+            tally.add(answers, delivery.replace, before)
         return tally
-
-    def _rounds_before(self, delivery: Delivery) -> int:
-        """Return how many rounds, withdrawn ones left out, there were when a delivery came in."""
-        return sum(files.number <= delivery.rounds for files in self.standing)
 
     @functools.cached_property
     def labels(self) -> IntArray:
