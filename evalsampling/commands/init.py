@@ -208,7 +208,7 @@ def _of_one_system(guess: Guess) -> list[str]:
             lines.append("  score_is: confidence  # in the class predicted; or leave this line out")
         elif len(guess.classes) == 2:
             lines.append(
-                "  # score_is: order  # or probability, or log-odds; left out, the scores tell"
+                "  # score_is: order  # or probability, log-odds, confidence; left out, the scores tell"
             )
         if guess.rivals:
             names = " and ".join(column.name for column in guess.rivals[:3])

@@ -20,11 +20,13 @@ COLUMN, SCORE, LOG_ODDS, EVEN, NO_PROBABILITY = "column", "score", "expit(score)
 RANKS = "ranks(score)"
 """Rule of prior probabilities of scores that are an order; a system has none of its own then."""
 
+CONFIDENCE = score_kinds.CONFIDENCE
+
 SCORE_RULES = {
     score_kinds.PROBABILITY: SCORE,
     score_kinds.LOG_ODDS: LOG_ODDS,
     score_kinds.ORDER: RANKS,
-    score_kinds.CONFIDENCE: SCORE,
+    CONFIDENCE: SCORE,
 }
 """The rule by which probabilities come from scores, by what these are."""
 

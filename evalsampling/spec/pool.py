@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.base import CONFIDENCE
 from evalsampling.spec.id_columns import IdColumns, columns_of, read_id, sides_of
 from evalsampling.spec.labels import LabelsSpec, of_systems
 from evalsampling.spec.sections import Section, absolute, given
@@ -29,7 +30,6 @@ from evalsampling.spec.systems import (
 from evalsampling.spec.tables import TableSpec, read_table
 from evalsampling.spec.values import Text
 from evalsampling.spec.where import AllOf, AnyOf, Condition, IsNull, Relation, read_where
-from evalsampling.stats.score_kinds import CONFIDENCE
 
 KEYS = (
     "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems", "slices",

@@ -5,11 +5,16 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import SCORE_RULES, Logits, column_of_each, flag_columns
+from evalsampling.label_spaces.base import (
+    CONFIDENCE,
+    SCORE_RULES,
+    Logits,
+    column_of_each,
+    flag_columns,
+)
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sections import Section, given
 from evalsampling.spec.values import Number, convert
-from evalsampling.stats.score_kinds import CONFIDENCE
 
 Probability = str | Mapping[str, str] | None
 """A column of the positive class, a column for each class or its logit, or neither."""
