@@ -207,9 +207,8 @@ def _of_one_system(guess: Guess) -> list[str]:
         if is_confidence:
             lines.append("  score_is: confidence  # in the class predicted; or leave this line out")
         elif len(guess.classes) == 2:
-            lines.append(
-                "  # score_is: order  # or probability, log-odds, confidence; left out, the scores tell"
-            )
+            kinds = "probability, log-odds, confidence; left out, the scores tell"
+            lines.append(f"  # score_is: order  # or {kinds}")
         if guess.rivals:
             names = " and ".join(column.name for column in guess.rivals[:3])
             lines.append(
