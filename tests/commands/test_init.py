@@ -131,9 +131,11 @@ def test_no_column_of_answers_is_shown(tmp_path: Path, name: str) -> None:
 def test_a_column_of_labels_is_no_slice(tmp_path: Path) -> None:
     labels = pa.array([None, 0, None, 1] * 25)
     columns = {"id": range(100), "score": np.linspace(0, 1, 100), "pred": [0, 1] * 50}
+    columns["gold"] = ["yes", "yes", "no", "no"] * 25  # and not shown to annotators
     _, text = of_table(tmp_path, {**columns, "y_true": labels, "lang": ["en", "de"] * 50})
-    assert yaml.safe_load(text)["pool"]["slices"] == ["lang"]
-    assert "  # column: y_true  # are these labels?" in text
+    pool = yaml.safe_load(text)["pool"]
+    assert (pool["slices"], pool.get("payload")) == (["lang"], None)
+    assert "  # column: gold  # are these labels?" in text
 
 
 def test_what_cannot_be_guessed_is_to_be_filled_in(tmp_path: Path) -> None:
@@ -208,13 +210,17 @@ def test_what_is_made_of_scores_is_said(
     assert ("fill in pool.prediction" in out) == (threshold is None)
 
 
-@pytest.mark.parametrize("by_threshold", [False, True])
-def test_the_confidence_in_a_prediction_is_called_so(tmp_path: Path, by_threshold: bool) -> None:
+@pytest.mark.parametrize(
+    ("least", "by_threshold", "is_one"), [(0.5, 0, 1), (0.5, 1, 0), (0.4, 0, 0)]
+)
+def test_the_confidence_in_a_prediction_is_called_so(
+    tmp_path: Path, least: float, by_threshold: int, is_one: int
+) -> None:
     """Unless a threshold of the score made the predictions: it may be of likely positives alone."""
-    score = np.linspace(0.5, 1, 200)
+    score = np.linspace(least, 1, 200)
     says = np.where(score > 0.9 if by_threshold else np.arange(200) % 3 == 0, "spam", "ham")
     _, text = of_table(tmp_path, {"id": np.arange(200), "label": says, "score": score})
-    assert ("confidence" in yaml.safe_load(text)["pool"].values()) != by_threshold
+    assert ("confidence" in yaml.safe_load(text)["pool"].values()) == is_one
 
 
 @pytest.mark.parametrize(

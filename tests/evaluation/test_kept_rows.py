@@ -95,6 +95,23 @@ def test_answers_may_be_a_table_and_some_may_be_missing(spec: EvaluationSpec) ->
         assert [interval.low, interval.high] == pytest.approx([other.low, other.high])
 
 
+def test_confidences_are_read_as_chances_of_positives(spec: EvaluationSpec) -> None:
+    kept = poisson_sample(spec.analysis, by_cell=True)
+    chance, says = (kept[name].to_numpy() for name in ("probability", "prediction"))
+    label = columns()[1][kept["id"].to_numpy()]
+    area = {"name": "average_precision", "thresholds": [0.05, 0.2, 0.5, 0.8]}
+    found = []
+    for score, keys in (
+        (chance, {}),
+        (np.where(says == 1, chance, 1 - chance), {"score_is": "confidence"}),
+    ):
+        rows = kept.set_column(kept.schema.get_field_index("score"), "score", pa.array(score))
+        pool = {**spec.to_mapping()["pool"], **keys}
+        asked = changed(spec, pool=pool, measure=[area])
+        found.append(estimate_kept_rows(asked, rows, rows["id"], label)[0].value)
+    assert found[0] == pytest.approx(found[1])
+
+
 def test_sets_of_labels(tmp_path: Any) -> None:
     rng = np.random.default_rng(5)
     p = rng.beta(0.3, 2, (400, 3))

@@ -274,12 +274,25 @@ def test_a_confidence_says_what_the_probability_says(systems: int) -> None:
         pool = {"id": np.arange(3000), "s": inner, "says": says, "old": chance**2}
         pool["late"] = chance > 0.8
         named = own if systems == 1 else {"systems": both}
-        evaluation = Evaluation.from_frame(pool, seed=5, **named, measure=["f1", "brier"])
+        measures: list[Any] = ["f1", "brier", *[{"difference": "brier"}] * (systems - 1)]
+        evaluation = Evaluation.from_frame(pool, seed=5, **named, measure=measures)
         for _ in range(2):
             ids = evaluation.sample(60)
             evaluation.label(ids, truth[ids])
         found.append(([*map(str, evaluation.estimate())], ids.tolist()))
     assert found[0] == found[1]
+
+
+def test_a_confidence_is_counted_with_the_class_that_it_is_in(tmp_path: Path) -> None:
+    """Though the prior has a column of its own, so that the first pass wants no predictions."""
+    case = CASES["confidence"]
+    table = table_of(case).append_column("prior", pa.array(np.linspace(0, 1, ROWS)))
+    pq.write_table(table, tmp_path / "pool.parquet")
+    pool = {"path": "pool.parquet", "probability": "prior", **case.keys}
+    content = {"pool": pool, "strata": {"edges": [0.5]}, "measure": "average_precision"}
+    plan = EvaluationSpec.from_mapping(content, tmp_path).reading
+    (ends,) = stratify_pool(plan).scores.ranges
+    assert ends == pytest.approx((0.01, 0.9))
 
 
 def test_systems_have_scores_of_their_own_kinds() -> None:

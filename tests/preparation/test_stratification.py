@@ -103,6 +103,7 @@ def test_scores_that_predictions_contradict_are_told_of(job: Any) -> None:
         (even, {"score_is": "order"}, None),
         (sure, {}, "pool.score: 'score' is 0.5 or more in every row, also where 0 is predicted"),
         (sure, {"score_is": "confidence"}, None),
+        (sure, {"prediction": {"threshold": 0.9}}, None),
     ):
         one = job(Pool(table, pool.truth), pool=keys, strata={"leaves": 64})
         warnings = one.prepare("--in-process", "--json").json["warnings"]
