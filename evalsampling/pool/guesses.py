@@ -269,7 +269,7 @@ class Guess:
         classes = _classes(said)
         rows_of = {} if said is None else said.classes
         both = [column for column in shares if column is score or _sum_to_one(score, column)]
-        if len(both) == 2 == len(classes):
+        if len(both) == 2:
             score = _of_positives(both, prediction, _positive(classes, rows_of))
         # Beside a score that is a probability by its name another one is of the other class.
         is_one = score is not None and _best([score], _PROBABILITIES) is not None

@@ -65,11 +65,17 @@ def test_rows_are_given_on_with_the_confidences_they_came_with(job: Any) -> None
     confidence = np.where(says == 1, chance, 1 - chance)
     place = pool.table.schema.get_field_index("score")
     table = pool.table.set_column(place, "score", [confidence])
-    one = job(Pool(table, pool.truth), pool={"score_is": "confidence"}, strata={"leaves": 32})
+    table = table.append_column("old", [chance**2])
+    systems = {
+        "new": {"score": "score", "prediction": "prediction", "score_is": "confidence"},
+        "old": {"score": "old", "prediction": {"threshold": 0.5}},
+    }
+    one = job(Pool(table, pool.truth), pool={"systems": systems}, measure={"difference": "brier"})
     rows = PoolBatch(table.combine_chunks().to_batches()[0])
     plan = EvaluationSpec.load(one.spec).reading
     cells = assign_cells(rows, stratify_rows([rows], plan))
     np.testing.assert_allclose(cells.outputs.score[:, 0], chance)
+    np.testing.assert_allclose(cells.prior[:, 1], chance)
     np.testing.assert_array_equal(cells.batch.rows["score"].to_numpy(), confidence)
     again = assign_cells(cells.batch, cells.stratification)
     np.testing.assert_array_equal(again.cell, cells.cell)
