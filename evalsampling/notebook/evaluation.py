@@ -304,11 +304,10 @@ class Evaluation:
             InputError: if there is no measure, or no interval method, of a name.
         """
         state, analysis, asked = self.state, self.analysis, self.analysis
-        estimates, pool = analysis.estimate(measures, intervals), state.pool
+        estimates = analysis.estimate(measures, intervals)
         if measures is not None:
             asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
-        of_scores = pool.stratification.about_scores(analysis.table)
-        warnings = [*state.doubts(asked).texts, *of_scores, *cautions(asked, estimates)]
+        warnings = [*state.doubts(asked).texts, *state.remarks, *cautions(asked, estimates)]
         return Estimates(estimates, warnings, state.people(asked))
 
     def gates(

@@ -6,7 +6,7 @@ import datetime
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ from evalsampling.receivers.run import Run
 from evalsampling.report.numbers import Number
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.promise import Promise
+from evalsampling.stats.orders import about_orders
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot, chances_elsewhere
 
@@ -166,6 +167,12 @@ class MemoryState:
         texts = *filter(None, [text]), *scope_of_labels(analysis), *odd
         return Doubts(texts, bool(odd), bounds)
 
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What is odd about the pool, which `prepare` says of one of files."""
+        of_scores = self.pool.stratification.about_scores(self.pool.table)
+        return [*of_scores, *about_orders(self.pool.orders)]
+
     def people(self, analysis: Analysis) -> None:
         """Return None: labels of a notebook name nobody."""
 
@@ -182,7 +189,7 @@ class MemoryState:
         if gates:
             check_gates(gates, analysis.scope.all_targets(analysis.measures))
             judged = judge(gates, estimates, labels, doubted)
-        said = *doubted.texts, *self.pool.stratification.about_scores(analysis.table)
+        said = *doubted.texts, *self.remarks
         return Run(
             name="evaluation",
             workspace=None,
@@ -270,6 +277,11 @@ class StoredState:
     def doubts(self, analysis: Analysis) -> Doubts:
         """Return what is to be said of the labels of an analysis before any number."""
         return doubts(self.snapshot, analysis, missing_labels(self.snapshot, analysis))
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What is odd about the scores of the pool."""
+        return self.pool.stratification.about_scores(self.pool.table)
 
     def people(self, analysis: Analysis) -> PeopleAgreement | None:
         """Return how well people agree with each other; None without second answers."""

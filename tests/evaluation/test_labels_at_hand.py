@@ -12,7 +12,7 @@ from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.labels_at_hand import about_clusters, contradictions
 from evalsampling.inference.estimand import Estimand
 from evalsampling.stats.clusters import SharedClusters
-from evalsampling.stats.history import History
+from evalsampling.stats.history import History, Round
 from tests.labels_at_hand import WAYS, keys, labelled_pool
 from tests.slow import fast
 
@@ -60,6 +60,53 @@ def test_weights_by_enumeration() -> None:
             total = total_of_errors(tiny({"chance": "odds"}, chosen, odds=odds))
             mean += probability * total
     assert mean == pytest.approx(errors)
+
+
+def test_weights_after_a_later_round_by_enumeration() -> None:
+    """The chance that a row of it had before is known as the mean of its cell alone."""
+    everything = tiny("random", np.ones(7, dtype=bool))
+    table, row = everything.analysis.table, np.array(everything.state.ids())
+    cell, rank, group = np.empty(7, dtype=int), np.empty(7, dtype=int), np.array(list("abbaabb"))
+    cell[row], rank[row] = everything.history.cell, everything.history.rank
+    totals, chance = [], np.full(len(table), 2 / 5)
+    for first in itertools.product(np.flatnonzero(group == "a"), np.flatnonzero(group == "b")):
+        evaluation = tiny({"within": "g"}, np.isin(np.arange(7), first), g=group)
+        before = evaluation.history
+        for others in itertools.combinations(np.setdiff1d(np.arange(7), first), 2):
+            rows, new = np.array(others), np.ones(2, dtype=bool)
+            drawn = Round(np.array([2, 3]), chance[:2], new, cell_probability=chance)
+            outputs = table.kinds.of_cells(cell[rows])
+            history = before.with_round(drawn, cell[rows], rank[rows], outputs)
+            history = history.with_labels(np.append(before.label, TRUTH[rows]))
+            sample = evaluation.analysis.sampler.weigh(table, history)
+            wrong = history.label != history.outputs.prediction[:, 0]
+            totals.append(float(sample.weight @ wrong[sample.question] * table.rows))
+    assert np.mean(totals) == pytest.approx(np.sum(PREDICTION != TRUTH))
+
+
+@pytest.mark.slow
+def test_intervals_hold_after_later_rounds() -> None:
+    """Most positives are of the rows that had the greater chance, which no score tells."""
+    held = {"prevalence": 0, "precision": 0}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        odds = rng.normal(-2, 1.6, 4000)
+        label = rng.random(4000) < 1 / (1 + np.exp(-odds))
+        chance = np.where(rng.random(4000) < np.where(label, 0.5, 0.05), 0.2, 0.02)
+        given = rng.random(4000) < chance
+        score, human = odds + rng.normal(0, 0.8, 4000), np.where(given, label, np.nan)
+        evaluation = Evaluation.from_labelled(
+            {"score": score, "chance": chance, "human": human},
+            label="human", drawn="chance:chance", prediction=0.0, measure=[*held], seed=seed,
+        )  # fmt: skip
+        for size in (100, 200):
+            ids = evaluation.sample(size)
+            evaluation.label(ids, label[ids])
+        found = evaluation.estimate()
+        truth = {"prevalence": label.mean(), "precision": label[score >= 0].mean()}
+        for name in held:
+            held[name] += found[name].low <= truth[name] <= found[name].high
+    assert min(held.values()) >= 16  # Of 20 with .95 each, 15 or fewer come once in 400.
 
 
 def test_weights_are_those_of_chances_that_sum_to_the_pool() -> None:
