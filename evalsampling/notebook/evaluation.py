@@ -304,10 +304,11 @@ class Evaluation:
             InputError: if there is no measure, or no interval method, of a name.
         """
         state, analysis, asked = self.state, self.analysis, self.analysis
-        estimates = analysis.estimate(measures, intervals)
+        estimates, pool = analysis.estimate(measures, intervals), state.pool
         if measures is not None:
             asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
-        warnings = [*state.doubts(asked).texts, *state.remarks, *cautions(asked, estimates)]
+        of_scores = pool.stratification.about_scores(analysis.table)
+        warnings = [*state.doubts(asked).texts, *of_scores, *cautions(asked, estimates)]
         return Estimates(estimates, warnings, state.people(asked))
 
     def gates(

@@ -6,7 +6,7 @@ import datetime
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -158,20 +158,14 @@ class MemoryState:
         return items
 
     def doubts(self, analysis: Analysis) -> Doubts:
-        """Return what is to be said of the labels of an analysis before any number."""
+        """Return what is to be said of the labels, and of pairs, before any number."""
         silent = silent_rows(analysis)
         few = not more_than_a_few(len(silent), len(analysis.history))
         bounds = [] if few else missing_bounds(analysis, silent)
         text = seldom_at_random({"": len(silent)}, len(analysis.history), bounds)
         odd = [*contradictions(analysis), *odd_answers(analysis, groups_of_calls(analysis))]
-        texts = *filter(None, [text]), *scope_of_labels(analysis), *odd
-        return Doubts(texts, bool(odd), bounds)
-
-    @property
-    def remarks(self) -> Sequence[str]:
-        """What is odd about the pool, which `prepare` says of one of files."""
-        of_scores = self.pool.stratification.about_scores(self.pool.table)
-        return [*of_scores, *about_orders(self.pool.orders)]
+        texts = [*filter(None, [text]), *scope_of_labels(analysis), *odd]
+        return Doubts((*texts, *about_orders(self.pool.orders)), bool(odd), bounds)
 
     def people(self, analysis: Analysis) -> None:
         """Return None: labels of a notebook name nobody."""
@@ -189,7 +183,7 @@ class MemoryState:
         if gates:
             check_gates(gates, analysis.scope.all_targets(analysis.measures))
             judged = judge(gates, estimates, labels, doubted)
-        said = *doubted.texts, *self.remarks
+        said = *doubted.texts, *self.pool.stratification.about_scores(analysis.table)
         return Run(
             name="evaluation",
             workspace=None,
@@ -277,11 +271,6 @@ class StoredState:
     def doubts(self, analysis: Analysis) -> Doubts:
         """Return what is to be said of the labels of an analysis before any number."""
         return doubts(self.snapshot, analysis, missing_labels(self.snapshot, analysis))
-
-    @property
-    def remarks(self) -> Sequence[str]:
-        """What is odd about the scores of the pool."""
-        return self.pool.stratification.about_scores(self.pool.table)
 
     def people(self, analysis: Analysis) -> PeopleAgreement | None:
         """Return how well people agree with each other; None without second answers."""

@@ -123,21 +123,30 @@ class CalibratedDesign(Sampler):
     def weigh(self, table: CellTable, history: History) -> WeightedSample:
         """Return the labelled rows, each weighing one over the chance that some round labels it.
 
+        Rows of a round without a label are missing at random within response classes
+        (`inference.nonresponse`), so the chance is that of the round times the share with a label.
+
         Rows drawn elsewhere have chances c of their own, of which others know the mean m in their
         cell. With a chance q of a label in later rounds, two totals are unbiased: of rows drawn
         elsewhere, by 1 / c; and of these as known with later rows for all others, by 1 / q. Taken
         is their mean, in the parts m (1 - q) to q: with c = m it is the total by all chances.
         """
-        inclusion, stratum = _chance_of_label(table, history), None
-        for drawn in [one for one in history.rounds if one.origin == ELSEWHERE]:
-            question, later, mean = drawn.question, inclusion, drawn.mean_chances(history.cell)
+        inclusion, stratum = np.zeros(len(history)), None
+        for drawn in reversed(history.rounds):
+            question, later, chance = drawn.question, inclusion, drawn.chances(history.cell)
+            if not len(question):  # no row was left to be drawn
+                continue
+            if drawn.origin == ELSEWHERE:
+                assert drawn.cell_probability is not None
+                chance = drawn.cell_probability[history.cell]
             answered = response_by_cell(table, history, question)[history.cell]
-            inclusion = mean * answered + (1 - mean) * later
-            stands_for = mean[question] / drawn.probability
-            inclusion[question] /= stands_for * (1 - later[question]) + later[question]
-            if drawn.stratum is not None:
-                stratum = np.full(len(history), -1)
-                stratum[question] = drawn.stratum
+            inclusion = chance * answered + (1 - chance) * later
+            if drawn.origin == ELSEWHERE:
+                stands_for = chance[question] / drawn.probability
+                inclusion[question] /= stands_for * (1 - later[question]) + later[question]
+                if drawn.stratum is not None:
+                    stratum = np.full(len(history), -1)
+                    stratum[question] = drawn.stratum
         known = history.labelled
         strata = None if stratum is None else stratum[known]
         sample = WeightedSample.without_replacement(known, inclusion[known], table.rows, strata)
@@ -187,22 +196,6 @@ class Clusters(CalibratedDesign):
 
     def remarks(self, table: CellTable) -> list[str]:
         return []
-
-
-def _chance_of_label(table: CellTable, history: History) -> FloatArray:
-    """Return the chance that a round labels the row of each question, but for those elsewhere.
-
-    Rows of a round without a label are missing at random within response classes
-    (`inference.nonresponse`), so the chance is that of the round times the share with a label.
-    """
-    missed, inclusion = np.ones(len(history)), np.zeros(len(history))
-    for drawn in history.rounds:
-        if len(drawn.question) and drawn.origin != ELSEWHERE:  # else no row was left to be drawn
-            answered = response_by_cell(table, history, drawn.question)
-            chance = drawn.chances(history.cell)
-            inclusion += missed * chance * answered[history.cell]
-            missed *= 1 - chance
-    return inclusion
 
 
 @dataclasses.dataclass(frozen=True)

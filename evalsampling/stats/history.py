@@ -89,14 +89,10 @@ class Round:
 
     def chances(self, cell: IntArray) -> FloatArray:
         """Return the chance of the row of each question, given their cells: (questions,)."""
-        chance = self.mean_chances(cell)
+        assert self.cell_probability is not None
+        chance = self.cell_probability[cell]
         chance[self.question] = self.probability
         return chance
-
-    def mean_chances(self, cell: IntArray) -> FloatArray:
-        """Return the chance of a row of each of some cells, drawn or not."""
-        assert self.cell_probability is not None
-        return self.cell_probability[cell]
 
     def renumbered(self, place: IntArray) -> "Round":
         """Return the round with other numbers of questions, its draws shuffled.
