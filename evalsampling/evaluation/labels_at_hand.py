@@ -38,9 +38,6 @@ FILE = "labels-at-hand.jsonl"
 COLUMNS = (CELL, RANK, ID, GIVEN)
 """Columns of the rows with a label, beside numbers and the column of groups."""
 
-_LABELS_A_PART = 20
-"""Labelled rows of leaves that are taken together, to say how many of their rows have a label."""
-
 _RARE = 1e-3
 """Chance below which what the labelled rows show is taken to contradict what was said of them."""
 
@@ -81,12 +78,12 @@ def _drawn(
 ) -> Round:
     """Return the round that drew some rows, with the chance of each and that of every cell.
 
-    Where chances are known of the labelled rows alone, that of the other rows is taken to be the
-    share of rows with a label, of leaves with some twenty: of single cells it is mostly luck.
+    Where chances are known of the labelled rows alone, that of the other rows of a cell is taken to
+    be the share of its rows that have a label.
     """
     table, at_hand, number = pool.table, pool.stratification.plan.labels.at_hand, len(rows)
     assert at_hand is not None
-    by_cell, stratum = _share_by_leaf(table, table.leaf[cell])[table.leaf], None
+    by_cell, stratum = np.bincount(cell, minlength=len(table)) / table.count, None
     clusters = pool.clusters if at_hand.drawn == CLUSTERS else None
     origin = {PICKED: PEOPLE, RANDOM: SAMPLER, CLUSTERS: SAMPLER}.get(at_hand.drawn, ELSEWHERE)
     if at_hand.drawn == PICKED:
@@ -113,15 +110,6 @@ def _drawn(
         stratum=stratum,
         together=None if clusters is None else clusters.rows_together,
     )
-
-
-def _share_by_leaf(table: CellTable, labelled: IntArray) -> FloatArray:
-    """Return the share labelled of adjacent leaves, by the leaf of each labelled row: (leaves,)."""
-    most = max(len(labelled) // _LABELS_A_PART, 1)
-    upto = np.minimum(np.arange(len(table.leaves)), labelled.max())
-    part = np.searchsorted(np.sort(labelled), upto) * most // len(labelled)
-    rows = np.bincount(part, table.leaf_count, most)
-    return (np.bincount(part[labelled], minlength=most) / np.maximum(rows, 1))[part]
 
 
 def _within(
