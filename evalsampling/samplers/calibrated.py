@@ -166,10 +166,7 @@ class CalibratedDesign(Sampler):
 
 
 def _mean_chances(table: CellTable, history: History, drawn: Round) -> FloatArray:
-    """Return the harmonic mean of the chances of rows about that of each question: (questions,).
-
-    It is of adjacent leaves that have some `_LABELS_A_PART` of the rows drawn, by these rows.
-    """
+    """Return the harmonic mean of chances in the leaves about that of each question: (n,)."""
     leaf = table.leaf[history.cell]
     own, number = leaf[drawn.question], len(drawn.question)
     parts = max(number // _LABELS_A_PART, 1)

@@ -57,10 +57,7 @@ class LabelsAtHand:
 
     @property
     def turn(self) -> int:
-        """What seeds are turned by: an evaluation of the same seed may have chosen these rows.
-
-        In its order of the rows, those left in front are of little chance.
-        """
+        """What seeds are turned by, as an evaluation of the same seed may have drawn these rows."""
         return 0x9E3779B97F4A7C15 if self.drawn in (CHANCE, WEIGHT, DESIGN) else 0
 
     @property

@@ -30,9 +30,9 @@ def tiny(drawn: Any, given: np.ndarray, **columns: Any) -> Evaluation:
     )
 
 
-def total_of_errors(evaluation: Evaluation) -> float:
+def total_of_errors(evaluation: Evaluation, history: History | None = None) -> float:
     """Return the weighted number of wrong predictions, by the weights of the labelled rows."""
-    table, history = evaluation.analysis.table, evaluation.history
+    table, history = evaluation.analysis.table, history or evaluation.history
     sample = evaluation.analysis.sampler.weigh(table, history)
     wrong = history.label != history.outputs.prediction[:, 0]
     return float(sample.weight @ wrong[sample.question] * table.rows)
@@ -78,35 +78,8 @@ def test_weights_after_a_later_round_by_enumeration() -> None:
             outputs = table.kinds.of_cells(cell[rows])
             history = before.with_round(drawn, cell[rows], rank[rows], outputs)
             history = history.with_labels(np.append(before.label, TRUTH[rows]))
-            sample = evaluation.analysis.sampler.weigh(table, history)
-            wrong = history.label != history.outputs.prediction[:, 0]
-            totals.append(float(sample.weight @ wrong[sample.question] * table.rows))
+            totals.append(total_of_errors(evaluation, history))
     assert np.mean(totals) == pytest.approx(np.sum(PREDICTION != TRUTH))
-
-
-@pytest.mark.slow
-def test_intervals_hold_after_later_rounds() -> None:
-    """Most positives are of the rows that had the greater chance, which no score tells."""
-    held = {"prevalence": 0, "precision": 0}
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        odds = rng.normal(-2, 1.6, 4000)
-        label = rng.random(4000) < 1 / (1 + np.exp(-odds))
-        chance = np.where(rng.random(4000) < np.where(label, 0.5, 0.05), 0.2, 0.02)
-        given = rng.random(4000) < chance
-        score, human = odds + rng.normal(0, 0.8, 4000), np.where(given, label, np.nan)
-        evaluation = Evaluation.from_labelled(
-            {"score": score, "chance": chance, "human": human},
-            label="human", drawn="chance:chance", prediction=0.0, measure=[*held], seed=seed,
-        )  # fmt: skip
-        for size in (100, 200):
-            ids = evaluation.sample(size)
-            evaluation.label(ids, label[ids])
-        found = evaluation.estimate()
-        truth = {"prevalence": label.mean(), "precision": label[score >= 0].mean()}
-        for name in held:
-            held[name] += found[name].low <= truth[name] <= found[name].high
-    assert min(held.values()) >= 16  # Of 20 with .95 each, 15 or fewer come once in 400.
 
 
 def test_weights_are_those_of_chances_that_sum_to_the_pool() -> None:
@@ -279,6 +252,26 @@ def test_labels_by_strata_have_the_variance_of_strata() -> None:
     assert value[0] == pytest.approx(share @ rate)
     assert np.sqrt(inputs.sample.variance(influence)[0]) == pytest.approx(expected)
     assert evaluation.analysis.label_model is None  # Rows of a cell had chances of their own.
+
+
+@pytest.mark.slow
+def test_intervals_hold_after_later_rounds() -> None:
+    """Most positives had the greater chance, which no score tells."""
+    held = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        label = rng.random(4000) < 0.15
+        chance = np.where(rng.random(4000) < np.where(label, 0.5, 0.05), 0.2, 0.02)
+        table = evenly_scored(label, rng.random(4000) < chance, chance=chance)
+        evaluation = Evaluation.from_labelled(
+            table, label="human", drawn="chance:chance", measure="prevalence", seed=seed
+        )
+        for size in (100, 200):
+            ids = evaluation.sample(size)
+            evaluation.label(ids, label[ids])
+        [one] = evaluation.estimate()
+        held += one.low <= label.mean() <= one.high
+    assert held >= 16  # Of 20 with .95 each, 15 or fewer come once in 400.
 
 
 def test_groups_that_have_too_many_labels_are_told() -> None:
