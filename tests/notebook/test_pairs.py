@@ -41,6 +41,11 @@ def test_ids_have_a_field_for_each_column(drawn: tuple[Evaluation, Any]) -> None
     assert len(rows) == len(ids) == 40
 
 
+def shuffled(ids: Any, labels: Any) -> Any:
+    series = pd.Series(labels, pd.MultiIndex.from_frame(pd.DataFrame(ids)))
+    return series.sample(frac=1, random_state=1)
+
+
 FORMS: dict[str, Callable[[Any, Any], tuple[Any, ...]]] = {
     "array": lambda ids, labels: (ids, labels),
     "tuples": lambda ids, labels: (ids.tolist(), list(labels)),
@@ -53,17 +58,8 @@ FORMS: dict[str, Callable[[Any, Any], tuple[Any, ...]]] = {
         pa.table({"label": labels, **{name: pa.array(ids[name].tolist()) for name in IDS}}),
     ),
     "mapping": lambda ids, labels: (dict(zip(ids.tolist(), labels, strict=True)),),
-    "series": lambda ids, labels: (
-        pd.Series(labels, pd.MultiIndex.from_frame(pd.DataFrame(ids))).sample(
-            frac=1, random_state=1
-        ),
-    ),
-    "series beside array": lambda ids, labels: (
-        ids,
-        pd.Series(labels, pd.MultiIndex.from_frame(pd.DataFrame(ids))).sample(
-            frac=1, random_state=1
-        ),
-    ),
+    "series": lambda ids, labels: (shuffled(ids, labels),),
+    "series beside array": lambda ids, labels: (ids, shuffled(ids, labels)),
 }
 
 
