@@ -245,9 +245,7 @@ class _Compared:
             return ""
         others = self._counts(self.predicted)
         n, others[code] = len(self.predicted), 0
-        table = self.analysis.table
-        alike = float(table.count @ table.kinds.predicted(code, self.system))
-        is_common = 2 * alike > table.rows
+        is_common = self._is_common(code)
         are_many = others.sum() >= (max(FEWEST, n / 5) if is_common else max(_EACH_SIDE, n / 10))
         chance = "."
         if self.prior is not None:
@@ -266,6 +264,11 @@ class _Compared:
         named = self.text(other) if others[other] == others.sum() else "otherwise"
         predicted = f"; {others.sum():.0f} of these rows are predicted {named}" * bool(others.any())
         return f"All {n} {self.group.answers} are {self.text(code)}{predicted}{chance}"
+
+    def _is_common(self, code: int) -> bool:
+        """Tell whether most rows of the pool are predicted to be of a class."""
+        table = self.analysis.table
+        return 2 * float(table.count @ table.kinds.predicted(code, self.system)) > table.rows
 
     def moved(self) -> str:
         """Return that answers fit once they are moved by a row, or turned round."""
