@@ -1,6 +1,7 @@
 """`evalsampling plan`."""
 
 import argparse
+import math
 
 from evalsampling.cli.command import Command, told
 from evalsampling.cli.wording import grouped_table, hanging
@@ -86,7 +87,8 @@ def _range(row: PlannedError) -> str:
 
 def _half_or_none(width: float | None, no_claim: float | None) -> str:
     """Return a half-width as text; what rounding has left of an exact number is 0."""
-    is_whole = width is not None and no_claim is not None and width >= no_claim * (1 - 1e-9)
+    most = math.inf if no_claim is None else no_claim * (1 - 1e-9)  # That of a ratio has no end.
+    is_whole = width is not None and width >= most
     return "no claim" if is_whole else f"{PLUS_MINUS}{round(width or 0.0, _MOST_DECIMALS):.2g}"
 
 

@@ -233,7 +233,8 @@ def _about_one_class(analysis: Analysis) -> Iterator[str]:
 def _about_order(analysis: Analysis) -> Iterator[str]:
     """Yield a warning if grades whose distance counts are words in the order of the alphabet."""
     names = list(map(str, analysis.reading.labels.space.names))
-    weighted = [one.name for one in analysis.measures if getattr(one, "weights", None) in POWERS]
+    named = [one.name for one in analysis.measures]
+    weighted = [name for name in named if any(f"weights={power}" in name for power in POWERS)]
     if weighted and len(names) > 2 and names == sorted(names) and not names[0].isdecimal():
         yield (
             f"{weighted[0]}: labels.classes go from {names[0]} to {names[-1]}, in the order of the "

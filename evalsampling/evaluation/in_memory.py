@@ -19,7 +19,7 @@ from evalsampling.measures.build import entry_of as entry_of_measure
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.conditions import Filter
 from evalsampling.pool.frames import Column, Frame, Table, has_index, is_column, is_table, to_array
-from evalsampling.pool.one_order import without_other_order
+from evalsampling.pool.one_order import orders_of, without_other_order
 from evalsampling.pool.stored_columns import CELL, HASH, ID, RANK, SLICE_PREFIX, outputs_of_columns
 from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.ids import check_unique_ids
@@ -41,6 +41,7 @@ from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellSums, CellTable
 from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.history import History
+from evalsampling.stats.orders import OrderCounts
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.slices import SliceCounts
@@ -59,6 +60,7 @@ class MemoryPool:
     counts: SliceCounts
     limits: Budget | None = None
     clusters: SharedClusters | None = None
+    orders: OrderCounts | None = None
 
     @classmethod
     def from_arrays(
@@ -182,7 +184,10 @@ class MemoryPool:
             check_unique(reserve.rows, spec.pool.id)
         slices = Slices.from_counts(spec.pool.slices, counts, table)
         clusters = None if spec.pool.cluster is None else cells.cluster_sums().shared()
-        return cls(spec, stratification, table, slices, reserve, sums, counts, clusters=clusters)
+        orders = orders_of(batch, spec.pool, spec.seed, len(batch))
+        return cls(
+            spec, stratification, table, slices, reserve, sums, counts, None, clusters, orders
+        )
 
     @functools.cached_property
     def analysis(self) -> Analysis:

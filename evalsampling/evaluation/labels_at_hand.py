@@ -173,7 +173,10 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
     """Return the rarest of what is rarer than `_RARE`, in a sentence; else nothing."""
     history, table, kinds = analysis.history, analysis.table, analysis.table.kinds
     first, space = history.rounds[0], analysis.reading.labels.space
-    weight, effective = 1 / first.probability, _effective_rows(first)
+    weight = 1 / first.probability
+    # Rows drawn at random that would tell as much: of clusters as if all their rows were the same.
+    square = float((1 - first.probability) @ weight**2) * (first.together or 1.0)
+    effective = float(max(weight.sum() ** 2 / square if square else math.inf, 1.0))
 
     def mean(values: FloatArray | BoolArray) -> float:
         return float(weight @ values / weight.sum())
@@ -212,16 +215,6 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
         f"that is {rare}. If people picked them, say `picked`: as they are said to be drawn "
         "they make false numbers"
     ]
-
-
-def _effective_rows(first: Round) -> float:
-    """Return the number of rows drawn at random from an endless pool that would tell as much.
-
-    Of whole clusters, as if all of their rows were the same.
-    """
-    weight = 1 / first.probability
-    spread = float((1 - first.probability) @ weight**2) * (first.together or 1.0)
-    return float(max(weight.sum() ** 2 / spread if spread else math.inf, 1.0))
 
 
 def _chance_of_share(seen: float, expected: float, rows: float) -> float:

@@ -9,7 +9,7 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.results import Estimate
-from evalsampling.inference.score_bands import ScoreBand, score_bands
+from evalsampling.inference.score_bands import score_bands
 from evalsampling.report import charts
 from evalsampling.report.charts import LabelledBands, calibration_chart, curve_chart, effort_chart
 from evalsampling.report.numbers import Number, pretty
@@ -118,13 +118,10 @@ def labelled_bands(analysis: Analysis, labels: Mapping[str, Sequence[int]]) -> l
     labelled = []
     for label, codes in labels.items():
         bands = score_bands(table, history, codes, analysis.confidence, model)
-        if pool.probability is None and pool.score_is == ORDER:  # The prior is that of ranks.
-            bands = [dataclasses.replace(band, prior=None) for band in bands]
-        labelled.append(LabelledBands(label, tuple(_titled(band, named) for band in bands)))
+        is_of_ranks = pool.probability is None and pool.score_is == ORDER
+        for place, band in enumerate(bands):
+            title = named.get(band.first_leaf) if band.first_leaf == band.last_leaf else None
+            prior = None if is_of_ranks else band.prior
+            bands[place] = dataclasses.replace(band, title=title, prior=prior)
+        labelled.append(LabelledBands(label, tuple(bands)))
     return labelled
-
-
-def _titled(band: ScoreBand, named: Mapping[int, str]) -> ScoreBand:
-    """Return a band with the name of its leaf, if it is of one that has a name."""
-    title = named.get(band.first_leaf) if band.first_leaf == band.last_leaf else None
-    return dataclasses.replace(band, title=title)

@@ -10,7 +10,6 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.evaluation.gates import check_gates
 from evalsampling.inference.domains import Domain, ReportedDomains
-from evalsampling.measures.base import Measure
 from evalsampling.measures.build import (
     assumed_levels,
     build_measures,
@@ -92,13 +91,6 @@ def _gated_slices(spec: EvaluationSpec) -> dict[str, list[str]]:
     return {column: [*values, "..."] for column, values in named.items()}
 
 
-def _may_be_bet_on(measure: Measure) -> bool:
-    """Tell whether a comparison is a mean of draws that have bounds: see `inference.anytime`."""
-    if not isinstance(measure, MeanDifference):
-        return False
-    return all(math.isfinite(part.bounds[1]) for part in measure.components)
-
-
 def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
     """Check that the first measure has the test that ``stop.significance`` needs."""
     reported = build_reported(spec.measures[0], spec.reading, assumed_levels(spec.pool))
@@ -106,7 +98,9 @@ def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
     if not compared:
         raise InputError("stop.significance: the first measure compares no systems")
     has_bets = sampler.with_replacement and not sampler.has_atoms
-    if spec.stop.test == "fixed" or (has_bets and all(map(_may_be_bet_on, compared))):
+    has_bets &= all(isinstance(one, MeanDifference) for one in compared)
+    has_bets &= all(math.isfinite(part.bounds[1]) for one in compared for part in one.components)
+    if spec.stop.test == "fixed" or has_bets:  # See `inference.anytime`.
         return
     raise InputError(
         f"stop.test: {compared[0].name} drawn by {sampler.name} has no anytime-valid test; a "

@@ -75,7 +75,10 @@ def statement(estimate: Estimate, scored: Collection[str] = ()) -> str:
         return f"{name} {value}; how far off it is, is not known."
     found = f"{name} {value} ({shown_range(estimate.low, estimate.high, digits)})"
     if target.against is not None:
-        return f"{found}: {_verdict(estimate)}.{_test(estimate)}"
+        assert target.null is not None
+        names = target.system, target.against
+        verdict = higher(estimate.low, estimate.high, target.null, names) or "not decided"
+        return f"{found}: {verdict}.{_test(estimate)}"
     sentences = [f"{found}."]
     if target.slice is None and target.threshold is None:
         order = _order(scored)
@@ -149,14 +152,6 @@ def _by_labels_alone(estimate: Estimate, order: str) -> str:
         f"{BY_LABELS_ALONE} it may be {two_digits(part.value)}{by} {part.positives:,} of the "
         f"{part.rows:,} rows{below} may be positive ({labelled})."
     )
-
-
-def _verdict(estimate: Estimate) -> str:
-    """Return which system of a comparison is higher, by its interval."""
-    target, null = estimate.target, estimate.target.null
-    assert null is not None
-    names = target.system, target.against
-    return higher(estimate.low, estimate.high, null, names) or "not decided"
 
 
 def _test(estimate: Estimate) -> str:

@@ -90,7 +90,7 @@ def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
             located = [preparation.write_reserve(*part) for part in split_reserve(pool.reserve)]
             preparation.commit(
                 Catalog((), pa.schema([])), started, pool.stratification, pool.sums, pool.counts,
-                located, capacity=pool.table.rows,
+                located, pool.orders, capacity=pool.table.rows,
             )  # fmt: skip
     prepared = PreparedPool.read(workspace)
     preparation.check_same_spec(prepared)

@@ -46,6 +46,7 @@ from evalsampling.receivers.run import Run
 from evalsampling.report.numbers import Number
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.promise import Promise
+from evalsampling.stats.orders import about_orders
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot, chances_elsewhere
 
@@ -157,14 +158,14 @@ class MemoryState:
         return items
 
     def doubts(self, analysis: Analysis) -> Doubts:
-        """Return what is to be said of the labels of an analysis before any number."""
+        """Return what is to be said of the labels, and of pairs, before any number."""
         silent = silent_rows(analysis)
         few = not more_than_a_few(len(silent), len(analysis.history))
         bounds = [] if few else missing_bounds(analysis, silent)
         text = seldom_at_random({"": len(silent)}, len(analysis.history), bounds)
         odd = [*contradictions(analysis), *odd_answers(analysis, groups_of_calls(analysis))]
-        texts = *filter(None, [text]), *scope_of_labels(analysis), *odd
-        return Doubts(texts, bool(odd), bounds)
+        texts = [*filter(None, [text]), *scope_of_labels(analysis), *odd]
+        return Doubts((*texts, *about_orders(self.pool.orders)), bool(odd), bounds)
 
     def people(self, analysis: Analysis) -> None:
         """Return None: labels of a notebook name nobody."""

@@ -186,13 +186,15 @@ def pretty(number: Number) -> str:
 
 
 def compared(measure: str) -> str:
-    """Return the display name of a measure or of a comparison: ``Difference in recall``."""
-    kind, mark, inner = measure.removesuffix(")").partition("(")
+    """Return the display name of a measure or of a comparison, with its systems if it has them."""
+    kind, mark, inner = measure.partition("(")
     if not (mark and kind in _COMPARISONS):
         return called(measure)
-    name = called(inner)
+    inner, of, systems = inner.partition(") of ")
+    name = called(inner.removesuffix("" if of else ")"))
     is_name = name.partition(BY)[0] in _NAMES.values()
-    return f"{_COMPARISONS[kind]} {name if is_name else name[:1].lower() + name[1:]}"
+    name = name if is_name else name[:1].lower() + name[1:]
+    return f"{_COMPARISONS[kind]} {name}{of.removeprefix(')')}{systems}"
 
 
 def called(measure: str) -> str:

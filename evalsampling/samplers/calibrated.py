@@ -29,7 +29,7 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.hamiltonian import Schedule
-from evalsampling.stats.history import ELSEWHERE, History
+from evalsampling.stats.history import ELSEWHERE, History, Round
 from evalsampling.stats.inclusion import compromise, draw_these, draw_unseen, mix_evenly, water_fill
 
 POWERS = (0.7, 1.0, 1.5, 2.0, 3.0)
@@ -44,6 +44,9 @@ EVEN_SHARE = 0.1
 
 STRATA_SHARE = 0.02
 """Share of a round that is spread evenly over the strata, so that small ones are looked at too."""
+
+_LABELS_A_PART = 20
+"""Rows drawn elsewhere of leaves that are taken together, to know of the chances of others."""
 
 _SCHEDULE = Schedule(kept=4)
 """Of the model that designs are compared on: rough, as they are compared on the same draws."""
@@ -125,18 +128,28 @@ class CalibratedDesign(Sampler):
 
         Rows of a round without a label are missing at random within response classes
         (`inference.nonresponse`), so the chance is that of the round times the share with a label.
+
+        Rows drawn elsewhere have chances c of their own, which are unknown of the others. With a
+        chance q of a label in later rounds, two totals are unbiased: of rows drawn elsewhere, by
+        1 / c; and of these as known with later rows for all others, by 1 / q. Taken is their mean,
+        in the parts m (1 - q) to q, m the harmonic mean of c: if all c are m, by all chances.
         """
-        missed, inclusion = np.ones(len(history)), np.zeros(len(history))
-        stratum = None
-        for drawn in history.rounds:
-            if len(drawn.question):  # else no row was left to be drawn
-                answered = response_by_cell(table, history, drawn.question)
-                chance = drawn.chances(history.cell)
-                inclusion += missed * chance * answered[history.cell]
-                missed *= 1 - chance
-            if drawn.stratum is not None and drawn.origin == ELSEWHERE:
+        inclusion, stratum = np.zeros(len(history)), None
+        for drawn in reversed(history.rounds):
+            question, later = drawn.question, inclusion
+            if not len(question):  # no row was left to be drawn
+                continue
+            chance = drawn.chances(history.cell)
+            if drawn.origin == ELSEWHERE:
+                chance = _mean_chances(table, history, drawn)
+            answered = response_by_cell(table, history, question)[history.cell]
+            inclusion = chance * answered + (1 - chance) * later
+            if drawn.origin == ELSEWHERE:
+                stands_for = chance[question] / drawn.probability
+                inclusion[question] /= stands_for * (1 - later[question]) + later[question]
+            if drawn.origin == ELSEWHERE and drawn.stratum is not None:
                 stratum = np.full(len(history), -1)
-                stratum[drawn.question] = drawn.stratum
+                stratum[question] = drawn.stratum
         known = history.labelled
         strata = None if stratum is None else stratum[known]
         sample = WeightedSample.without_replacement(known, inclusion[known], table.rows, strata)
@@ -150,6 +163,16 @@ class CalibratedDesign(Sampler):
         own = model if model is not None and model.hidden == self.hidden else None
         response = own.likely_rates if own else expected_rates(table, history, self.hidden)
         return dataclasses.replace(inputs, response=response, combine=True)
+
+
+def _mean_chances(table: CellTable, history: History, drawn: Round) -> FloatArray:
+    """Return the harmonic mean of chances in the leaves about that of each question: (n,)."""
+    leaf = table.leaf[history.cell]
+    own, number = leaf[drawn.question], len(drawn.question)
+    parts = max(number // _LABELS_A_PART, 1)
+    part = np.searchsorted(np.sort(own), np.minimum(leaf, own.max())) * parts // number
+    sums = [np.bincount(part[drawn.question], drawn.probability**-k, parts) for k in (1.0, 2.0)]
+    return np.asarray((sums[0] / np.maximum(sums[1], 1e-300))[part])
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,6 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.inference.inputs import EstimationInput
-from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Difference
 from evalsampling.measures.gains import Gain, GainMoments
 from evalsampling.measures.joint import parts_of
@@ -99,22 +98,14 @@ class Ranking(ReplacementSampler):
                 "compare"
             )
         moments = GainMoments.of_cells(self.gains, table)
-        square = sum(
-            mean_square(part, moments, table, centred=not self.rescales)
-            for part in parts_of(self.measure)
-        )
+        square = np.zeros(len(table))  # E L^2 of the queries of each cell, or E (L - R)^2
+        for part in parts_of(self.measure):
+            gain, of_part = moments.of(part)
+            risk = 0.0 if self.rescales else float(gain @ table.count) / table.rows
+            square += np.maximum(of_part - 2 * risk * gain + risk**2, 0.0)
         size = np.sqrt(square)
         rows = table.count * drawn
         mean = float(size @ rows) / int(rows.sum())
         if not mean:  # Every gain is taken to be certain and the same: all queries are alike.
             return drawn.astype(np.float64)
         return np.where(drawn, np.maximum(size, self.floor * mean), 0.0)
-
-
-def mean_square(
-    measure: Measure, moments: GainMoments, table: CellTable, centred: bool
-) -> FloatArray:
-    """Return E L^2 of the queries of each cell, or E (L - R)^2 if centred, shape (cells,)."""
-    mean, square = moments.of(measure)
-    risk = float(mean @ table.count) / table.rows if centred else 0.0
-    return np.asarray(np.maximum(square - 2 * risk * mean + risk**2, 0.0))

@@ -251,7 +251,7 @@ class EvaluationSpec:
             labels=self.labels,
             strata=self.strata,
             measures=self.measures,
-            seed=self.seed,
+            seed=self.seed ^ (0 if self.labels.at_hand is None else self.labels.at_hand.turn),
             most_drawn=most,
             by_cluster=of_clusters,
             of_differences=compares,

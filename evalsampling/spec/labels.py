@@ -103,11 +103,15 @@ def read_labels(section: Section, directory: str, of_items: bool = False) -> Lab
             "labels.column: has one label of a row: it goes with neither labels.votes nor a "
             "stochastic oracle"
         )
+    gold = section.section("gold").read(GoldSpec) if section.get("gold") else None
+    if gold is not None:
+        path = absolute("labels.gold.path", gold.path, directory)
+        gold = msgspec.structs.replace(gold, path=path)
     return LabelsSpec(
         space=space,
         oracle=oracle,
         votes=votes,
-        gold=_gold(section.section("gold"), directory) if section.get("gold") else None,
+        gold=gold,
         repeats=repeats,
         meanings=_meanings(section.section("meanings"), space.field.choices),
         made_by=made_by,
@@ -164,12 +168,6 @@ def _meanings(section: Section, offered: Sequence[str]) -> dict[str, str]:
         if not isinstance(value, str) or not value.strip():
             raise InputError(f"{section.name}.{key}: must be text, got {value!r}")
     return {key: meanings[key].strip() for key in offered if key in meanings}
-
-
-def _gold(section: Section, directory: str) -> GoldSpec:
-    gold = section.read(GoldSpec)
-    path = absolute("labels.gold.path", gold.path, directory)
-    return msgspec.structs.replace(gold, path=path)
 
 
 def labels_mapping(labels: LabelsSpec) -> dict[str, Any]:

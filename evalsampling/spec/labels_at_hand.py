@@ -56,6 +56,11 @@ class LabelsAtHand:
         return self.source if self.drawn in (CHANCE, WEIGHT) else None
 
     @property
+    def turn(self) -> int:
+        """What seeds are turned by, as an evaluation of the same seed may have drawn these rows."""
+        return 0x9E3779B97F4A7C15 if self.drawn in (CHANCE, WEIGHT, DESIGN) else 0
+
+    @property
     def words(self) -> str:
         """How the rows were drawn, after "they were drawn"."""
         return _WORDS[self.drawn].format(self.source)

@@ -116,6 +116,7 @@ def row(budget: float | None, width: float, **told: Any) -> PlannedError:
         ([row(20, 0.3, half_width_low=0.5, half_width_high=0.5, no_claim=0.5)],
          {0: "F1 with 20 labels: no claim by ais."}),
         ([row(20, 0.5, no_claim=0.5)], {0: "F1 with 20 labels: no claim by ais."}),
+        ([row(20, float("inf"))], {0: "F1 with 20 labels: no claim by ais."}),
     ],
 )  # fmt: skip
 def test_lines_of_half_widths(rows: list[PlannedError], expected: dict[int, str]) -> None:

@@ -150,6 +150,7 @@ def test_a_width_that_ends_an_evaluation_is_said_to_cost_coverage(
         (["low", "medium", "high"], {"kappa": {"weights": "quadratic"}}, False),
         ([1, 2, 3], {"kappa": {"weights": "quadratic"}}, False),
         (["high", "low", "medium"], "kappa", False),
+        (["high", "low", "medium"], {"kappa": {"weights": "linear", "where": {"g": "a"}}}, True),
     ],
 )
 def test_grades_in_the_order_of_the_alphabet_are_doubted(
@@ -157,7 +158,7 @@ def test_grades_in_the_order_of_the_alphabet_are_doubted(
 ) -> None:
     """``unique`` of a column gives that order, by which high and medium are furthest apart."""
     evaluation = Evaluation.from_arrays(
-        None, classes * 20, labels={"classes": classes}, measure=measure
+        None, classes * 20, columns={"g": ["a"] * 60}, labels={"classes": classes}, measure=measure
     )
     evaluation.label(evaluation.sample(9), classes * 3)
     said = [one for one in evaluation.estimate().warnings if "alphabet" in one]

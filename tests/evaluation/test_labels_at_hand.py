@@ -12,7 +12,7 @@ from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.labels_at_hand import about_clusters, contradictions
 from evalsampling.inference.estimand import Estimand
 from evalsampling.stats.clusters import SharedClusters
-from evalsampling.stats.history import History
+from evalsampling.stats.history import History, Round
 from tests.labels_at_hand import WAYS, keys, labelled_pool
 from tests.slow import fast
 
@@ -30,9 +30,9 @@ def tiny(drawn: Any, given: np.ndarray, **columns: Any) -> Evaluation:
     )
 
 
-def total_of_errors(evaluation: Evaluation) -> float:
+def total_of_errors(evaluation: Evaluation, history: History | None = None) -> float:
     """Return the weighted number of wrong predictions, by the weights of the labelled rows."""
-    table, history = evaluation.analysis.table, evaluation.history
+    table, history = evaluation.analysis.table, history or evaluation.history
     sample = evaluation.analysis.sampler.weigh(table, history)
     wrong = history.label != history.outputs.prediction[:, 0]
     return float(sample.weight @ wrong[sample.question] * table.rows)
@@ -60,6 +60,26 @@ def test_weights_by_enumeration() -> None:
             total = total_of_errors(tiny({"chance": "odds"}, chosen, odds=odds))
             mean += probability * total
     assert mean == pytest.approx(errors)
+
+
+def test_weights_after_a_later_round_by_enumeration() -> None:
+    """The chance that a row of it had before is known as the mean of its cell alone."""
+    everything = tiny("random", np.ones(7, dtype=bool))
+    table, row = everything.analysis.table, np.array(everything.state.ids())
+    cell, rank, group = np.empty(7, dtype=int), np.empty(7, dtype=int), np.array(list("abbaabb"))
+    cell[row], rank[row] = everything.history.cell, everything.history.rank
+    totals, chance = [], np.full(len(table), 2 / 5)
+    for first in itertools.product(np.flatnonzero(group == "a"), np.flatnonzero(group == "b")):
+        evaluation = tiny({"within": "g"}, np.isin(np.arange(7), first), g=group)
+        before = evaluation.history
+        for others in itertools.combinations(np.setdiff1d(np.arange(7), first), 2):
+            rows, new = np.array(others), np.ones(2, dtype=bool)
+            drawn = Round(np.array([2, 3]), chance[:2], new, cell_probability=chance)
+            outputs = table.kinds.of_cells(cell[rows])
+            history = before.with_round(drawn, cell[rows], rank[rows], outputs)
+            history = history.with_labels(np.append(before.label, TRUTH[rows]))
+            totals.append(total_of_errors(evaluation, history))
+    assert np.mean(totals) == pytest.approx(np.sum(PREDICTION != TRUTH))
 
 
 def test_weights_are_those_of_chances_that_sum_to_the_pool() -> None:
@@ -232,6 +252,26 @@ def test_labels_by_strata_have_the_variance_of_strata() -> None:
     assert value[0] == pytest.approx(share @ rate)
     assert np.sqrt(inputs.sample.variance(influence)[0]) == pytest.approx(expected)
     assert evaluation.analysis.label_model is None  # Rows of a cell had chances of their own.
+
+
+@pytest.mark.slow
+def test_intervals_hold_after_later_rounds() -> None:
+    """Most positives had the greater chance, which no score tells."""
+    held = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        label = rng.random(4000) < 0.15
+        chance = np.where(rng.random(4000) < np.where(label, 0.5, 0.05), 0.2, 0.02)
+        table = evenly_scored(label, rng.random(4000) < chance, chance=chance)
+        evaluation = Evaluation.from_labelled(
+            table, label="human", drawn="chance:chance", measure="prevalence", seed=seed
+        )
+        for size in (100, 200):
+            ids = evaluation.sample(size)
+            evaluation.label(ids, label[ids])
+        [one] = evaluation.estimate()
+        held += one.low <= label.mean() <= one.high
+    assert held >= 16  # Of 20 with .95 each, 15 or fewer come once in 400.
 
 
 def test_groups_that_have_too_many_labels_are_told() -> None:

@@ -41,6 +41,11 @@ def test_ids_have_a_field_for_each_column(drawn: tuple[Evaluation, Any]) -> None
     assert len(rows) == len(ids) == 40
 
 
+def shuffled(ids: Any, labels: Any) -> Any:
+    series = pd.Series(labels, pd.MultiIndex.from_frame(pd.DataFrame(ids)))
+    return series.sample(frac=1, random_state=1)
+
+
 FORMS: dict[str, Callable[[Any, Any], tuple[Any, ...]]] = {
     "array": lambda ids, labels: (ids, labels),
     "tuples": lambda ids, labels: (ids.tolist(), list(labels)),
@@ -53,17 +58,8 @@ FORMS: dict[str, Callable[[Any, Any], tuple[Any, ...]]] = {
         pa.table({"label": labels, **{name: pa.array(ids[name].tolist()) for name in IDS}}),
     ),
     "mapping": lambda ids, labels: (dict(zip(ids.tolist(), labels, strict=True)),),
-    "series": lambda ids, labels: (
-        pd.Series(labels, pd.MultiIndex.from_frame(pd.DataFrame(ids))).sample(
-            frac=1, random_state=1
-        ),
-    ),
-    "series beside array": lambda ids, labels: (
-        ids,
-        pd.Series(labels, pd.MultiIndex.from_frame(pd.DataFrame(ids))).sample(
-            frac=1, random_state=1
-        ),
-    ),
+    "series": lambda ids, labels: (shuffled(ids, labels),),
+    "series beside array": lambda ids, labels: (ids, shuffled(ids, labels)),
 }
 
 
@@ -87,6 +83,14 @@ def test_a_table_of_ids_beside_arrays(drawn: tuple[Evaluation, Any]) -> None:
     np.testing.assert_array_equal(one.sample(40), drawn[1])
     single = Evaluation.from_frame(table.assign(name=range(900)), id=["name"], seed=4)
     assert single.sample(5).dtype == np.int64
+
+
+def test_pairs_in_both_orders_are_told(tmp_path: Path) -> None:
+    one = Evaluation.from_frame(frame().assign(right=np.arange(900) % 30), id=IDS)
+    told = "435 of 465 pairs are in the pool in both orders"
+    assert told in one.estimate().warnings[0]
+    one.save(tmp_path / "saved")
+    assert told in (tmp_path / "saved" / "evaluation.json").read_text()
 
 
 def test_a_workspace_gives_and_takes_the_same(

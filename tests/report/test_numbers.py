@@ -10,6 +10,7 @@ from evalsampling.report.numbers import (
     COLUMNS,
     Number,
     as_csv,
+    compared,
     decimals,
     percent,
     pretty,
@@ -84,6 +85,8 @@ def test_names_for_sentences() -> None:
     two = {"system": "new", "against": "old"}
     assert name("ratio(f1)", **two) == "Ratio of F1 of new against old"
     assert name("difference(accuracy)", **two) == "Difference in accuracy of new against old"
+    of_recall = "Ratio of recall(g=u) by w of new against old"
+    assert compared("ratio(recall(g=u) by w) of new against old") == of_recall
 
 
 def test_the_first_interval_of_a_kind_is_found() -> None:

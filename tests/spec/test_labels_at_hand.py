@@ -53,3 +53,6 @@ def test_on_the_command_line(text: str, drawn: LabelsAtHand) -> None:
     assert spec.labels.at_hand == drawn
     groups = (drawn.source,) if drawn.drawn == "within" else ()
     assert spec.pool.slices == ("topic", *groups)
+    # Else the rows that the old evaluation left in front, of little chance, would come first.
+    of_its_own = drawn.drawn in ("chance", "weight", "design")
+    assert (spec.reading.seed != spec.seed) == of_its_own
