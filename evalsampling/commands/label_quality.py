@@ -73,7 +73,7 @@ class LabelError:
 
 @dataclasses.dataclass(frozen=True)
 class MostlyRejected:
-    """A delivery with more rejects, for which no later one made up, than answers that count."""
+    """A delivery of which more than half is rejected, and no later one made up for that."""
 
     file: str
     rejected: int
@@ -85,7 +85,7 @@ def mostly_rejected(snapshot: Snapshot) -> list[MostlyRejected]:
     return [
         MostlyRejected(delivery.file or delivery.name, count, len(delivery.votes))
         for delivery, count in snapshot.rejections
-        if count > len(delivery.votes)
+        if 2 * count > delivery.rejects + len(delivery.votes)
     ]
 
 
@@ -110,14 +110,14 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
 
 def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
     """Return that answers of a delivery were rejected, and why; empty if they are few."""
-    file, given = delivery.file or delivery.name, rejected + len(delivery.votes)
+    file, given = delivery.file or delivery.name, delivery.rejects + len(delivery.votes)
     reason, alike = "", 0
     if delivery.file is not None:
         reason, alike = commonest_reason(snapshot.pool.workspace, delivery)
     alike = min(alike, rejected)
     why = f"{reason}." if alike == rejected else f"{alike} as: {reason}."
     why = why[:1].upper() + why[1:] if alike else ""
-    if rejected > len(delivery.votes):
+    if 2 * rejected > given:
         mend = (
             "Mend them before you trust any number: their reasons are in the folder labels of the "
             "workspace"

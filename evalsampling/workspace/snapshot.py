@@ -1,5 +1,6 @@
 """Rounds, deliveries and labels of a workspace at one moment."""
 
+import bisect
 import collections
 import contextlib
 import dataclasses
@@ -294,27 +295,40 @@ class Snapshot:
     @property
     def rejects(self) -> int:
         """Number of rejected votes of all deliveries whose tasks have no valid vote later."""
-        return sum(count for _, count in self._unresolved)
+        return sum(count for _, count, _ in self._unresolved)
 
     @property
     def rejections(self) -> list[tuple[Delivery, int]]:
-        """Deliveries with rejects that no later valid vote made up for, and how many.
+        """Deliveries with rejects that rows drawn still want for, and how many.
 
-        In the order they came in; none once all rows drawn are decided, which want for none.
+        In the order they came in; none once all rows drawn are decided.
         """
         unresolved = self._unresolved if any(self.undecided.values()) else ()
-        return [(delivery, count) for delivery, count in reversed(unresolved) if count]
+        return [(delivery, wanting) for delivery, _, wanting in reversed(unresolved) if wanting]
 
     @functools.cached_property
-    def _unresolved(self) -> Sequence[tuple[Delivery, int]]:
-        """Deliveries, the last first, with how many rejects no later valid vote made up for."""
+    def _unresolved(self) -> Sequence[tuple[Delivery, int, int]]:
+        """Deliveries, the last first, with how many rejects no later valid vote made up for.
+
+        Then how many of these rows still want for: none of rounds that were withdrawn. One that
+        names no task may be of any row drawn by then which waits, if no vote on such rows came
+        later.
+        """
         # The same content delivered again is judged again, and the last judgement counts.
-        unresolved: dict[str, tuple[Delivery, int]] = {}
-        answered: set[str] = set()
+        unresolved: dict[str, tuple[Delivery, int, int]] = {}
+        votes = collections.Counter[str]()
         for delivery in reversed(self.deliveries):
-            mended = sum(count for task, count in delivery.rejected.items() if task in answered)
-            unresolved.setdefault(delivery.digest, (delivery, delivery.rejects - mended))
-            answered.update(delivery.votes["task"].to_pylist())
+            left = {task: n for task, n in delivery.rejected.items() if task not in votes}
+            unnamed = delivery.rejects - sum(delivery.rejected.values())
+            wanting = sum(n for task, n in left.items() if task in self.subject_of_task)
+            if unnamed:
+                drawn = bisect.bisect(self.round_of_question, delivery.rounds)
+                waiting = sum(state.waits for state in self.states[:drawn])
+                since = sum(votes[task] for task in self.tasks[:drawn])
+                wanting += min(max(unnamed - since, 0), waiting * self.pool.spec.labels.votes)
+            count = unnamed + sum(left.values())
+            unresolved.setdefault(delivery.digest, (delivery, count, wanting))
+            votes.update(delivery.votes["task"].to_pylist())
         return list(unresolved.values())
 
     @property
