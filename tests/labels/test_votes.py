@@ -1,6 +1,7 @@
 """Which votes of a delivery count, and why the others do not."""
 
 import dataclasses
+import json
 
 import pytest
 
@@ -38,6 +39,21 @@ def test_task_and_id_that_disagree(task: str, id: str, reason: str, skipped: boo
     taken, (reject,) = check_votes([vote], REGISTER)
     assert not taken
     assert (reject.line, reject.reason) == (4, reason)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [(["7", "1000"], True), (["1000", "7"], True), (["7.0", "1E+3"], True), (["007", "1E3"], True),
+     (["1E3", "007"], True), (["07", "1000"], False), (["8", "1000"], False), (["9", "9"], False)],
+)  # fmt: skip
+def test_ids_beside_a_task_may_be_as_a_spreadsheet_writes_them(
+    given: list[str], meant: bool
+) -> None:
+    """The records of a pair also in the other order, but never those of another row drawn."""
+    ids = [json.dumps(id, separators=(",", ":")) for id in (["007", "1E3"], ["9", "9"], given)]
+    register = dataclasses.replace(register_of(TASKS[:2], ids[:2]), id=("id_l", "id_r"))
+    taken, _ = check_votes([Vote(1, task="t_a", id=ids[2], label="1")], register)
+    assert [row for row, _ in taken] == [0] * meant
 
 
 def test_an_id_that_was_drawn_twice_needs_the_task() -> None:
