@@ -157,7 +157,9 @@ def result_of(
     missing = label_quality.missing_labels(snapshot, analysis)
     doubted = label_quality.doubts(snapshot, analysis, missing)
     wrong = label_quality.label_error(analysis, snapshot.gold, estimates)
-    warnings = cautions(analysis, estimates, awaited, label_quality.label_warnings(wrong))
+    people = people_agree(analysis, snapshot.tally.answers, spec.labels.votes)
+    about_labels = [*label_quality.label_warnings(wrong), *(people.warnings if people else ())]
+    warnings = cautions(analysis, estimates, awaited, about_labels)
     of_scores = snapshot.pool.stratification.about_scores(analysis.table)
     curve = analysis.curve
     joints = build_joints(analysis.reading, analysis.levels)
@@ -185,7 +187,7 @@ def result_of(
         notes=tuple(brief(estimates, attrgetter("notes"))),
         mostly_rejected=tuple(label_quality.mostly_rejected(snapshot)),
         doubts=doubted.texts,
-        people=people_agree(analysis, snapshot.tally.answers, spec.labels.votes),
+        people=people,
         gates=_judged(gates, estimates, snapshot.analysis, doubted) if gates else None,
     )
 

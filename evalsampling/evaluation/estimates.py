@@ -46,6 +46,7 @@ class PeopleAgreement:
             are of these rows alone.
         numbers: the agreement, then kappas.
         statement: the numbers, and what they are of, in two sentences.
+        warnings: that they disagree too often for the labels to be trusted.
     """
 
     rows: int
@@ -53,6 +54,7 @@ class PeopleAgreement:
     weighted: bool
     numbers: tuple[PeopleNumber, ...]
     statement: str
+    warnings: tuple[str, ...] = ()
 
 
 class Estimates(list[Estimate]):

@@ -308,8 +308,11 @@ class Evaluation:
         if measures is not None:
             asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
         of_scores = pool.stratification.about_scores(analysis.table)
-        warnings = [*state.doubts(asked).texts, *of_scores, *cautions(asked, estimates)]
-        return Estimates(estimates, warnings, state.people(asked))
+        people = state.people(asked)
+        of_people = people.warnings if people else ()
+        told = cautions(asked, estimates, about_labels=of_people)
+        warnings = [*state.doubts(asked).texts, *of_scores, *told]
+        return Estimates(estimates, warnings, people)
 
     def gates(
         self,
