@@ -158,8 +158,7 @@ def result_of(
     doubted = label_quality.doubts(snapshot, analysis, missing)
     wrong = label_quality.label_error(analysis, snapshot.gold, estimates)
     people = people_agree(analysis, snapshot.tally.answers, spec.labels.votes)
-    about_labels = [*label_quality.label_warnings(wrong), *(people.warnings if people else ())]
-    warnings = cautions(analysis, estimates, awaited, about_labels)
+    warnings = cautions(analysis, estimates, awaited, label_quality.label_warnings(wrong, people))
     of_scores = snapshot.pool.stratification.about_scores(analysis.table)
     curve = analysis.curve
     joints = build_joints(analysis.reading, analysis.levels)

@@ -15,6 +15,7 @@ from evalsampling.evaluation.cautions import (
     more_than_a_few,
     seldom_at_random,
 )
+from evalsampling.evaluation.estimates import PeopleAgreement
 from evalsampling.evaluation.labels_at_hand import FILE, contradictions, scope_of_labels
 from evalsampling.evaluation.odd_answers import AnswerGroup, odd_answers
 from evalsampling.inference.domains import Domain
@@ -220,9 +221,9 @@ def label_error(
     return LabelError(table, tuple(corrected), None)
 
 
-def label_warnings(error: LabelError | None) -> list[str]:
+def label_warnings(error: LabelError | None, people: PeopleAgreement | None) -> list[str]:
     """Return warnings where wrong labels matter more than sampling."""
-    lines = []
+    lines = [] if people is None else [*people.warnings]
     for wrong in error.measures if error else ():
         name = title(wrong.measure, wrong.system)
         if wrong.dominates and wrong.value is None:

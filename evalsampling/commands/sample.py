@@ -159,8 +159,7 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     if left <= 0 or (money is not None and money <= 0):
         return SampleResult(last, 0, None, "budget")
     if analysis.exhausted:
-        why = "exhausted" if len(analysis.history) else "nothing-adds"
-        return SampleResult(last, 0, None, why)
+        return SampleResult(last, 0, None, "exhausted" if len(analysis.history) else "nothing-adds")
     may_stop = spec.stop.half_width is not None or spec.stop.significance is not None
     if may_stop and snapshot.answers > 0:  # Otherwise nothing is estimated.
         reason = reason_to_stop(spec.stop, analysis.estimate())

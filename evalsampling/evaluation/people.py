@@ -66,31 +66,33 @@ def people_agree(
         )
         for each in found
     )
-    said, warnings = _statement(found, len(rows), weighed is not None), list[str]()
-    if weighed is not None and analysis.table.classes == 2 and len(rows) >= FEWEST_EVIDENCE:
+    of_pool = weighed is not None
+    warnings: tuple[str, ...] = ()
+    if of_pool and analysis.table.classes == 2 and not few:
         second = np.array([np.mean([*codes.values()]) for codes in told.values()])
         share = sample.weight @ second[np.searchsorted(rows, sample.question)] / total
         warnings = _errors(measure.value(risk)[0], min(share, 1 - share), votes)
-    return PeopleAgreement(len(rows), people, weighed is not None, numbers, said, tuple(warnings))
+    said = _statement(found, len(rows), of_pool)
+    return PeopleAgreement(len(rows), people, of_pool, numbers, said, warnings)
 
 
-def _errors(agreement: float, share: float, votes: int) -> list[str]:
-    """Return a warning if wrong labels may be a good part of those of the rarer class.
+def _errors(agreement: float, share: float, votes: int) -> tuple[str, ...]:
+    """Return a warning if wrong labels may be many beside the rarer class, a share of the answers.
 
-    A ``share`` of the answers is of it. Two people who err with the chance e, on any row, agree
-    with the chance 1 - 2 e (1 - e). Of several most err by the binomial distribution.
+    Two people who err on any row with the chance e agree with the chance 1 - 2 e (1 - e). Of
+    several most err by the binomial distribution.
     """
     error = (1 - math.sqrt(max(2 * agreement - 1, 0))) / 2
     most = range(votes // 2 + 1, votes + 1)
     wrong = sum(math.comb(votes, k) * error**k * (1 - error) ** (votes - k) for k in most)
-    rarer = max(share - error, 0) / max(1 - 2 * error, share)
+    rarer = max(share - error, 0) / max(1 - 2 * error, 1e-9)
     if wrong <= _MOST_WRONG * rarer:
-        return []
-    return [
+        return ()
+    return (
         f"people disagree often for so rare a class. If they err alike on all rows, {wrong:.2g} of "
         f"the labels are wrong, and {rarer:.2g} of the rows are of that class. More votes a row "
-        "help; gold rows show what wrong labels do"
-    ]
+        "help; gold rows show what wrong labels do",
+    )
 
 
 def _losses(measure: Joint, told: Sequence[Mapping[str | None, int]], classes: int) -> FloatArray:

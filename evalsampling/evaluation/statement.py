@@ -155,8 +155,9 @@ def _verdict(estimate: Estimate) -> str:
     """Return which system of a comparison is higher, by its interval."""
     target, null = estimate.target, estimate.target.null
     assert null is not None
-    names = target.system, target.against
-    return higher(estimate.low, estimate.high, null, names) or "not decided"
+    return (
+        higher(estimate.low, estimate.high, null, (target.system, target.against)) or "not decided"
+    )
 
 
 def _test(estimate: Estimate) -> str:

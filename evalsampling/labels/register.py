@@ -150,8 +150,8 @@ class Register:
         spelt = self.unescaped(given)
         if id in (given, spelt) or {given, spelt} & self.questions_of_id.keys():
             return id in (given, spelt)
-        orders = spelt, *in_other_order(spelt, self.id)
-        return any(_may_become(self.texts(id), self.texts(order)) for order in orders)
+        drawn, orders = self.texts(id), map(self.texts, [spelt, *in_other_order(spelt, self.id)])
+        return any(len(one) == len(drawn) and all(map(_may_become, drawn, one)) for one in orders)
 
     def _of_id(self, given: str) -> tuple[Name, Sequence[int]]:
         """Return an id as it is spelt here, and the questions about its row."""
@@ -255,19 +255,13 @@ def _number(text: str, reading: decimal.Context) -> str:
     """Return how a program that reads numbers spells a text."""
     if not _NUMBER.fullmatch(text):
         return text
-    number = reading.create_decimal(text.strip())
-    return str(reading.add(number, 0).normalize(reading))  # no -0
+    return str(reading.add(reading.create_decimal(text.strip()), 0).normalize(reading))  # no -0
 
 
-def _may_become(drawn: Sequence[str], given: Sequence[str]) -> bool:
-    """Tell whether a program that reads numbers may write the values of an id like others."""
-    return len(drawn) == len(given) and any(
-        all(
-            one == other or (_WRITTEN.fullmatch(other) and _number(one, how) == _number(other, how))
-            for one, other in zip(drawn, given, strict=True)
-        )
-        for how in _READINGS
-    )
+def _may_become(text: str, other: str) -> bool:
+    """Tell whether a program that reads numbers may write a text like another."""
+    readings = _READINGS if _WRITTEN.fullmatch(other) else ()
+    return text == other or any(_number(text, how) == _number(other, how) for how in readings)
 
 
 def answer_of(

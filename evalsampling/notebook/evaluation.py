@@ -309,8 +309,7 @@ class Evaluation:
             asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
         of_scores = pool.stratification.about_scores(analysis.table)
         people = state.people(asked)
-        of_people = people.warnings if people else ()
-        told = cautions(asked, estimates, about_labels=of_people)
+        told = cautions(asked, estimates, None, people.warnings if people else ())
         warnings = [*state.doubts(asked).texts, *of_scores, *told]
         return Estimates(estimates, warnings, people)
 

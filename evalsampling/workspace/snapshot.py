@@ -158,12 +158,9 @@ class Snapshot:
         tally = Tally.of(labels, first, settles)
         for delivery in self.deliveries:
             answers = answers_of(delivery.votes, self.subject_of_task, labels.codes)
-            tally.add(answers, delivery.replace, self._rounds_before(delivery))
+            rounds = sum(files.number <= delivery.rounds for files in self.standing)
+            tally.add(answers, delivery.replace, rounds)
         return tally
-
-    def _rounds_before(self, delivery: Delivery) -> int:
-        """Return how many rounds, withdrawn ones left out, there were when a delivery came in."""
-        return sum(files.number <= delivery.rounds for files in self.standing)
 
     @functools.cached_property
     def labels(self) -> IntArray:
@@ -228,16 +225,14 @@ class Snapshot:
     @functools.cached_property
     def late(self) -> int:
         """Number of questions whose first answer came after a later round had been drawn."""
-        answered: set[int] = set()
-        late = 0
+        is_late: dict[int, bool] = {}
         for delivery in self.deliveries:
             last = max((f.number for f in self.standing if f.number <= delivery.rounds), default=0)
             for task in {*delivery.votes["task"].to_pylist()}:
                 question = self.subject_of_task.get(task, len(self.tasks))
-                if question < len(self.tasks) and question not in answered:
-                    answered.add(question)
-                    late += last > self.round_of_question[question]
-        return late
+                if question < len(self.tasks):
+                    is_late.setdefault(question, last > self.round_of_question[question])
+        return sum(is_late.values())
 
     @functools.cached_property
     def states(self) -> Sequence[State]:
@@ -311,23 +306,20 @@ class Snapshot:
         """Deliveries, the last first, with how many rejects no later valid vote made up for.
 
         Then how many of these rows still want for: none of rounds that were withdrawn. One that
-        names no task may be of any row drawn by then which waits, if no vote on such rows came
-        later.
+        names no task may be of any row drawn by then that waits, and later votes on such made up.
         """
         # The same content delivered again is judged again, and the last judgement counts.
         unresolved: dict[str, tuple[Delivery, int, int]] = {}
         votes = collections.Counter[str]()
         for delivery in reversed(self.deliveries):
-            left = {task: n for task, n in delivery.rejected.items() if task not in votes}
-            unnamed = delivery.rejects - sum(delivery.rejected.values())
-            wanting = sum(n for task, n in left.items() if task in self.subject_of_task)
-            if unnamed:
+            due = {task: n for task, n in delivery.rejected.items() if task not in votes}
+            wanting = sum(n for task, n in due.items() if task in self.subject_of_task)
+            if unnamed := delivery.rejects - sum(delivery.rejected.values()):
                 drawn = bisect.bisect(self.round_of_question, delivery.rounds)
                 waiting = sum(state.waits for state in self.states[:drawn])
                 since = sum(votes[task] for task in self.tasks[:drawn])
                 wanting += min(max(unnamed - since, 0), waiting * self.pool.spec.labels.votes)
-            count = unnamed + sum(left.values())
-            unresolved.setdefault(delivery.digest, (delivery, count, wanting))
+            unresolved.setdefault(delivery.digest, (delivery, unnamed + sum(due.values()), wanting))
             votes.update(delivery.votes["task"].to_pylist())
         return list(unresolved.values())
 
@@ -430,6 +422,4 @@ def chances_elsewhere(at_hand: LabelsAtHand) -> Mapping[str, float] | None:
     missed = np.ones(len(history))
     for drawn in history.rounds:
         missed *= 1 - drawn.chances(history.cell)
-    columns = snapshot.pool.spec.pool.id
-    ids = [as_text(id, columns) for files in snapshot.standing[:rounds] for id in files.subjects]
-    return dict(zip(ids, (1 - missed).tolist(), strict=True))
+    return dict(zip(snapshot.ids[: len(history)], (1 - missed).tolist(), strict=True))

@@ -158,8 +158,7 @@ def test_one_class_comes_first_and_goes_with_a_correction(mail: Job) -> None:
     assert "of these rows are predicted 'ham'" in words(told.out)
     (doubt,) = mail.estimate().json["doubts"]
     assert Evaluation.open(mail.workspace).estimate().warnings[0] == doubt
-    mended = mail.take(mail.answers(1), "right.csv", option="--replace").json
-    assert "doubts" not in mended
+    assert "doubts" not in mail.take(mail.answers(1), "right.csv", option="--replace").json
 
 
 def test_an_annotator_with_one_answer_for_all_is_named(mail: Job) -> None:
