@@ -265,8 +265,7 @@ def curve_of(snapshot: Snapshot, at: Sequence[int] = ()) -> RankCurve | None:
             )
         return None
     measures = curve.measures
-    wanted = at or curve.ranked.rank.tolist()
-    places = dict.fromkeys(curve.ranked.at_rank(rank) for rank in wanted)
+    places = dict.fromkeys(curve.ranked.at_rank(rank) for rank in at or curve.ranked.rank.tolist())
     return RankCurve(
         average_precision=Bounds.at(curve.average_precision(), 0),
         points=tuple(

@@ -165,8 +165,7 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
         reason = reason_to_stop(spec.stop, analysis.estimate())
         if reason is not None:
             return SampleResult(last, 0, None, reason)
-    size = request.size or snapshot.next_round_size
-    drawn = analysis.with_round(size, budget=left, money=money)
+    drawn = analysis.with_round(request.size or snapshot.next_round_size, budget=left, money=money)
     if drawn is analysis:  # What is left buys no label.
         return SampleResult(last, 0, None, "budget")
     write_round(request, snapshot, drawn)
