@@ -142,8 +142,7 @@ class Estimates(list[Estimate]):
             for estimate in self._shown
         ]
         compared = [each.statement for each in self._shown if each.target.against is not None]
-        notes = [*compared, *self._notes()]
-        more = "".join(f"<p>{html.escape(line)}</p>" for line in notes)
+        more = "".join(f"<p>{html.escape(line)}</p>" for line in [*compared, *self._notes()])
         body = "".join(rows)
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
 
