@@ -127,7 +127,8 @@ def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
         lines += hanging(number.statement for number in headline)
         lines += _short_table([each for each in result.measures if each not in headline])
         lines += _besides(result) + _curve(result, len(arguments.at))
-    lines += _certificates(result) + _gates(result) + hanging(said_of_labels(result.notes))
+    lines += hanging(each.statement for each in result.certificates)
+    lines += _gates(result) + hanging(said_of_labels(result.notes))
     if any(map(_has_brackets, headline)):
         level = f"{100 * result.measures[0].confidence:g} % intervals"
         lines += wrapped(f"In brackets are {level}; --detail says what they rest on.")
@@ -192,11 +193,6 @@ def _gates(result: EstimateResult) -> list[str]:
     lines = hanging(gate.statement for gate in result.gates.gates)
     several = len(result.gates.gates) > 1
     return lines + [f"all gates together: {result.gates.outcome}"] * several
-
-
-def _certificates(result: EstimateResult) -> list[str]:
-    """Return what is proved of each promise."""
-    return hanging(each.statement for each in result.certificates)
 
 
 def _besides(result: EstimateResult) -> list[str]:

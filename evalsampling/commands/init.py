@@ -138,7 +138,7 @@ def _spec_text(
         "labels:",
         f"  classes: [{classes}]",
         f"  positive: {_quoted(_positive(guess, options.positive))}  # what measures are about",
-        *_lines_at_hand(at_hand),
+        *_lines_at_hand(at_hand, guess.truth),
         "",
         f"measure: [{_measures(guess, options.positive)}]  # the first one drives the sampling",
         "budget: 1000  # labels in all; `evalsampling plan` says what to expect of it",
@@ -168,10 +168,15 @@ def _measures(guess: Guess, positive: str | None) -> str:
     return "{f1: {average: macro}}, accuracy, {f1: {average: each}}"
 
 
-def _lines_at_hand(at_hand: LabelsAtHand | None) -> list[str]:
-    """Return the lines of labels that rows have already."""
+def _lines_at_hand(at_hand: LabelsAtHand | None, truth: SampledColumn | None) -> list[str]:
+    """Return the lines of labels that rows have already, or may have."""
     if at_hand is None:
-        return []
+        if truth is None:
+            return []
+        name = _quoted(truth.name)
+        return [
+            f"  # column: {name}  # are these labels? Then: init POOL --label {name} --drawn HOW"
+        ]
     drawn = at_hand.drawn
     if at_hand.source is not None:
         drawn = f"{{{at_hand.drawn}: {_quoted(at_hand.source)}}}"
@@ -197,8 +202,11 @@ def _of_one_system(guess: Guess) -> list[str]:
     """Return the lines of a single system."""
     lines = []
     if not guess.has_verdicts_alone:
-        lines.append(_line("score", guess.score, "numeric; higher means more likely positive"))
-        if len(guess.classes) == 2:
+        is_confidence, higher = guess.is_confidence, "numeric; higher means more likely positive"
+        lines.append(_line("score", guess.score, "numeric" if is_confidence else higher))
+        if is_confidence:
+            lines.append("  score_is: confidence  # in the class predicted; or leave this line out")
+        elif len(guess.classes) == 2:
             lines.append(
                 "  # score_is: order  # or probability, or log-odds; left out, the scores tell"
             )

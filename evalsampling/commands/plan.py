@@ -169,8 +169,7 @@ def plan(options: PlanOptions) -> PlanResult:
     usable, own = usable_samplers(spec.analysis, stratification.levels), spec.analysis.sampler.name
     # If its own sampler cannot be planned, all that can.
     names = options.sampler or [n for n in usable if own not in usable or n in (own, "passive")]
-    steps = len(names) * options.repeats
-    with progress.watch("plan", "repeats", steps, logs.stream()):
+    with progress.watch("plan", "repeats", stream=logs.stream()):
         entries = predict_errors(
             dataclasses.replace(spec.analysis, reading=decided),
             table,
@@ -182,6 +181,7 @@ def plan(options: PlanOptions) -> PlanResult:
             power=options.power,
             effect=options.effect,
             report=progress.advance,
+            expect=progress.expect,
             clusters=clusters,
         )
     has_scores = decided.has_classes and not table.leaves.exchangeable

@@ -217,8 +217,7 @@ def _assumption(search: Search, threshold: float) -> Iterator[str]:
         "the calibration curve says."
     )
     table, history = search.analysis.table, search.analysis.history
-    replaced = search.analysis.sampler.with_replacement
-    chance = chances_of_labels(table, history, replaced)
+    chance = chances_of_labels(table, history, search.analysis.sampler.with_replacement)
     if chance is None or search.promise.each is not None:
         return
     below = search.score < threshold

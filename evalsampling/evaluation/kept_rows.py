@@ -14,7 +14,7 @@ from evalsampling.label_spaces.base import NO_PROBABILITY
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.columns import read_outputs
+from evalsampling.pool.columns import read_outputs, with_chances
 from evalsampling.pool.frames import Frame, Table, to_array
 from evalsampling.preparation.poisson import INCLUSION
 from evalsampling.spec import EvaluationSpec, ReadingPlan
@@ -62,7 +62,8 @@ def estimate_kept_rows(
     code = np.array([codes[row] for row in kept.tolist()])
     # Where the probabilities of each system come from: a column, or nowhere.
     rules = [labels.space.prior_rule(one.probability, None) for one in spec.pool.systems]
-    outputs = read_outputs(batch, spec.reading, tuple(rules)).take(kept)
+    read = with_chances(batch, spec.reading)
+    outputs = read_outputs(read, spec.reading, tuple(rules)).take(kept)
     return [
         estimate
         for measure in _measures(spec.reading, rules)

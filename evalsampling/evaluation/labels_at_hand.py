@@ -126,8 +126,7 @@ def _within(
 
 def _elsewhere(pool: Pool, rows: pa.Table, chances: Mapping[str, float]) -> FloatArray:
     """Return the chance of each row in another workspace, fewer of whose rows may have a label."""
-    columns = pool.stratification.plan.pool.id
-    ids = [as_text(id, columns) for id in rows[ID].to_pylist()]
+    ids = [as_text(id, pool.stratification.plan.pool.id) for id in rows[ID].to_pylist()]
     missing = [id for id in ids if id not in chances]
     if missing:
         raise InputError(

@@ -43,7 +43,12 @@ class DrawnRange:
         """Median distance between the ends of a draw."""
         if self.defined.all() and np.array_equal(self.low, self.high):  # far faster
             return 0.0
-        return float(np.median((self.high - self.low)[self.defined]))
+        return float(np.median(self._widths))
+
+    @property
+    def _widths(self) -> FloatArray:
+        """The distance between the ends of each defined draw."""
+        return self.high[self.defined] - self.low[self.defined]
 
     @functools.cached_property
     def is_informative(self) -> bool:
@@ -53,8 +58,7 @@ class DrawnRange:
     @property
     def variance(self) -> float:
         """Variance of the number if it is uniform between the ends of each draw."""
-        ends = (self.high - self.low)[self.defined]
-        return float(np.var(self.middle) + np.mean(ends**2) / 12)
+        return float(np.var(self.middle) + np.mean(self._widths**2) / 12)
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Return the ends of an interval that holds a share of draws, NaN if none has weight."""

@@ -24,6 +24,7 @@ SCORE_RULES = {
     score_kinds.PROBABILITY: SCORE,
     score_kinds.LOG_ODDS: LOG_ODDS,
     score_kinds.ORDER: RANKS,
+    score_kinds.CONFIDENCE: SCORE,
 }
 """The rule by which probabilities come from scores, by what these are."""
 

@@ -173,20 +173,15 @@ def _names(row: Fields, own: DeliveredIds, export: Export) -> dict[str, Any]:
         wanted |= {ID: ID, own.columns: ID}
     names: dict[str, Any] = {}
     for name, ours in wanted.items():
-        values = (place.get(name.casefold()) for place in (top, *inner))
-        value = next((value for value in values if _is_name(value)), None)
-        if value is not None:
-            names.setdefault(ours, value)
+        for value in (place.get(name.casefold()) for place in (top, *inner)):
+            if value not in (None, "") and not isinstance(value, Mapping | list | bool):
+                names.setdefault(ours, value)
     if "task" in names:
         return {"task": names["task"]}
     if not {*own.names} <= {*names}:
         name = found(row, export.names)
         names = {} if name is None else {ID if isinstance(own.columns, str) else "task": name}
     return names
-
-
-def _is_name(value: Any) -> bool:
-    return value not in (None, "") and not isinstance(value, Mapping | list | bool)
 
 
 def _question(

@@ -87,6 +87,13 @@ class PoolBatch:
         rows = self.rows.take(pa.array(places))
         return dataclasses.replace(self, rows=rows, kept=self.row_numbers(places))
 
+    def with_column(self, name: str, values: pa.Array) -> "PoolBatch":
+        """Return these rows with other values of a column, or in place of a field of one."""
+        rows, place = self.rows, self.rows.schema.get_field_index(name)
+        if place >= 0:
+            rows = rows.remove_column(place)
+        return dataclasses.replace(self, rows=rows.append_column(name, values))
+
     def refuse(self, column: str, wrong: BoolArray, problem: Callable[[int], str]) -> None:
         """Raise the error of the first wrong value of a column, if one is."""
         if wrong.any():

@@ -26,7 +26,7 @@ from evalsampling.stats.magnitudes import COST, WEIGHT
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.partition import Coded
 from evalsampling.stats.rank_prior import RankPrior
-from evalsampling.stats.score_kinds import ROUNDING, cut_to_probabilities
+from evalsampling.stats.score_kinds import CONFIDENCE, ROUNDING, cut_to_probabilities
 from evalsampling.stats.slices import SliceCodes
 
 _DIGITS = 9
@@ -67,6 +67,19 @@ def read_outputs(
         magnitudes=read_magnitudes(batch, plan.pool),
         cluster=read_clusters(batch, plan.pool, plan.seed),
     )
+
+
+def with_chances(batch: PoolBatch, plan: ReadingPlan) -> PoolBatch:
+    """Return a batch with probabilities of a positive in place of confidences in a prediction."""
+    for system in plan.pool.systems:
+        if system.score is not None and system.score_is == CONFIDENCE:
+            columns = LabelColumns.of(batch)
+            confidence = columns.shares(system.score)
+            predicted = plan.labels.space.predictions(columns, system, None)
+            is_positive = predicted == plan.labels.positive
+            chance = pa.array(np.where(is_positive, confidence, 1 - confidence))
+            batch = batch.with_column(system.score, chance)
+    return batch
 
 
 def read_scores(batch: PoolBatch, plan: ReadingPlan, name: str) -> npt.NDArray[np.floating]:

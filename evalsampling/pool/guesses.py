@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.numbers import float64_of
 from evalsampling.pool.source import partitioned
 from evalsampling.spec.sink import is_taken
+from evalsampling.stats.score_kinds import ROUNDING
 
 MOST_ROWS = 10_000
 """Rows that are looked at."""
@@ -42,6 +44,9 @@ _PREDICTIONS = (
 _VERDICTS = ("prediction", "predicted", "pred", "verdict", "decision")
 _LINKS = ("match", "matched", "link", "linked", "flag", "flagged", "positive", "hit")
 """Ends of names of predictions, and of those of predicted positives, beside a column of labels."""
+
+_TRUTHS = ("y_true", "truth", "ground_truth", "gold", "true_label", "gold_label", "actual")
+"""Names of columns of labels that rows have already."""
 
 NUMBER_TEXT = "number as text"
 """Kind of columns of numbers that no program reads as such: ``0,93`` or ``93 %``."""
@@ -69,6 +74,7 @@ class SampledColumn:
     # rows of each value that differs, as text, if they are few
     rows_of: Mapping[str, int] = dataclasses.field(default_factory=dict)
     of_labels: bool = False  # whether it tells of the labels that rows have, and not of rows
+    first: Any = None  # the values that were looked at, as Arrow; None of another type
 
     @classmethod
     def of(cls, batch: PoolBatch, name: str, label: str | None = None) -> "SampledColumn":
@@ -99,7 +105,7 @@ class SampledColumn:
             name, kind, len(counts), len(column), column.null_count,
             tuple(str(value)[:40] for value in [*counts][:3]), *ends,
             {str(v): counts[v] for v in counts} if len(counts) <= _MOST_CLASSES else {},
-            label is not None and _is_of_labels(column, batch.any_column(label)),
+            label is not None and _is_of_labels(column, batch.any_column(label)), column,
         )  # fmt: skip
 
     @property
@@ -160,6 +166,7 @@ class Guess:
     systems: Mapping[str, tuple[SampledColumn | None, SampledColumn]] = dataclasses.field(
         default_factory=dict
     )
+    truth: SampledColumn | None = None  # labels that rows have already, by its name
 
     @property
     def has_verdicts_alone(self) -> bool:
@@ -168,12 +175,25 @@ class Guess:
         return self.prediction is not None and (lacks_score or len(self.classes) > 2)
 
     @property
+    def is_confidence(self) -> bool:
+        """Whether the score may be the confidence in the class predicted, of two.
+
+        It is never below 1/2, and no threshold of it made the predictions.
+        """
+        score, said = self.score, self.prediction
+        if score is None or said is None or len(self.classes) != 2 or score.rows != said.rows:
+            return False
+        if not score.is_share or not score.low or score.low < 0.5:
+            return False
+        rows = pa.table({"score": score.first, "said": said.first}).group_by("said")
+        ends = rows.aggregate([("score", "min"), ("score", "max")])
+        least, greatest = pc.max(ends["score_min"]).as_py(), pc.min(ends["score_max"]).as_py()
+        return len(ends) > 1 and least < greatest
+
+    @property
     def positive(self) -> int | str:
         """The class that measures may be about: of two that are no yes and no the rarer one."""
-        last, rows = self.classes[-1], self.rows_of
-        if isinstance(last, int) or len(rows) != 2 or yes_and_no(rows):
-            return last
-        return min(sorted(rows, reverse=True), key=rows.__getitem__)
+        return _positive(self.classes, self.rows_of)
 
     @classmethod
     def of(
@@ -247,6 +267,10 @@ class Guess:
         by_labels = (prediction is None and len(labels) == 2) or by_number
         said = labelled if by_labels else prediction
         classes = _classes(said)
+        rows_of = {} if said is None else said.classes
+        both = [column for column in shares if column is score or _sum_to_one(score, column)]
+        if len(both) == 2 == len(classes):
+            score = _of_positives(both, prediction, _positive(classes, rows_of))
         # Beside a score that is a probability by its name another one is of the other class.
         is_one = score is not None and _best([score], _PROBABILITIES) is not None
         others = [] if is_one else [column for column in shares if column is not score]
@@ -254,19 +278,21 @@ class Guess:
         systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
         if len(words) > 1:
             systems = {column.name: (None, column) for column in words}
-        chosen = (*id, score, probability, prediction, *itertools.chain(*systems.values()))
-        used = {column.name for column in chosen if column is not None}
+        chosen = (*both, *id, score, probability, prediction)
+        of_systems = itertools.chain(*systems.values())
+        used = {column.name for column in (*chosen, *of_systems) if column is not None}
         others = [column for column in columns if column.name not in used]
         slices = [
             column for column in others
             if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0) and not column.nearly_unique
             and _best([column], _PREDICTIONS) is None
             and not (column.kind == "whole" and _best([column], _SCORES))
+            and column.name.lower() not in _TRUTHS
         ]  # fmt: skip
         payload = [
             column for column in others
             if column.kind == "text" and column not in slices and not is_taken(column.name)
-            and _best([column], _SCORES) is None
+            and _best([column], _SCORES) is None and column.name.lower() not in _TRUTHS
             and not (column.values and _best([column], _PREDICTIONS))
         ]  # fmt: skip
         unread = any(
@@ -275,10 +301,39 @@ class Guess:
             if column.distinct > 2
         )
         rivals = [column for column in shares if column.name not in used]
+        truths = [column for column in others if column.values and column.name.lower() in _TRUTHS]
         return cls(
-            id, score, probability, prediction, classes, {} if said is None else said.classes,
-            tuple(slices), tuple(payload), tuple(rivals), unread, systems,
+            id, score, probability, prediction, classes, rows_of, tuple(slices), tuple(payload),
+            tuple(rivals), unread, systems, next(iter(truths), None),
         )  # fmt: skip
+
+
+def _positive(classes: Sequence[int | str], rows: Mapping[str, int]) -> int | str:
+    """Return the class that measures may be about, given the rows of each that is a text."""
+    if isinstance(classes[-1], int) or len(rows) != 2 or yes_and_no(rows):
+        return classes[-1]
+    return min(sorted(rows, reverse=True), key=rows.__getitem__)
+
+
+def _sum_to_one(one: SampledColumn | None, other: SampledColumn) -> bool:
+    """Return whether two columns of shares are probabilities of two classes, by every row."""
+    if one is None or one is other or not one.is_share or one.nulls or one.rows != other.rows:
+        return False
+    rest = pc.subtract(pc.subtract(1.0, one.first), other.first)
+    return bool(pc.max(pc.abs(rest)).as_py() <= ROUNDING)
+
+
+def _of_positives(
+    both: Sequence[SampledColumn], said: SampledColumn | None, positive: int | str
+) -> SampledColumn:
+    """Return which of two columns is greater where a class is predicted; else the last one."""
+    if said is not None and said.rows == both[0].rows:
+        names = [plain(str(value)) for value in said.first.to_pylist()]
+        chosen = pa.array([name in (plain(str(positive)), "true") for name in names])
+        means = [pc.mean(column.first.filter(chosen)).as_py() or 0.0 for column in both]
+        if means[0] > means[1]:
+            return both[0]
+    return both[-1]
 
 
 def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledColumn]]:

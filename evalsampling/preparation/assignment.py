@@ -18,6 +18,7 @@ from evalsampling.pool.columns import (
     read_outputs,
     read_scores,
     read_slices,
+    with_chances,
     with_slices,
 )
 from evalsampling.pool.lists import QueryBatch
@@ -152,19 +153,20 @@ def assign_cells(batch: PoolBatch, stratification: Stratification) -> CellBatch:
     ids = batch.ids(plan.pool.id)
     if plan.pool.lists is not None:
         return _assign_queries(batch, ids, stratification)
-    outputs = read_outputs(batch, plan, known.rules, known.ranks)
+    read = with_chances(batch, plan)
+    outputs = read_outputs(read, plan, known.rules, known.ranks)
     if stratification.has_system_probabilities or stratification.labels:
         rule, ranks, scores = known.prior, known.ranks, None
         if rule == LOG_ODDS or ranks is not None:
-            scores = read_scores(batch, plan, str(plan.pool.score))
+            scores = read_scores(read, plan, str(plan.pool.score))
             scores = scores if ranks is None else ranks.find(scores)
         named = plan.pool.score if rule == SCORE else plan.pool.probability
-        prior = plan.labels.space.probabilities(LabelColumns.of(batch), named, rule, scores)
+        prior = plan.labels.space.probabilities(LabelColumns.of(read), named, rule, scores)
     else:
         prior = outputs.probability[:, 0]
     try:
         cell = stratification.grid.codes(
-            stratification.bins(batch, outputs),
+            stratification.bins(read, outputs),
             with_slices(plan.labels.space.signed(outputs.prediction), outputs.slices),
             outputs.magnitudes,
         )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import EVEN, LOG_ODDS, NO_PROBABILITY, RANKS, SCORE
+from evalsampling.label_spaces.base import COLUMN, EVEN, LOG_ODDS, NO_PROBABILITY, RANKS, SCORE
 from evalsampling.measures.build import MOST_LEVELS, Levels, OrderedScoreError, build_measures
 from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
@@ -23,6 +23,7 @@ from evalsampling.stats.score_kinds import (
     BEYOND,
     ORDER,
     PROBABILITY,
+    ROUNDING,
     ScoreSums,
     chance_of_order,
     contradicts,
@@ -38,6 +39,9 @@ _MATCH_WEIGHT = "match_weight"
 _TURNED = 0.25
 """Chance that a predicted positive scores above a predicted negative, below which scores are turned
 round."""
+
+_BY_THRESHOLD = 0.99
+"""That chance from which a threshold may have made the predictions."""
 
 _UNRELATED, _FEWEST = 0.05, 100
 """Distance of that chance from 1/2 within which predictions have nothing to do with scores, and
@@ -281,9 +285,16 @@ class PoolScores:
             own = kinds.by_cell(np.nan_to_num(kinds.probability[:, place, positive]))
             sums = float(table.count @ own), float(table.count @ predicted)
             columns = {"score": system.score, "probability": system.probability}
-            whose = _whose(system)
+            whose, key = _whose(system), "score" if system.probability is None else "probability"
+            in_half = rule in (SCORE, COLUMN) and own.min() >= 0.5 - ROUNDING
+            if in_half and chance_of_order(own, table.count, predicted) < _BY_THRESHOLD:
+                contradictions.append(
+                    f"{whose}.{key}: {columns[key]!r} is 0.5 or more in every row, also where "
+                    f"{other} is predicted. Is it the confidence in the class predicted? Then say "
+                    f"{whose}.score: {columns[key]} and {whose}.score_is: confidence"
+                )
+                continue
             if rule not in (NO_PROBABILITY, RANKS) and contradicts(*sums):
-                key = "score" if system.probability is None else "probability"
                 way_out = {
                     "score": f"say {whose}.score_is: order if it is but an order",
                     "probability": "leave it out if it is none",

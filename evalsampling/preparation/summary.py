@@ -31,6 +31,7 @@ from evalsampling.pool.columns import (
     read_partition,
     read_predictions,
     read_scores,
+    with_chances,
     with_slices,
 )
 from evalsampling.pool.lists import list_columns
@@ -45,7 +46,7 @@ from evalsampling.spec.strata import BY_RANK, CUT_METHODS
 from evalsampling.stats.kdtree import FeatureSample
 from evalsampling.stats.partition import Paths
 from evalsampling.stats.score_counts import ScoreCounts
-from evalsampling.stats.score_kinds import ORDER, ScoreSums
+from evalsampling.stats.score_kinds import CONFIDENCE, ORDER, ScoreSums
 from evalsampling.stats.signatures import SignatureCounts, signature_codes
 from evalsampling.stats.strata import LOGIT_RANK, CutMethod
 
@@ -121,6 +122,7 @@ def summarize(batch: PoolBatch, plan: ReadingPlan, wants: "Wanted") -> PoolSumma
     """Return the summary of a batch: the statistics that the plan wants of it."""
     if plan.pool.lists is not None:
         return _of_queries(batch, plan)
+    batch = with_chances(batch, plan)
     histograms: tuple[ScoreCounts, ...] = ()
     signatures = features = codes = keys = predictions = None
     scored = [*(system.score for system in plan.pool.systems), plan.pool.score]
@@ -323,6 +325,7 @@ def summary_columns(plan: ReadingPlan) -> list[str]:
         return list(dict.fromkeys([*columns_of(pool.id), *list_columns(pool), *magnitudes]))
     named: list[str | None] = [pool.score] if wants.histogram_bins else []
     named += wants.ranked
+    named += [system.prediction for system in pool.systems if system.score_is == CONFIDENCE]
     if wants.ranges or wants.signatures:
         named += [pool.score, *(system.score for system in pool.systems)]
     if wants.predictions or not plan.labels.space.has_score:

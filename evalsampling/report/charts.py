@@ -179,7 +179,7 @@ def curve_chart(curve: ScoreCurve) -> Picture:
         ups = [point.up for point in points]
         upper = [y(1.0 if up.high is None else up.high) for up in ups]
         lower = [y(0.0 if up.low is None else up.low) for up in ups]
-        spots = [_spot(point, x, y) for point in points]
+        spots = [*zip(across, (y(up.value or 0.0) for up in ups), strict=True)]
         body += ribbon([*zip(across, upper, strict=True)], [*zip(across, lower, strict=True)])
         body += _band(points, x, y)
         body.append(path(spots, "s-accent", width=2.5))
@@ -193,10 +193,6 @@ def curve_chart(curve: ScoreCurve) -> Picture:
     )  # fmt: skip
     return Picture(curve.titled(f"{kind} curve"), about or "undefined everywhere", width, height,
                    "".join(body))  # fmt: skip
-
-
-def _spot(point: CurvePoint, x: Scale, y: Scale) -> tuple[float, float]:
-    return x(point.along.value or 0.0), y(point.up.value or 0.0)
 
 
 def _band(points: Sequence[CurvePoint], x: Scale, y: Scale) -> list[str]:

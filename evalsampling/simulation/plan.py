@@ -73,6 +73,7 @@ def plan(
     power: float | None = None,
     effect: float | None = None,
     report: Callable[[int], None] = lambda repeats: None,
+    expect: Callable[[int], None] = lambda repeats: None,
     workers: int | None = None,
     clusters: SharedClusters | None = None,
 ) -> list[dict[str, Any]]:
@@ -136,6 +137,8 @@ def plan(
     curves = Curves(table, reading.labels.positive, asked.hidden, believed)
     imagined = _Imagined(table, systems, measures, plan, None if believed else curves, clusters)
     savings = [saving_of(measure, table) if believed else None for measure in measures]
+    tries_others = believed and table.classes == 2 and obstacle(table) is None
+    expect(repeats * len(built) * (1 + tries_others))
     spreads = imagined.spreads(built, workers, report)
     most = min(table.rows, MOST_LABELS) * _mean_cost(table, plan.by_cost)
     while (
@@ -145,14 +148,13 @@ def plan(
     ):
         plan = dataclasses.replace(plan, budgets=more)
         imagined = dataclasses.replace(imagined, plan=plan)
-        report(-repeats * len(built))
+        expect(repeats * len(built))
         spreads = imagined.spreads(built, workers, report)
     entries: list[dict[str, Any]] = []
-    ranges_if_off = (
-        dataclasses.replace(imagined, curves=curves).spreads(built, workers, lambda repeats: None)
-        if believed and table.classes == 2 and obstacle(table) is None
-        else spreads
-    )
+    ranges_if_off = spreads
+    if tries_others:
+        others = dataclasses.replace(imagined, curves=curves)
+        ranges_if_off = others.spreads(built, workers, report)
     for sampler, sampler_spreads, if_off in zip(built, spreads, ranges_if_off, strict=True):
         prices = prices_of(sampler, table)
         for m, measure in enumerate(measures):

@@ -29,6 +29,7 @@ from evalsampling.spec.systems import (
 from evalsampling.spec.tables import TableSpec, read_table
 from evalsampling.spec.values import Text
 from evalsampling.spec.where import AllOf, AnyOf, Condition, IsNull, Relation, read_where
+from evalsampling.stats.score_kinds import CONFIDENCE
 
 KEYS = (
     "path", "id", "score", "prediction", "probability", "payload", "scorer", "systems", "slices",
@@ -236,6 +237,9 @@ def read_pool(
         score_is = read_score_is(section, labels, score)
         if score is not None and score == systems[0].score:
             score_is = score_is or systems[0].score_is
+        own = [system.score for system in systems if system.score_is == CONFIDENCE]
+        if score_is == CONFIDENCE and score not in own:
+            raise InputError("pool.score_is: say of a system that its score is a confidence")
     features = section.columns("features")
     if strata.by_features and not features and not labels.space.tagged:
         raise InputError("pool.features: missing, strata.method kd is cut from features")

@@ -9,6 +9,7 @@ from evalsampling.label_spaces.base import SCORE_RULES, Logits, column_of_each, 
 from evalsampling.spec.labels import LabelsSpec
 from evalsampling.spec.sections import Section, given
 from evalsampling.spec.values import Number, convert
+from evalsampling.stats.score_kinds import CONFIDENCE
 
 Probability = str | Mapping[str, str] | None
 """A column of the positive class, a column for each class or its logit, or neither."""
@@ -69,6 +70,11 @@ def read_system(
         raise InputError(f"{where}: must be a column or a threshold, got {prediction!r}")
     probability = read_probability(section, labels)
     kind = read_score_is(section, labels, score)
+    if kind == CONFIDENCE and prediction is None:
+        raise InputError(
+            f"{section.name}.score_is: a confidence is that of the class predicted: name its "
+            "column as prediction"
+        )
     return SystemSpec(name, score, prediction, threshold, probability, columns, kind)
 
 
@@ -100,6 +106,13 @@ def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]
     for twice in names:
         if names.count(twice) > 1:
             raise InputError(f"{section.name}: two systems are called {twice!r}")
+    columns = [system.score for system in systems]
+    for system in systems:
+        if system.score_is == CONFIDENCE and columns.count(system.score) > 1:
+            raise InputError(
+                f"{section.name}: {system.score!r} cannot be the confidence in the predictions of "
+                "two systems"
+            )
     return tuple(systems)
 
 

@@ -11,7 +11,8 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.log_odds import expit
 
 PROBABILITY, LOG_ODDS, ORDER = "probability", "log-odds", "order"
-"""What scores may be."""
+CONFIDENCE = "confidence"
+"""What scores may be; a confidence is the probability of the class predicted, of two."""
 
 BEYOND = 1e300
 """Stands for an infinite score: such a row is below, or above, all others."""
@@ -124,6 +125,7 @@ class ScoreSums:
             PROBABILITY: "probabilities",
             LOG_ODDS: "log-odds",
             ORDER: "an order, of which only ranks count",
+            CONFIDENCE: "the confidence in the class predicted",
         }[kind]
         text = f"{column!r} is read as {is_one}"
         if stated:

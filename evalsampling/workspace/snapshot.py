@@ -158,8 +158,8 @@ class Snapshot:
         tally = Tally.of(labels, first, settles)
         for delivery in self.deliveries:
             answers = answers_of(delivery.votes, self.subject_of_task, labels.codes)
-            rounds = sum(files.number <= delivery.rounds for files in self.standing)
-            tally.add(answers, delivery.replace, rounds)
+            before = sum(files.number <= delivery.rounds for files in self.standing)
+            tally.add(answers, delivery.replace, before)
         return tally
 
     @functools.cached_property

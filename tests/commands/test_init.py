@@ -62,12 +62,17 @@ def test_what_columns_look_like(tmp_path: Path) -> None:
         ({"score": [-1.0, 2.0], "match_prob": [0.1, 1.9]}, ("score", None)),
         ({"probability": [0.1, 0.9]}, ("probability", None)),
         ({"prob_cat": [0.1, 0.9], "prob_dog": [0.9, 0.1]}, ("prob_cat", None)),
+        ({"p_0": [0.9, 0.3], "p_1": [0.1, 0.7]}, ("p_1", None)),
+        ({"p_1": [0.1, 0.7], "p_0": [0.9, 0.3]}, ("p_1", None)),
+        ({"ham": [0.9, 0.3], "spam": [0.1, 0.7], "prediction": ["ham", "spam"]}, ("spam", None)),
+        ({"p_0": [0.9, 0.3], "p_1": [0.1, 0.7], "prediction": [True, False]}, ("p_0", None)),
         ({"score": [0.1, 0.9], "share": [0.1, 0.9]}, ("score", None)),
         ({"amount": [3.5, 80.0], "rf": [0.1, 0.9], "hgb": [0.2, 0.8]}, ("rf", None)),
         ({"amount": [3.5, 80.0]}, ("amount", None)),
     ],
 )
 def test_probabilities_beside_the_score(tmp_path: Path, columns: Any, expected: Any) -> None:
+    """The one that is high where positives are predicted is theirs, of two that sum to 1."""
     _, text = of_table(tmp_path, {"id": [1, 2], "prediction": [0, 1], **columns})
     pool = yaml.safe_load(text)["pool"]
     assert (pool["score"], pool.get("probability")) == expected
@@ -121,6 +126,14 @@ def test_no_column_of_answers_is_shown(tmp_path: Path, name: str) -> None:
     columns = {"pair_id": range(90), "score": np.linspace(0, 1, 90), "prediction": [0, 1] * 45}
     _, text = of_table(tmp_path, {**columns, name: texts, "more": texts})
     assert yaml.safe_load(text)["pool"]["payload"] == ["more"]
+
+
+def test_a_column_of_labels_is_no_slice(tmp_path: Path) -> None:
+    labels = pa.array([None, 0, None, 1] * 25)
+    columns = {"id": range(100), "score": np.linspace(0, 1, 100), "pred": [0, 1] * 50}
+    _, text = of_table(tmp_path, {**columns, "y_true": labels, "lang": ["en", "de"] * 50})
+    assert yaml.safe_load(text)["pool"]["slices"] == ["lang"]
+    assert "  # column: y_true  # are these labels?" in text
 
 
 def test_what_cannot_be_guessed_is_to_be_filled_in(tmp_path: Path) -> None:
@@ -193,6 +206,15 @@ def test_what_is_made_of_scores_is_said(
     assert said is None or said in out
     assert ("scores of the first rows: " in out) == (said is not None)
     assert ("fill in pool.prediction" in out) == (threshold is None)
+
+
+@pytest.mark.parametrize("by_threshold", [False, True])
+def test_the_confidence_in_a_prediction_is_called_so(tmp_path: Path, by_threshold: bool) -> None:
+    """Unless a threshold of the score made the predictions: it may be of likely positives alone."""
+    score = np.linspace(0.5, 1, 200)
+    says = np.where(score > 0.9 if by_threshold else np.arange(200) % 3 == 0, "spam", "ham")
+    _, text = of_table(tmp_path, {"id": np.arange(200), "label": says, "score": score})
+    assert ("confidence" in yaml.safe_load(text)["pool"].values()) != by_threshold
 
 
 @pytest.mark.parametrize(

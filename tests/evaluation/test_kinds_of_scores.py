@@ -111,6 +111,16 @@ CASES = {
         but(TWO_CHANCES, 1.0000054, 2), "probability", CHANCES + 0.2, CUT,
         keys={"score_is": "probability"}, said="2 rows outside",
     ),
+    "confidence": Case(
+        two(0.99, 0.9), "probability", CHANCES, BRIER, keys={"score_is": "confidence"},
+        said="'score' is read as the confidence in the class predicted, as the spec says",
+    ),
+    "confidence, float32": Case(
+        two(0.99, 0.9), "probability", CHANCES, BRIER, "float32", keys={"score_is": "confidence"}
+    ),
+    "confidence, all predicted": Case(
+        TWO_CHANCES, "probability", CHANCES, BRIER, predicted=ROWS, keys={"score_is": "confidence"}
+    ),
     "verdicts as scores": Case(two(0, 1), "probability", 40, HARD, "int64"),
     "verdicts as small scores": Case(two(0, 1), "probability", 40, HARD, "uint8"),
     "the same probability everywhere": Case(
@@ -234,7 +244,8 @@ def test_probabilities_of_an_order_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "avro"])
 @pytest.mark.parametrize(
-    "name", ["probability a hair above 1", "log-odds", "log-odds with a shift", "0 to 100"]
+    "name",
+    ["probability a hair above 1", "confidence", "log-odds", "log-odds with a shift", "0 to 100"],
 )
 def test_scores_in_every_format(name: str, suffix: str, tmp_path: Path) -> None:
     case = CASES[name]
@@ -246,6 +257,29 @@ def test_scores_in_every_format(name: str, suffix: str, tmp_path: Path) -> None:
     found = stratification.score_summary(read_table(stratification))
     assert found.kind == case.kind
     assert found.expected == pytest.approx(case.expected, rel=tolerance(case))
+
+
+@pytest.mark.parametrize("systems", [1, 2])
+def test_a_confidence_says_what_the_probability_says(systems: int) -> None:
+    """Rows drawn and estimates are the same, also of fields and beside another system."""
+    rng = np.random.default_rng(3)
+    chance = rng.beta(0.3, 2, 3000)
+    truth, says = rng.random(3000) < chance, chance > 0.6
+    confidence = np.where(says, chance, 1 - chance)
+    found = []
+    for score, keys in ((1 - (1 - chance), {}), (confidence, {"score_is": "confidence"})):
+        own: dict[str, Any] = {"score": "s.new", "prediction": "says", **keys}
+        both = {"new": own, "old": {"score": "old", "prediction": "late"}}
+        inner = pa.StructArray.from_arrays([pa.array(score)], ["new"])
+        pool = {"id": np.arange(3000), "s": inner, "says": says, "old": chance**2}
+        pool["late"] = chance > 0.8
+        named = own if systems == 1 else {"systems": both}
+        evaluation = Evaluation.from_frame(pool, seed=5, **named, measure=["f1", "brier"])
+        for _ in range(2):
+            ids = evaluation.sample(60)
+            evaluation.label(ids, truth[ids])
+        found.append(([*map(str, evaluation.estimate())], ids.tolist()))
+    assert found[0] == found[1]
 
 
 def test_systems_have_scores_of_their_own_kinds() -> None:
@@ -284,6 +318,9 @@ def test_a_stated_probability_far_outside_is_refused_by_its_row(tmp_path: Path) 
         Evaluation.from_frame(table, score_is="probability")
 
 
+CONFIDENT = {"score": "score", "prediction": "prediction"}
+
+
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
@@ -299,6 +336,18 @@ def test_a_stated_probability_far_outside_is_refused_by_its_row(tmp_path: Path) 
         (
             {"systems": {"a": {"prediction": "prediction", "score_is": "order"}}, "score": "score"},
             "pool.systems.a.score_is: there is no score",
+        ),
+        (
+            {"score_is": "confidence", "prediction": {"threshold": 0.5}},
+            "pool.score_is: a confidence is that of the class predicted: name its column",
+        ),
+        (
+            {"systems": {name: {**CONFIDENT, "score_is": "confidence"} for name in "ab"}},
+            "pool.systems: 'score' cannot be the confidence in the predictions of two systems",
+        ),
+        (
+            {"systems": {"a": CONFIDENT}, "score": "score", "score_is": "confidence"},
+            "pool.score_is: say of a system that its score is a confidence",
         ),
     ],
 )

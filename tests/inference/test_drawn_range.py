@@ -146,3 +146,11 @@ def test_interval_reaches_from_the_lower_ends_to_the_upper_ones() -> None:
     low, high = DrawnRange(ends, ends + 0.5).interval(0.9)
     assert (low, high) == pytest.approx((0.105, 0.695), abs=1e-9)
     assert np.isnan(DrawnRange(ends, ends, np.zeros(101)).interval(0.9)).all()
+
+
+def test_a_logarithm_of_zero_is_undefined_and_brings_no_warning() -> None:
+    """So of a ratio of which some draws are 0 one hears nothing but its interval."""
+    low, high = np.array([-np.inf, -1.0, -2.0, -3.0]), np.array([-np.inf, -1.0, -1.5, -3.0])
+    drawn = DrawnRange(low, high)
+    assert (drawn.gap, drawn.median) == (0.0, -1.75)
+    assert drawn.variance == pytest.approx(np.var([-1, -1.75, -3]) + 0.5**2 / 3 / 12)

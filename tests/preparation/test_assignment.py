@@ -11,7 +11,7 @@ from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.plan import stratify_rows
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from tests.jobs import make_pool, make_rich_pool
+from tests.jobs import Pool, make_pool, make_rich_pool
 
 EDGES = [-3.0, -1.5, 0.0, 2.0, 900.0]
 
@@ -55,3 +55,21 @@ def test_a_batch_without_rows_adds_nothing(job: Any) -> None:
     assert stratification.has_system_probabilities
     nothing = PoolBatch(rows.rows.slice(0, 0))
     assert assign_cells(nothing, stratification).sums().count.sum() == 0
+
+
+def test_rows_are_given_on_with_the_confidences_they_came_with(job: Any) -> None:
+    """They may come again, as rows to join with labels do, and have the same cells."""
+    pool = make_pool()
+    score, says = (pool.table[name].to_numpy() for name in ("score", "prediction"))
+    chance = 1 / (1 + np.exp(-score))
+    confidence = np.where(says == 1, chance, 1 - chance)
+    place = pool.table.schema.get_field_index("score")
+    table = pool.table.set_column(place, "score", [confidence])
+    one = job(Pool(table, pool.truth), pool={"score_is": "confidence"}, strata={"leaves": 32})
+    rows = PoolBatch(table.combine_chunks().to_batches()[0])
+    plan = EvaluationSpec.load(one.spec).reading
+    cells = assign_cells(rows, stratify_rows([rows], plan))
+    np.testing.assert_allclose(cells.outputs.score[:, 0], chance)
+    np.testing.assert_array_equal(cells.batch.rows["score"].to_numpy(), confidence)
+    again = assign_cells(cells.batch, cells.stratification)
+    np.testing.assert_array_equal(again.cell, cells.cell)

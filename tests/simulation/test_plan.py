@@ -147,6 +147,19 @@ def test_between_a_budget_without_a_half_width_and_the_next_it_is_the_next() -> 
         assert (needed["budget"], needed["standard_error"]) == (800, 0.1)
 
 
+@pytest.mark.parametrize("measure", ["accuracy", "f1"])
+def test_as_many_repeats_are_done_as_were_expected(
+    pool: tuple[Path, np.ndarray], measure: str
+) -> None:
+    """Also those under curves that differ from the scores, and of budgets that double."""
+    asked, table, ranges = read(pool[0], measure=measure, budget=20, round_size=20)
+    told: dict[str, list[int]] = {"report": [], "expect": []}
+    count = {name: counts.append for name, counts in told.items()}
+    plan(asked, table, ranges, ["passive"], repeats=2, half_width=0.15, workers=1, **count)
+    assert told["report"] == [1] * sum(told["expect"])
+    assert len(told["report"]) >= 4
+
+
 @pytest.mark.slow
 def test_the_budget_of_a_half_width_is_that_of_the_variance(pool: tuple[Path, np.ndarray]) -> None:
     """Of the binomial one; budgets double until it is enough, and stay as they are if given."""
