@@ -306,7 +306,7 @@ class Snapshot:
         """Deliveries, the last first, with how many rejects no later valid vote made up for.
 
         Then how many of these rows still want for: none of rounds that were withdrawn. One that
-        names no task may be of any row drawn by then that waits, and later votes on such made up.
+        names no task may be of any row drawn by then that waits, until half as many votes came.
         """
         # The same content delivered again is judged again, and the last judgement counts.
         unresolved: dict[str, tuple[Delivery, int, int]] = {}
@@ -317,8 +317,9 @@ class Snapshot:
             if unnamed := delivery.rejects - sum(delivery.rejected.values()):
                 drawn = bisect.bisect(self.round_of_question, delivery.rounds)
                 waiting = sum(state.waits for state in self.states[:drawn])
-                since = sum(votes[task] for task in self.tasks[:drawn])
-                wanting += min(max(unnamed - since, 0), waiting * self.pool.spec.labels.votes)
+                since = votes.total() - sum(votes[task] for task in self.tasks[drawn:])
+                if 2 * since < unnamed:
+                    wanting += min(unnamed - since, waiting * self.pool.spec.labels.votes)
             unresolved.setdefault(delivery.digest, (delivery, unnamed + sum(due.values()), wanting))
             votes.update(delivery.votes["task"].to_pylist())
         return list(unresolved.values())
