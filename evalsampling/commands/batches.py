@@ -169,8 +169,7 @@ def _control_tasks(
     if gold is not None:
         parts[GOLD] = gold_rows(gold, plan, key, number, batch.schema)
     if plan.labels.repeats and len(snapshot.tasks):
-        again = repeated(len(snapshot.tasks), plan.labels.repeats, key, number)
-        rows = _rows_of(snapshot, again)
+        rows = _rows_of(snapshot, repeated(len(snapshot.tasks), plan.labels.repeats, key, number))
         parts[REPEAT] = rows.append_column(LABEL, pa.nulls(len(rows), pa.string()))
     tasks = []
     for kind, rows in parts.items():

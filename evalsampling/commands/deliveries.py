@@ -43,9 +43,8 @@ class _Checked:
         rejects = [
             {"file": self.file.path, **vars(each), **ids.values(each.id)} for each in self.rejects
         ]
-        rejected = collections.Counter(
-            register.tasks[reject.subject] for reject in self.rejects if reject.subject is not None
-        )
+        tasks = {*register.question_of_task, *register.withdrawn}
+        rejected = collections.Counter(each.task for each in self.rejects if each.task in tasks)
         table = pa.Table.from_pylist(rejects, pa.schema(columns.items()))
         details = {**self.file.details, "rounds": rounds, "rejected": rejected}
         return NewDelivery(self.name, vote_table(self.taken, register), table, details)

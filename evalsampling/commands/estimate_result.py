@@ -157,7 +157,8 @@ def result_of(
     missing = label_quality.missing_labels(snapshot, analysis)
     doubted = label_quality.doubts(snapshot, analysis, missing)
     wrong = label_quality.label_error(analysis, snapshot.gold, estimates)
-    warnings = cautions(analysis, estimates, awaited, label_quality.label_warnings(wrong))
+    people = people_agree(analysis, snapshot.tally.answers, spec.labels.votes)
+    warnings = cautions(analysis, estimates, awaited, label_quality.label_warnings(wrong, people))
     of_scores = snapshot.pool.stratification.about_scores(analysis.table)
     curve = analysis.curve
     joints = build_joints(analysis.reading, analysis.levels)
@@ -185,7 +186,7 @@ def result_of(
         notes=tuple(brief(estimates, attrgetter("notes"))),
         mostly_rejected=tuple(label_quality.mostly_rejected(snapshot)),
         doubts=doubted.texts,
-        people=people_agree(analysis, snapshot.tally.answers, spec.labels.votes),
+        people=people,
         gates=_judged(gates, estimates, snapshot.analysis, doubted) if gates else None,
     )
 
@@ -264,8 +265,7 @@ def curve_of(snapshot: Snapshot, at: Sequence[int] = ()) -> RankCurve | None:
             )
         return None
     measures = curve.measures
-    wanted = at or curve.ranked.rank.tolist()
-    places = dict.fromkeys(curve.ranked.at_rank(rank) for rank in wanted)
+    places = dict.fromkeys(curve.ranked.at_rank(rank) for rank in at or curve.ranked.rank.tolist())
     return RankCurve(
         average_precision=Bounds.at(curve.average_precision(), 0),
         points=tuple(

@@ -8,12 +8,14 @@ import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import (
+    MORE_THAN_A_FEW,
     Doubts,
     MissingBounds,
     missing_bounds,
     more_than_a_few,
     seldom_at_random,
 )
+from evalsampling.evaluation.estimates import PeopleAgreement
 from evalsampling.evaluation.labels_at_hand import FILE, contradictions, scope_of_labels
 from evalsampling.evaluation.odd_answers import AnswerGroup, odd_answers
 from evalsampling.inference.domains import Domain
@@ -83,10 +85,15 @@ class MostlyRejected:
 def mostly_rejected(snapshot: Snapshot) -> list[MostlyRejected]:
     """Return the deliveries of which most answers are rejected, in the order they came in."""
     return [
-        MostlyRejected(delivery.file or delivery.name, count, len(delivery.votes))
+        MostlyRejected(delivery.file or delivery.name, delivery.rejects, len(delivery.votes))
         for delivery, count in snapshot.rejections
-        if count > len(delivery.votes)
+        if _are_most(delivery, count)
     ]
+
+
+def _are_most(delivery: Delivery, count: int) -> bool:
+    """Tell whether rejects that rows still want for are most answers, and not the last few."""
+    return count > len(delivery.votes) and count >= min(delivery.rejects, MORE_THAN_A_FEW)
 
 
 def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | None:
@@ -110,23 +117,24 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
 
 def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
     """Return that answers of a delivery were rejected, and why; empty if they are few."""
-    file, given = delivery.file or delivery.name, rejected + len(delivery.votes)
+    file, taken = delivery.file or delivery.name, len(delivery.votes)
     reason, alike = "", 0
     if delivery.file is not None:
         reason, alike = commonest_reason(snapshot.pool.workspace, delivery)
     alike = min(alike, rejected)
     why = f"{reason}." if alike == rejected else f"{alike} as: {reason}."
     why = why[:1].upper() + why[1:] if alike else ""
-    if rejected > len(delivery.votes):
+    if _are_most(delivery, rejected):
         mend = (
             "Mend them before you trust any number: their reasons are in the folder labels of the "
             "workspace"
         )
-        told = f"most answers of {file} were rejected: {rejected} of {given}."
+        counts = f"{delivery.rejects} of {delivery.rejects + taken}"
+        told = f"most answers of {file} were rejected: {counts}."
         return " ".join(filter(None, [told, why, mend]))
-    if not more_than_a_few(alike or rejected, given):
+    if not more_than_a_few(alike or rejected, rejected + taken):
         return ""
-    return f"{rejected} of {given} answers of {file} were rejected. {why}".rstrip()
+    return f"{rejected} of {rejected + taken} answers of {file} were rejected. {why}".rstrip()
 
 
 def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> Doubts:
@@ -213,9 +221,9 @@ def label_error(
     return LabelError(table, tuple(corrected), None)
 
 
-def label_warnings(error: LabelError | None) -> list[str]:
+def label_warnings(error: LabelError | None, people: PeopleAgreement | None) -> list[str]:
     """Return warnings where wrong labels matter more than sampling."""
-    lines = []
+    lines = [] if people is None else [*people.warnings]
     for wrong in error.measures if error else ():
         name = title(wrong.measure, wrong.system)
         if wrong.dominates and wrong.value is None:

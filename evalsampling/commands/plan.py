@@ -10,7 +10,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.specs import load_pinned
 from evalsampling.inference.label_likelihood import doubts, expected_likelihood
-from evalsampling.measures.build import Levels, assumed_levels, build_measures
+from evalsampling.measures.build import assumed_levels, build_measures
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.source import unchanged
 from evalsampling.preparation.plan import read_table_and_clusters, stratify_pool
@@ -97,12 +97,6 @@ class PlanResult(Result):
         return super().to_json()["errors"]
 
 
-def _own_and_passive(asked: AnalysisPlan, levels: Levels) -> list[str]:
-    """Return the plan's sampler and `passive`; if its own cannot be planned, all that can."""
-    usable, own = usable_samplers(asked, levels), asked.sampler.name
-    return [name for name in usable if own not in usable or name in (own, "passive")]
-
-
 def _without_power(planned: Sequence[Sampler]) -> tuple[str, ...]:
     """Return a warning about samplers for which no number of labels has a power, if any."""
     names = [each.name for each in planned if not isinstance(each, ReplacementSampler)]
@@ -172,7 +166,9 @@ def plan(options: PlanOptions) -> PlanResult:
         table, clusters = read_table_and_clusters(stratification)
     decided = stratification.scores.stated(spec.reading)
     believed = is_believed(decided, table)
-    names = options.sampler or _own_and_passive(spec.analysis, stratification.levels)
+    usable, own = usable_samplers(spec.analysis, stratification.levels), spec.analysis.sampler.name
+    # If its own sampler cannot be planned, all that can.
+    names = options.sampler or [n for n in usable if own not in usable or n in (own, "passive")]
     with progress.watch("plan", "repeats", stream=logs.stream()):
         entries = predict_errors(
             dataclasses.replace(spec.analysis, reading=decided),

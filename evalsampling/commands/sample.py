@@ -159,15 +159,13 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     if left <= 0 or (money is not None and money <= 0):
         return SampleResult(last, 0, None, "budget")
     if analysis.exhausted:
-        why = "exhausted" if len(analysis.history) else "nothing-adds"
-        return SampleResult(last, 0, None, why)
+        return SampleResult(last, 0, None, "exhausted" if len(analysis.history) else "nothing-adds")
     may_stop = spec.stop.half_width is not None or spec.stop.significance is not None
     if may_stop and snapshot.answers > 0:  # Otherwise nothing is estimated.
         reason = reason_to_stop(spec.stop, analysis.estimate())
         if reason is not None:
             return SampleResult(last, 0, None, reason)
-    size = request.size or snapshot.next_round_size
-    drawn = analysis.with_round(size, budget=left, money=money)
+    drawn = analysis.with_round(request.size or snapshot.next_round_size, budget=left, money=money)
     if drawn is analysis:  # What is left buys no label.
         return SampleResult(last, 0, None, "budget")
     write_round(request, snapshot, drawn)

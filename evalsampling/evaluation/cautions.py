@@ -99,8 +99,7 @@ def missing_bounds(analysis: Analysis, rows: IntArray | None = None) -> list[Mis
     for codes in _fillings(analysis, missing):
         label = history.label.copy()
         label[missing] = codes
-        now = analysis.with_history(history.with_labels(label))
-        filled.append(now.estimate(scope=whole))
+        filled.append(analysis.with_history(history.with_labels(label)).estimate(scope=whole))
     bounds = []
     for estimates in zip(*filled, strict=True):
         target = estimates[0].target

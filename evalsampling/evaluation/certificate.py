@@ -18,7 +18,7 @@ from evalsampling.inference.unsearched import chances_of_labels, most_positives
 from evalsampling.parts.records import finite
 from evalsampling.report.numbers import shown
 from evalsampling.spec.promise import BELOW, Promise
-from evalsampling.stats.arrays import BoolArray, FloatArray
+from evalsampling.stats.arrays import BoolArray
 from evalsampling.version import __version__
 
 LABELS, MODEL = "labels", "model"
@@ -88,8 +88,7 @@ class Certificate:
     @property
     def name(self) -> str:
         """Hash of what it says, which its file is called by."""
-        content = json.dumps(self.to_json(), sort_keys=True)
-        return hashlib.sha256(content.encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
 
 
 def certify(
@@ -117,13 +116,15 @@ def certify(
     search = Search(analysis, promise, confidence or analysis.confidence, planned)
     search.check()
     history = analysis.history
+    chances = ((drawn.probability, drawn.cell_probability) for drawn in history.rounds)
+    known = (chance for both in chances for chance in both if chance is not None)
     return dataclasses.replace(
         _found(search),
         labels=len(history.labelled),
         rounds=len(history.rounds),
         planned=planned,
         pool=pool or _hash(analysis.table.code, analysis.table.count, search.score),
-        design=_hash(history.cell, history.rank, *_chances(analysis)),
+        design=_hash(history.cell, history.rank, *known),
         labels_hash=_hash(history.cell, history.rank, history.label),
     )
 
@@ -133,13 +134,6 @@ def _hash(*arrays: Any) -> str:
     for array in arrays:
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
-
-
-def _chances(analysis: Analysis) -> Iterator[FloatArray]:
-    for drawn in analysis.history.rounds:
-        yield drawn.probability
-        if drawn.cell_probability is not None:
-            yield drawn.cell_probability
 
 
 def _found(search: Search) -> Certificate:
@@ -223,8 +217,7 @@ def _assumption(search: Search, threshold: float) -> Iterator[str]:
         "the calibration curve says."
     )
     table, history = search.analysis.table, search.analysis.history
-    replaced = search.analysis.sampler.with_replacement
-    chance = chances_of_labels(table, history, replaced)
+    chance = chances_of_labels(table, history, search.analysis.sampler.with_replacement)
     if chance is None or search.promise.each is not None:
         return
     below = search.score < threshold

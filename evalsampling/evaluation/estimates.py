@@ -46,6 +46,7 @@ class PeopleAgreement:
             are of these rows alone.
         numbers: the agreement, then kappas.
         statement: the numbers, and what they are of, in two sentences.
+        warnings: that they disagree too often for the labels to be trusted.
     """
 
     rows: int
@@ -53,6 +54,7 @@ class PeopleAgreement:
     weighted: bool
     numbers: tuple[PeopleNumber, ...]
     statement: str
+    warnings: tuple[str, ...] = ()
 
 
 class Estimates(list[Estimate]):
@@ -140,8 +142,7 @@ class Estimates(list[Estimate]):
             for estimate in self._shown
         ]
         compared = [each.statement for each in self._shown if each.target.against is not None]
-        notes = [*compared, *self._notes()]
-        more = "".join(f"<p>{html.escape(line)}</p>" for line in notes)
+        more = "".join(f"<p>{html.escape(line)}</p>" for line in [*compared, *self._notes()])
         body = "".join(rows)
         return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{more}"
 

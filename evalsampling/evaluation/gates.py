@@ -190,8 +190,7 @@ def _labels_to_decide(target: float, estimate: Estimate, labels: int) -> Outlook
     own = estimate.target
     is_plain = own.threshold is None and own.against is None and own.slice is None
     by_model = is_plain and estimate.intervals[0].kind == MODEL_BASED
-    power = OF_MODEL if by_model else OF_DESIGN
-    return outlook(now, labels, estimate.unlabelled, distance, power)
+    return outlook(now, labels, estimate.unlabelled, distance, OF_MODEL if by_model else OF_DESIGN)
 
 
 def _because(problem: str | None, interval: Interval) -> str:

@@ -152,8 +152,7 @@ class MemoryPool:
                 f"wanted, in place of {checked.pool.where}"
             )
         if isinstance(checked.pool.id, str) and checked.pool.id not in columns:
-            ids = indexed[0][1].to_series() if indexed else np.arange(rows)
-            columns[checked.pool.id] = ids
+            columns[checked.pool.id] = indexed[0][1].to_series() if indexed else np.arange(rows)
         check_buildable(checked)
         arrays = {name: to_array(values, name) for name, values in columns.items()}
         for name, values in arrays.items():

@@ -126,8 +126,7 @@ def _within(
 
 def _elsewhere(pool: Pool, rows: pa.Table, chances: Mapping[str, float]) -> FloatArray:
     """Return the chance of each row in another workspace, fewer of whose rows may have a label."""
-    columns = pool.stratification.plan.pool.id
-    ids = [as_text(id, columns) for id in rows[ID].to_pylist()]
+    ids = [as_text(id, pool.stratification.plan.pool.id) for id in rows[ID].to_pylist()]
     missing = [id for id in ids if id not in chances]
     if missing:
         raise InputError(
@@ -198,7 +197,8 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
         said = f"{percent(seen)} of them {words}, and {percent(expected)} of the pool"
         found.append((_chance_of_share(seen, expected, effective), said))
     if not table.leaves.exchangeable:
-        rank = mean(_ranks(table)[history.cell[first.question]])
+        middle = np.cumsum(table.leaf_count) - table.leaf_count / 2
+        rank = mean((middle / table.rows)[table.leaf[history.cell[first.question]]])
         said = f"the mean rank of their scores is {rank:.2f}, and 0.50 in the pool"
         found.append((_two_sided(rank - 0.5, math.sqrt(1 / 12 / effective)), said))
     if at_hand.drawn in (CHANCE, DESIGN):
@@ -264,13 +264,6 @@ def about_clusters(drawn: str, rows: IntArray, pool: SharedClusters) -> str | No
                 "`picked`: as they are said to be drawn they make false numbers"
             )
     return None
-
-
-def _ranks(table: CellTable) -> FloatArray:
-    """Return the mean rank of the scores of each cell by its leaf, in (0, 1): shape (cells,)."""
-    rows = table.leaf_count
-    middle = np.cumsum(rows) - rows / 2
-    return (middle / max(table.rows, 1))[table.leaf]
 
 
 def _root(variance: float) -> float:

@@ -77,11 +77,8 @@ def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
     judged = [group for group in groups if len(group.code) >= FEWEST]
     texts = [text for group in judged if (text := judge(analysis, group))]
     answered = history.labelled
-    if (
-        not texts
-        and len(answered) >= FEWEST
-        and not any(len(group.code) == len(answered) for group in judged)
-    ):
+    are_apart = all(len(group.code) != len(answered) for group in judged)
+    if not texts and are_apart and len(answered) >= FEWEST:
         whole = AnswerGroup("", answered, history.label[answered])
         texts = [text for text in [judge(analysis, whole)] if text]
     return list(dict.fromkeys(texts))
@@ -162,10 +159,7 @@ class _Compared:
         if not np.isfinite(own).all():
             return None
         expected = table.count @ table.prior
-        shares = np.stack([
-            table.kinds.predicted(code, self.system) for code in range(table.classes)
-        ])  # fmt: skip
-        predicted = shares @ table.count
+        predicted = np.array([*map(self._predicted_in_pool, range(table.classes))])
         fits = (expected <= 2 * predicted + 1) & (predicted <= 2 * expected + 1)
         if not fits.all():
             return None
@@ -204,8 +198,7 @@ class _Compared:
     @property
     def has_both_sides(self) -> bool:
         """Whether several classes are predicted, of enough rows each to compare them."""
-        counts = self._counts(self.predicted)
-        return bool(np.sort(counts)[-2] >= _EACH_SIDE)
+        return bool(np.sort(self._counts(self.predicted))[-2] >= _EACH_SIDE)
 
     # --- what is odd
 
@@ -245,9 +238,7 @@ class _Compared:
             return ""
         others = self._counts(self.predicted)
         n, others[code] = len(self.predicted), 0
-        table = self.analysis.table
-        predicted_so = float(table.count @ table.kinds.predicted(code, self.system))
-        is_common = 2 * predicted_so > table.rows
+        is_common = 2 * self._predicted_in_pool(code) > self.analysis.table.rows
         are_many = others.sum() >= (max(FEWEST, n / 5) if is_common else max(_EACH_SIDE, n / 10))
         chance = "."
         if self.prior is not None:
@@ -266,6 +257,11 @@ class _Compared:
         named = self.text(other) if others[other] == others.sum() else "otherwise"
         predicted = f"; {others.sum():.0f} of these rows are predicted {named}" * bool(others.any())
         return f"All {n} {self.group.answers} are {self.text(code)}{predicted}{chance}"
+
+    def _predicted_in_pool(self, code: int) -> float:
+        """Return how many rows of the pool are predicted to be of a class."""
+        table = self.analysis.table
+        return float(table.count @ table.kinds.predicted(code, self.system))
 
     def moved(self) -> str:
         """Return that answers fit once they are moved by a row, or turned round."""
@@ -335,9 +331,8 @@ class _Compared:
         agree, chance, distance = self.agreement()
         if not (self.has_both_sides and _CONTRARY <= distance < _UNRELATED):
             return ""  # A poor system with bold scores comes near it; of 100 answers too near.
-        if self.expected is None:
+        if self.expected is None or self.prior is None:
             return ""
-        assert self.prior is not None
         n = len(self.predicted)
         spread = np.sqrt((self.prior * (1 - self.prior)).sum(axis=0))
         off = np.abs(self._counts(self.group.code) - self.prior.sum(axis=0)) / spread

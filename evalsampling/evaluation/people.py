@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -18,6 +19,9 @@ from evalsampling.report.numbers import decimals, shown, shown_range
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import NO_LABEL
 from evalsampling.stats.outputs import Outputs
+
+_MOST_WRONG = 0.1
+"""Wrong labels, in rows of the rarer class, that need no word."""
 
 
 def people_agree(
@@ -62,8 +66,33 @@ def people_agree(
         )
         for each in found
     )
-    said = _statement(found, len(rows), weighed is not None)
-    return PeopleAgreement(len(rows), people, weighed is not None, numbers, said)
+    of_pool = weighed is not None
+    warnings: tuple[str, ...] = ()
+    if of_pool and analysis.table.classes == 2 and not few:
+        second = np.array([np.mean([*codes.values()]) for codes in told.values()])
+        share = sample.weight @ second[np.searchsorted(rows, sample.question)] / total
+        warnings = _errors(measure.value(risk)[0], min(share, 1 - share), votes)
+    said = _statement(found, len(rows), of_pool)
+    return PeopleAgreement(len(rows), people, of_pool, numbers, said, warnings)
+
+
+def _errors(agreement: float, share: float, votes: int) -> tuple[str, ...]:
+    """Return a warning if wrong labels may be many beside the rarer class, a share of the answers.
+
+    Two people who err on any row with the chance e agree with the chance 1 - 2 e (1 - e). Of
+    several most err by the binomial distribution.
+    """
+    error = (1 - math.sqrt(max(2 * agreement - 1, 0))) / 2
+    most = range(votes // 2 + 1, votes + 1)
+    wrong = sum(math.comb(votes, k) * error**k * (1 - error) ** (votes - k) for k in most)
+    rarer = max(share - error, 0) / max(1 - 2 * error, 1e-9)
+    if wrong <= _MOST_WRONG * rarer:
+        return ()
+    return (
+        f"people disagree often for so rare a class. If they err alike on all rows, {wrong:.2g} of "
+        f"the labels are wrong, and {rarer:.2g} of the rows are of that class. More votes a row "
+        "help; gold rows show what wrong labels do",
+    )
 
 
 def _losses(measure: Joint, told: Sequence[Mapping[str | None, int]], classes: int) -> FloatArray:

@@ -89,8 +89,7 @@ class RoundPicker:
     def tasks(self, rows: pa.Table) -> pa.Table:
         """Return what annotators get of rows that were picked: tasks, payload, an empty label."""
         names = rows[TASK].to_pylist()
-        masks = mask_key(self.key, len(self.rounds))
-        return blind(make_batch(names, rows, self.labelling, masks))
+        return blind(make_batch(names, rows, self.labelling, mask_key(self.key, len(self.rounds))))
 
 
 def task_files(
@@ -142,7 +141,8 @@ class LabelJoin:
         ids: list[str] = []
         others: list[Reject] = []
         if rows is not None:
-            rows, others = self._own(_distinct(rows))
+            distinct = np.unique(rows[TASK].to_pylist(), return_index=True)[1]
+            rows, others = self._own(rows.take(pa.array(distinct)))
             tasks, ids = rows[TASK].to_pylist(), rows[ID].to_pylist()
         distinct_votes = {_facts_of(vote): vote for vote in votes}
         ordered = [distinct_votes[facts] for facts in sorted(distinct_votes)]
@@ -185,15 +185,6 @@ class LabelJoin:
             self.slices.codes(columns, len(rows)),
             drawn_in,
         )
-
-
-def _distinct(rows: pa.Table) -> pa.Table:
-    """Return rows, each task once, ordered by task."""
-    order = pc.sort_indices(rows[TASK])
-    ordered = rows[TASK].take(order).to_numpy(zero_copy_only=False)
-    first = np.ones(len(ordered), dtype=bool)
-    first[1:] = ordered[1:] != ordered[:-1]
-    return rows.take(order.filter(pa.array(first)))
 
 
 def _facts_of(vote: Vote) -> tuple[Any, ...]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from evalsampling.labels.vote import Vote, field_text, with_values
@@ -33,19 +33,10 @@ class DeliveredIds:
         if isinstance(self.columns, str) and ID not in fields and self.columns in fields:
             fields[ID] = fields.pop(self.columns)
 
-    def are_in(self, columns: Collection[str]) -> bool:
-        """Tell whether rows can be named by their ids in such columns."""
-        return all(name in columns for name in self.names)
-
     @property
     def words(self) -> str:
         """The columns in a message."""
         return " and ".join(self.names)
-
-    def unnamed(self, row: Mapping[str, Any]) -> str:
-        """Return why a row without a task names none: which columns of the id it lacks."""
-        missing = [name for name in self.names if field_text(row.get(name)) is None]
-        return f"neither task nor {' and '.join(missing)} is given" if missing else ""
 
     def text(self, row: Mapping[str, Any]) -> str | None:
         """Return the id that a row names, as `row_ids.as_text` has it; None if it names none."""
@@ -70,5 +61,7 @@ class DeliveredIds:
             return read(line, row)
         vote = read(line, {**row, ID: self.text(row)})
         if vote.task is None and vote.pair is None and vote.problem is None:
-            vote = with_values(vote, problem=self.unnamed(row) or None)
+            lacking = " and ".join(name for name in self.names if field_text(row.get(name)) is None)
+            if lacking:
+                vote = with_values(vote, problem=f"neither task nor {lacking} is given")
         return vote

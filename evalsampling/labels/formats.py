@@ -325,23 +325,23 @@ def json_lines(path: str, content: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _read_jsonl(path: str, content: bytes, _: Asked) -> Rows:
-    return _of_objects(path, json_lines(path, content))
+    return Rows(_of_objects(path, json_lines(path, content)))
 
 
-def _read_json(path: str, content: bytes, _: Asked) -> Rows:
+def _read_json(path: str, content: bytes, asked: Asked) -> Rows:
     text = content.decode("utf-8-sig")
     try:
         data = _parsed(path, text)
     except InputError:
         if text.lstrip().startswith("{") and "\n" in text.strip():
-            return _of_objects(path, json_lines(path, content))  # JSON Lines under another name
+            return _read_jsonl(path, content, asked)  # JSON Lines under another name
         raise
     if isinstance(data, _Object) and data.repeated:
         raise InputError(f"{path}: not JSON: {data.repeated[0]!r} is there twice in one object")
     rows = _rows_within(data)
     if rows is None:
         raise InputError(f"{path}: not a list of rows, nor an export of a labelling tool")
-    return _of_objects(path, enumerate(rows, start=1))
+    return Rows(_of_objects(path, enumerate(rows, start=1)))
 
 
 def _rows_within(data: Any) -> Iterable[Any] | None:
@@ -359,14 +359,11 @@ def _rows_within(data: Any) -> Iterable[Any] | None:
     return lists[0] if len(lists) == 1 and all(isinstance(row, dict) for row in lists[0]) else None
 
 
-def _of_objects(path: str, found: Iterable[tuple[int, Any]]) -> Rows:
-    def rows() -> Iterator[Row]:
-        for line, row in found:
-            if not isinstance(row, dict):
-                raise InputError(f"{path}: line {line}: not a JSON object")
-            yield Row(line, row)
-
-    return Rows(rows())
+def _of_objects(path: str, found: Iterable[tuple[int, Any]]) -> Iterator[Row]:
+    for line, row in found:
+        if not isinstance(row, dict):
+            raise InputError(f"{path}: line {line}: not a JSON object")
+        yield Row(line, row)
 
 
 def _read_parquet(path: str, content: bytes, asked: Asked) -> Rows:

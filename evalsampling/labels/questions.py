@@ -178,7 +178,7 @@ def _names(row: Fields, own: DeliveredIds, export: Export) -> dict[str, Any]:
                 names.setdefault(ours, value)
     if "task" in names:
         return {"task": names["task"]}
-    if not own.are_in(names):
+    if not {*own.names} <= {*names}:
         name = found(row, export.names)
         names = {} if name is None else {ID if isinstance(own.columns, str) else "task": name}
     return names

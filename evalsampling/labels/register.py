@@ -20,12 +20,13 @@ from evalsampling.pool.row_ids import as_text, in_other_order, parts_of, text_of
 from evalsampling.spec import LabellingPlan
 from evalsampling.spec.id_columns import IdColumns, columns_of
 
-_WHOLE, _FLOAT = re.compile(r"0|-?[1-9][0-9]*"), re.compile(r"(0|-?[1-9][0-9]*)\.0")
+_WHOLE, _FLOAT = re.compile(r"0|-?[1-9][0-9]*"), re.compile(r"(0|-?[1-9][0-9]*)\.0+")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _KINDS = (_WHOLE, _FLOAT, _UUID)
 """Values that programs spell differently, and none but in one way within a column."""
 
 _NUMBER = re.compile(r"\s*[+-]?(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,3})?\s*", re.A)
+_WRITTEN = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.A)
 _MORE_DIGITS = re.compile(r"[1-9]\d{14,}[1-9]", re.A)
 _READINGS = [
     decimal.Context(digits, rounding)
@@ -122,7 +123,7 @@ class Register:
             if question is None:
                 return None, f"unknown task {vote.task!r}{check_problem(vote.task)}"
             id = self.ids[question]
-            if vote.id is not None and id not in (vote.id, self.unescaped(vote.id)):
+            if vote.id is not None and not self._is_meant(id, vote.id):
                 return None, f"task {vote.task!r} is about id {id!r}, not {vote.id!r}"
             return question, ""
         if vote.pair is not None and (self.pairs or vote.id is None):
@@ -140,6 +141,17 @@ class Register:
         if name in alike:
             return None, f"{words} may be that of another row: {BY_TASK}"
         return questions[0], ""
+
+    def _is_meant(self, id: str, given: str) -> bool:
+        """Tell whether the id given beside a task may be that of its row.
+
+        The records of a pair may be in the other order, and numbers as a spreadsheet writes them.
+        """
+        spelt = self.unescaped(given)
+        if id in (given, spelt) or {given, spelt} & self.questions_of_id.keys():
+            return id in (given, spelt)
+        drawn, orders = self.texts(id), map(self.texts, [spelt, *in_other_order(spelt, self.id)])
+        return any(len(one) == len(drawn) and all(map(_may_become, drawn, one)) for one in orders)
 
     def _of_id(self, given: str) -> tuple[Name, Sequence[int]]:
         """Return an id as it is spelt here, and the questions about its row."""
@@ -243,8 +255,13 @@ def _number(text: str, reading: decimal.Context) -> str:
     """Return how a program that reads numbers spells a text."""
     if not _NUMBER.fullmatch(text):
         return text
-    number = reading.create_decimal(text.strip())
-    return str(reading.add(number, 0).normalize(reading))  # no -0
+    return str(reading.add(reading.create_decimal(text.strip()), 0).normalize(reading))  # no -0
+
+
+def _may_become(text: str, other: str) -> bool:
+    """Tell whether a program that reads numbers may write a text like another."""
+    readings = _READINGS if _WRITTEN.fullmatch(other) else ()
+    return text == other or any(_number(text, how) == _number(other, how) for how in readings)
 
 
 def answer_of(

@@ -163,19 +163,13 @@ class Tally:
             codes[annotator] = after
             question = self.subjects.settles.get(subject)
             touched.add(subject if question is None else question)
-            if question is not None:
-                self._settle(question, subject)
+            if question is not None and self.code(subject) == NO_LABEL:
+                self._settled.pop(question, None)
+            elif question is not None:
+                self._settled[question] = self.code(subject)
         for question in touched:
             self._note(question, rounds)
         return changed
-
-    def _settle(self, question: int, subject: int) -> None:
-        """Set the label of a question to that of its adjudication."""
-        code = self.code(subject)
-        if code != NO_LABEL:
-            self._settled[question] = code
-        else:
-            self._settled.pop(question, None)
 
     def _note(self, question: int, rounds: int) -> None:
         """Record the label of a question, and whether it differs from the last one."""

@@ -20,7 +20,6 @@ BY_TASK = "answer by the column `task`"
 YES_OR_NO = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 """What the lower-case words in a column ``skipped``, or in that of one label, say."""
 
-
 MOST_BYTES = 1 << 28
 """Most bytes of a file of labels, or of gold rows; also unpacked, as far as the file says so."""
 

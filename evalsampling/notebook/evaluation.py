@@ -308,8 +308,10 @@ class Evaluation:
         if measures is not None:
             asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
         of_scores = pool.stratification.about_scores(analysis.table)
-        warnings = [*state.doubts(asked).texts, *of_scores, *cautions(asked, estimates)]
-        return Estimates(estimates, warnings, state.people(asked))
+        people = state.people(asked)
+        told = cautions(asked, estimates, None, people.warnings if people else ())
+        warnings = [*state.doubts(asked).texts, *of_scores, *told]
+        return Estimates(estimates, warnings, people)
 
     def gates(
         self,

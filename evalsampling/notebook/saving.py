@@ -94,11 +94,8 @@ def _write_pool(pool: MemoryPool, spec: EvaluationSpec) -> None:
             )  # fmt: skip
     prepared = PreparedPool.read(workspace)
     preparation.check_same_spec(prepared)
-    stored = prepared.table
-    same = np.array_equal(stored.code, pool.table.code) and np.array_equal(
-        stored.count, pool.table.count
-    )
-    if not same:
+    own, stored = pool.table, prepared.table
+    if not (np.array_equal(stored.code, own.code) and np.array_equal(stored.count, own.count)):
         raise InputError(f"{workspace.path}: there is an evaluation of another pool")
 
 

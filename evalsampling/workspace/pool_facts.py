@@ -63,9 +63,7 @@ class PoolFacts:
     @classmethod
     def read(cls, workspace: "str | Path | PoolFacts") -> "PoolFacts":
         """Return the facts of a workspace as it stands."""
-        if isinstance(workspace, PoolFacts):
-            return workspace
-        return cls.of(Snapshot.at(workspace))
+        return workspace if isinstance(workspace, PoolFacts) else cls.of(Snapshot.at(workspace))
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "PoolFacts":
@@ -244,8 +242,7 @@ def drawn_rows(workspace: str | Path) -> pa.Table:
         kept = [name for name in asked.column_names if not name.startswith(PAYLOAD_PREFIX)]
         rows = asked.select([name for name in kept if name != ROUND])
         rows = rows.append_column(ROUND, pa.array(np.full(len(rows), place + 1)))
-        names = files.new_tasks(snapshot.pool)
-        rows = rows.append_column(TASK, pa.array(names, pa.string()))
+        rows = rows.append_column(TASK, pa.array(files.new_tasks(snapshot.pool), pa.string()))
         if drawn_in.shape[1]:
             own = drawn_in[begin : begin + len(rows)].tolist()
             rows = rows.append_column(DRAWN_IN, pa.array(own, pa.list_(pa.float64())))

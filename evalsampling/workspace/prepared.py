@@ -34,7 +34,6 @@ _MARKER_KEYS = (
     "versions",
 )  # fmt: skip
 
-
 CLUSTERS = "clusters"
 """Key of the marker: how the rows are spread over clusters, where the spec names them."""
 

@@ -36,8 +36,7 @@ class ReserveFiles:
 
     def write_top_up(self, number: int, part: int, reserve: Reserve, first_rank: IntArray) -> None:
         """Write a part of a top-up."""
-        name = f"{top_up_name(number)}-{part:05d}"
-        self._write(name, reserve.ranks + first_rank, reserve)
+        self._write(f"{top_up_name(number)}-{part:05d}", reserve.ranks + first_rank, reserve)
 
     def _write(self, name: str, ranks: IntArray, reserve: Reserve) -> tuple[str, Checksum]:
         assert reserve.rows is not None

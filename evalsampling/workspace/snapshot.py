@@ -1,5 +1,6 @@
 """Rounds, deliveries and labels of a workspace at one moment."""
 
+import bisect
 import collections
 import contextlib
 import dataclasses
@@ -224,16 +225,14 @@ class Snapshot:
     @functools.cached_property
     def late(self) -> int:
         """Number of questions whose first answer came after a later round had been drawn."""
-        answered: set[int] = set()
-        late = 0
+        is_late: dict[int, bool] = {}
         for delivery in self.deliveries:
             last = max((f.number for f in self.standing if f.number <= delivery.rounds), default=0)
             for task in {*delivery.votes["task"].to_pylist()}:
                 question = self.subject_of_task.get(task, len(self.tasks))
-                if question < len(self.tasks) and question not in answered:
-                    answered.add(question)
-                    late += last > self.round_of_question[question]
-        return late
+                if question < len(self.tasks):
+                    is_late.setdefault(question, last > self.round_of_question[question])
+        return sum(is_late.values())
 
     @functools.cached_property
     def states(self) -> Sequence[State]:
@@ -291,27 +290,38 @@ class Snapshot:
     @property
     def rejects(self) -> int:
         """Number of rejected votes of all deliveries whose tasks have no valid vote later."""
-        return sum(count for _, count in self._unresolved)
+        return sum(count for _, count, _ in self._unresolved)
 
     @property
     def rejections(self) -> list[tuple[Delivery, int]]:
-        """Deliveries with rejects that no later valid vote made up for, and how many.
+        """Deliveries with rejects that rows drawn still want for, and how many.
 
-        In the order they came in; none once all rows drawn are decided, which want for none.
+        In the order they came in; none once all rows drawn are decided.
         """
         unresolved = self._unresolved if any(self.undecided.values()) else ()
-        return [(delivery, count) for delivery, count in reversed(unresolved) if count]
+        return [(delivery, wanting) for delivery, _, wanting in reversed(unresolved) if wanting]
 
     @functools.cached_property
-    def _unresolved(self) -> Sequence[tuple[Delivery, int]]:
-        """Deliveries, the last first, with how many rejects no later valid vote made up for."""
+    def _unresolved(self) -> Sequence[tuple[Delivery, int, int]]:
+        """Deliveries, the last first, with how many rejects no later valid vote made up for.
+
+        Then how many of these rows still want for: none of rounds that were withdrawn. One that
+        names no task may be of any row drawn by then that waits, until half as many votes came.
+        """
         # The same content delivered again is judged again, and the last judgement counts.
-        unresolved: dict[str, tuple[Delivery, int]] = {}
-        answered: set[str] = set()
+        unresolved: dict[str, tuple[Delivery, int, int]] = {}
+        votes = collections.Counter[str]()
         for delivery in reversed(self.deliveries):
-            mended = sum(count for task, count in delivery.rejected.items() if task in answered)
-            unresolved.setdefault(delivery.digest, (delivery, delivery.rejects - mended))
-            answered.update(delivery.votes["task"].to_pylist())
+            due = {task: n for task, n in delivery.rejected.items() if task not in votes}
+            wanting = sum(n for task, n in due.items() if task in self.subject_of_task)
+            if unnamed := delivery.rejects - sum(delivery.rejected.values()):
+                drawn = bisect.bisect(self.round_of_question, delivery.rounds)
+                waiting = sum(state.waits for state in self.states[:drawn])
+                since = votes.total() - sum(votes[task] for task in self.tasks[drawn:])
+                if 2 * since < unnamed:
+                    wanting += min(unnamed - since, waiting * self.pool.spec.labels.votes)
+            unresolved.setdefault(delivery.digest, (delivery, unnamed + sum(due.values()), wanting))
+            votes.update(delivery.votes["task"].to_pylist())
         return list(unresolved.values())
 
     @property
@@ -413,6 +423,4 @@ def chances_elsewhere(at_hand: LabelsAtHand) -> Mapping[str, float] | None:
     missed = np.ones(len(history))
     for drawn in history.rounds:
         missed *= 1 - drawn.chances(history.cell)
-    columns = snapshot.pool.spec.pool.id
-    ids = [as_text(id, columns) for files in snapshot.standing[:rounds] for id in files.subjects]
-    return dict(zip(ids, (1 - missed).tolist(), strict=True))
+    return dict(zip(snapshot.ids[: len(history)], (1 - missed).tolist(), strict=True))

@@ -240,8 +240,7 @@ class Workspace:
                 name = files.place(f"{new.name}.parquet")
                 counts = {"rejects": len(new.rejects), "order": order}
                 details = {VERSION: latest_version(name), **new.details, **counts}
-                metadata = {"evalsampling": json.dumps(details)}
-                stored = new.votes.replace_schema_metadata(metadata)
+                stored = new.votes.replace_schema_metadata({"evalsampling": json.dumps(details)})
                 write_parquet(stored, files.path(f"{new.name}.parquet"))
                 if len(new.rejects):
                     path = files.path(rejects_file(new.name, new.details["file"]))

@@ -92,8 +92,7 @@ def test_status_counts_without_measures(job: Any) -> None:
 
 @pytest.mark.slow
 def test_a_round_loads_neither_pandas_nor_parts_of_scipy(job: Any) -> None:
-    one = job().prepared()
-    assert loaded("sample", one.workspace) <= SAMPLES
+    assert loaded("sample", job().prepared().workspace) <= SAMPLES
 
 
 def test_the_package_offers_names_without_loading_them() -> None:

@@ -82,8 +82,7 @@ def test_options_that_do_not_go_together_exit_with_2_and_change_nothing(
 
 
 def test_unknown_runner_exits_with_2_even_when_prepared(job: Any) -> None:
-    one = job().prepared()
-    assert "--runner=Nope" in one.prepare("--runner=Nope").misused
+    assert "--runner=Nope" in job().prepared().prepare("--runner=Nope").misused
 
 
 @pytest.mark.slow
@@ -185,8 +184,7 @@ def test_a_whole_evaluation_for_people(job: Any) -> None:
     prepared = call("prepare", one.spec)
     assert "2,000 rows in" in prepared.out
     assert "on this process" in prepared.out
-    sampled = call("sample", one.workspace)
-    assert sampled.out.startswith("round 1: 20 rows to label in\n")
+    assert call("sample", one.workspace).out.startswith("round 1: 20 rows to label in\n")
     estimated = call("estimate", one.workspace, "--labels", one.deliver(one.answers(1)))
     assert estimated.out.startswith("20 labels, 0 open, 0 rejected\nF1 ")
     said = one.estimate().json["measures"][0]["statement"]
@@ -195,8 +193,7 @@ def test_a_whole_evaluation_for_people(job: Any) -> None:
     assert detail.startswith("20 labels, 0 open, 0 rejected\n95 % intervals ")
     assert "\nf1 " in detail
     assert "labels.csv: 20 taken, 0 rejected" in estimated.err
-    status = call("status", one.workspace)
-    assert "1 round, 20 of 200 labels, 0 open, 0 rejected" in status.out
+    assert "1 round, 20 of 200 labels, 0 open, 0 rejected" in call("status", one.workspace).out
 
 
 @pytest.mark.slow

@@ -136,8 +136,7 @@ def test_a_reserve_that_runs_short_is_topped_up(job: Any) -> None:
         make_pool(rows=400), budget=30, round_size=30, strata={"leaves": 1}, sampler="passive"
     ).prepared()
     spend(one, 1)
-    raised = call("sample", one.workspace, "--budget", "90").done
-    assert "was topped up" in raised.out
+    assert "was topped up" in call("sample", one.workspace, "--budget", "90").done.out
     assert one.answer(2, "l2.csv").json["labels"] == 60
 
 

@@ -60,8 +60,7 @@ def test_a_report_has_it_on_top(certified: Job) -> None:
 
 def test_it_is_the_same_in_python_and_holds_after_later_rounds(certified: Job) -> None:
     [found] = certified.estimate().json["certificates"]
-    stored = Evaluation.open(certified.workspace).certify(PROMISE)
-    assert stored.to_json() == found
+    assert Evaluation.open(certified.workspace).certify(PROMISE).to_json() == found
     certified.estimate("--certify", "recall >= 0.1")
     assert call("sample", "--budget", "300", certified.workspace).status == 0
     certified.answer(3, "3.csv")

@@ -85,8 +85,7 @@ def test_rejects_are_counted_until_they_are_made_up_for(drawn: Job) -> None:
     assert drawn.take(bad, "bad.csv").json["rejects"] == 3
     told = [(row["task"], row["label"]) for row in drawn.rejects()]
     assert told == [(first, "'=maybe"), (second, "2"), ("t_nobody", "1")], "no formula"
-    mended = drawn.take([(first, label)], "good.csv").json
-    assert mended["rejects"] == 2
+    assert drawn.take([(first, label)], "good.csv").json["rejects"] == 2
     assert call("status", drawn.workspace, "--json").json["rejects"] == 2
     again = drawn.take(bad, "bad.csv").json
     assert again["rejects"] == 2, "the same said again"
@@ -100,8 +99,7 @@ def test_rejects_have_what_was_given_whatever_is_wrong(drawn: Job) -> None:
     assert drawn.take(bad, "bad.csv", "task,id,label,skipped").json["rejects"] == 2
     told = [(row["task"], row["id"], row["label"]) for row in drawn.rejects()]
     assert told == [(first, "", label), (second, str(ids[second]), "1.0")]
-    mended = drawn.take([(first, label)], "good.csv").json
-    assert mended["rejects"] == 1
+    assert drawn.take([(first, label)], "good.csv").json["rejects"] == 1
 
 
 def test_a_column_of_whole_numbers_is_classes_though_some_are_floats(drawn: Job) -> None:
@@ -207,8 +205,7 @@ def test_strict_also_sees_a_delivery_taken_before_and_files_of_one_call(drawn: J
     bad = drawn.deliver([("t_nobody", "1")], "bad.csv")
     assert drawn.estimate("--labels", bad).status == 0
     good = drawn.deliver(drawn.answers(1), "good.csv")
-    result = drawn.estimate("--labels", good, bad, "--strict")
-    assert result.status == 1
+    assert drawn.estimate("--labels", good, bad, "--strict").status == 1
     assert drawn.estimate().json["labels"] == 0
     task = drawn.answers(1)[0][0]
     paths = [drawn.deliver([(task, label)], f"{label}.csv") for label in "01"]
@@ -237,8 +234,7 @@ def test_a_correction_is_known_with_the_rounds_before_it(drawn: Job) -> None:
     drawn.take([(task, wrong), *answers[1:]], "first.csv")
     drawn.sample()
     drawn.answer(2, "second.csv")
-    before = Snapshot.at(drawn.workspace).history
-    assert before.corrected == {}
+    assert Snapshot.at(drawn.workspace).history.corrected == {}
     drawn.take([(task, label)], "correction.csv", option="--replace")
     drawn.sample()
     snapshot = Snapshot.at(drawn.workspace)

@@ -204,8 +204,7 @@ def test_other_measures_from_draws_that_support_them_all(job: Any) -> None:
     told = one.estimate("--measure", *names).json["measures"]
     assert [m["measure"] for m in told] == names
     assert all(m["value"] is not None and m["reason"] is None for m in told)
-    again = one.estimate("--measure", *names).json["measures"]
-    assert again == told
+    assert one.estimate("--measure", *names).json["measures"] == told
 
 
 def test_a_curve_later_needs_scores_whose_ranks_were_counted(job: Any) -> None:

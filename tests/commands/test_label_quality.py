@@ -105,6 +105,23 @@ def test_rejects_for_several_reasons_name_the_commonest(mail: Job) -> None:
     )
 
 
+@pytest.mark.parametrize("withdrawn", [False, True])
+def test_rejects_that_no_row_wants_for_are_no_doubt(mail: Job, withdrawn: bool) -> None:
+    """Tasks that a tool cut short, delivered whole later; answers to a round that was withdrawn."""
+    answers = mail.answers(1)
+    if withdrawn:
+        mail.sample("--withdraw", 1)
+    else:
+        cut = mail.take([(task[:8], name) for task, name in answers], "cut.csv").json
+        assert (cut["rejects"], len(cut["mostly_rejected"])) == (150, 1)
+        mail.take([(answers[0][0], "unsure"), *answers[2:]])
+    mail.sample("--next")
+    if withdrawn:
+        mail.take(answers, "late.csv")
+    later = mail.estimate("--at-least", "precision=0", "--exit-zero").json
+    assert (later["rejects"], later["mostly_rejected"], "doubts" in later) == (150, [], False)
+
+
 def test_rejects_without_their_list_are_still_counted(mail: Job) -> None:
     mail.take(answered_phishing(mail))
     (listed,) = (mail.workspace / "labels").glob("*.rejects.csv")
@@ -141,8 +158,7 @@ def test_one_class_comes_first_and_goes_with_a_correction(mail: Job) -> None:
     assert "of these rows are predicted 'ham'" in words(told.out)
     (doubt,) = mail.estimate().json["doubts"]
     assert Evaluation.open(mail.workspace).estimate().warnings[0] == doubt
-    mended = mail.take(mail.answers(1), "right.csv", option="--replace").json
-    assert "doubts" not in mended
+    assert "doubts" not in mail.take(mail.answers(1), "right.csv", option="--replace").json
 
 
 def test_an_annotator_with_one_answer_for_all_is_named(mail: Job) -> None:

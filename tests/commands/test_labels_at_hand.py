@@ -131,8 +131,7 @@ def test_rows_that_another_design_did_not_draw(job: Any) -> None:
     old = job(pool, budget=100, round_size=50).drawn()
     design = old.workspace / "rounds" / "0001" / "design.json"
     labels = {"column": "human", "drawn": {"design": str(design)}}
-    other = job(pool, labels=labels)
-    assert "has a label and was not drawn by it" in other.prepare().refused
+    assert "has a label and was not drawn by it" in job(pool, labels=labels).prepare().refused
     wrong = job(pool, labels={"column": "human", "drawn": {"design": "design.json"}})
     assert "is no design of a round" in wrong.prepare().err
 

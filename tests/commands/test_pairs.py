@@ -61,6 +61,8 @@ def test_labels_come_by_the_columns(pairs: Job, name: str) -> None:
     by_columns = pairs.estimate("--labels", path)
     assert by_columns.json["labels"] == len(rows), by_columns.err
     assert by_columns.json["rejects"] == 0
+    beside = [(task, *row) for task, row in zip(pairs.batch(1)["task"], rows, strict=True)]
+    assert pairs.take(beside, header=",".join(["task", *IDS, "label"])).json["rejects"] == 0
     again = pairs.answer(1)
     assert again.json["measures"] == by_columns.json["measures"], "the same labels by task"
 

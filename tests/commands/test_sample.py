@@ -72,8 +72,7 @@ def test_next_gives_up_the_open_rows_and_their_labels_still_count(drawn: Job) ->
     assert set(drawn.batch(1)["id"]).isdisjoint(drawn.batch(2)["id"])
     status = call("status", drawn.workspace, "--json").json
     assert (status["labels"], status["open"]) == (15, 20)
-    late = drawn.take(answers[15:], "late.csv").json
-    assert late["labels"] == 20
+    assert drawn.take(answers[15:], "late.csv").json["labels"] == 20
 
 
 def test_budget_is_spent_to_the_row(job: Any) -> None:
@@ -139,10 +138,8 @@ def test_rows_that_cannot_add_to_the_measure_are_left_alone(
 def test_fixed_draws_may_meet_no_new_row(job: Any) -> None:
     one = job(sampler={"name": "passive", "draws": 3}, strata={"leaves": 2}).prepared()
     for number in range(1, 4):
-        sampled = one.sample().json
-        assert sampled["rows"] <= 3
-        draws = pq.read_table(one.round_directory(number) / "draws.parquet")
-        assert len(draws) == 3
+        assert one.sample().json["rows"] <= 3
+        assert len(pq.read_table(one.round_directory(number) / "draws.parquet")) == 3
         one.answer(number)
 
 

@@ -42,8 +42,7 @@ def test_a_table_is_evaluated_like_a_file(
 ) -> None:
     pool = KINDS[kind](tmp_path / "pool", table)
     spec = spec_of(tmp_path, pool | {"where": WHERE})
-    said = evaluated(spec, make_pool())
-    assert said == expected
+    assert evaluated(spec, make_pool()) == expected
     workspace = tmp_path / "run"
     assert call("status", "--verify", workspace).status == 0
     assert call("prepare", spec, "--in-process").done
@@ -227,8 +226,7 @@ def test_a_prepare_that_was_killed_goes_on_with_its_version(
     shutil.rmtree(tmp_path / "run", ignore_errors=True)
     (tmp_path / "left").rename(tmp_path / "run")  # As no process could clear it away.
     _appended(tmp_path / "pool", table)
-    result = prepare_in_process(EvaluationSpec.load(spec))
-    assert result.rows == len(table)
+    assert prepare_in_process(EvaluationSpec.load(spec)).rows == len(table)
     assert not (tmp_path / "run" / "table.json").exists()
 
 

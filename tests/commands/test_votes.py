@@ -83,8 +83,7 @@ def test_disputes_go_to_a_batch_of_their_own(voted: Job) -> None:
     assert not {row["task"] for row in shown} & set(voted.batch(1)["task"])
     names = dict(zip(voted.batch(1)["payload.name"], voted.batch(1)["id"], strict=True))
     settled = [(row["task"], str(voted.pool.truth[names[row["name"]]])) for row in shown]
-    half = voted.take(settled[:3], "judge.csv").json
-    assert half["labels"] == before["labels"] + 3
+    assert voted.take(settled[:3], "judge.csv").json["labels"] == before["labels"] + 3
     assert voted.sample("--adjudicate").json == batch
     after = voted.take(settled, "judge-2.csv").json
     assert after["labels"] == before["labels"] + disputed

@@ -18,8 +18,7 @@ def test_differences_of_three_systems() -> None:
     for pair, true in ((("a", "b"), 0.1), (("a", "c"), 0.3)):
         design = next(one for one in found[pair].intervals if one.kind == "design-based")
         assert design.low < true < design.high
-    tested = found["a", "b"].significance
-    assert tested.chance_above > 0.95
+    assert found["a", "b"].significance.chance_above > 0.95
 
 
 @pytest.mark.slow

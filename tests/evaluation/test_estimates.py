@@ -145,8 +145,7 @@ def test_what_the_command_line_warns_of_is_printed() -> None:
 def test_comparisons_show_test_and_chance(evaluation: Evaluation) -> None:
     told = evaluation.estimate(["f1"])
     compared = told["f1 of old against new"]
-    shown = " ".join(repr(told).split())
-    assert compared.statement in shown
+    assert compared.statement in " ".join(repr(told).split())
     p_value, chance = compared.significance.p_value, compared.significance.chance_above
     assert f"the p-value of no difference is {p_value:.2g}." in compared.statement
     assert f"The chance that old is higher is {chance:.2g}," in compared.statement

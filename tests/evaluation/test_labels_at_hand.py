@@ -280,8 +280,7 @@ def test_groups_that_have_too_many_labels_are_told() -> None:
     evaluation = Evaluation.from_labelled(
         pool.table, label="human", drawn="random", slices=["region"]
     )
-    told = evaluation.estimate().warnings[0]
-    assert "50 % of them have region=south" in told
+    assert "50 % of them have region=south" in evaluation.estimate().warnings[0]
     as_it_was = Evaluation.from_labelled(pool.table, label="human", drawn="within:region")
     assert not contradictions(as_it_was.analysis)
 

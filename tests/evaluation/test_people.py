@@ -1,5 +1,6 @@
 """How well people agree with each other: closed forms, and pools of which it is known."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,22 @@ def test_nothing_is_said_of_single_answers_and_of_sets() -> None:
     assert [number.value for number in found.numbers] == [1.0, None]
     assert "kappa undefined" in found.statement
     assert all(number.low is None for number in found.numbers), "five rows claim nothing"
+
+
+@pytest.mark.parametrize(("error", "warned"), [(0.1, True), (0.01, False)])
+def test_errors_on_all_rows_beside_a_rare_class_bring_a_warning(error: float, warned: bool) -> None:
+    """Of three people most are wrong on 3 e^2 - 2 e^3 of rows. Three standard errors."""
+    rng = np.random.default_rng(3)
+    answer = (rng.random((900, 1)) < 0.05) ^ (rng.random((900, 3)) < error)
+    answers = {
+        row: dict(zip("abc", map(int, codes), strict=True)) for row, codes in enumerate(answer)
+    }
+    found = told(drawn(2, 2000, 900, sampler="passive"), answers, votes=3)
+    assert len(found.warnings) == warned
+    for warning in found.warnings:
+        wrong, rare = map(float, re.findall(r"0\.\d+", warning))
+        assert wrong == pytest.approx(0.028, abs=0.015)
+        assert rare == pytest.approx(0.05, abs=0.033)
 
 
 @pytest.mark.parametrize("sampler", fast(1, ["poisson", "calibrated", SURE]))

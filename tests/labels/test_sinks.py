@@ -254,8 +254,7 @@ def test_choices_of_two_classes_of_many_and_of_several_at_once(
 def test_the_key_of_a_digit_chooses_no_other_class(classes: Any, keys: str) -> None:
     """Else who presses 1 for 1 would say 0."""
     choices = choices_of(labels(*classes))
-    told = "".join(one.get("hotkey", "-") for one in choices)
-    assert told.rstrip("-") == keys.rstrip("-")
+    assert "".join(one.get("hotkey", "-") for one in choices).rstrip("-") == keys.rstrip("-")
 
 
 def test_annotators_are_told_what_classes_mean() -> None:

@@ -181,8 +181,7 @@ def test_where_each_answer_counts_no_majority_decides(
             one.add([Answer(0, *answer)], replace=False, rounds=1)
         assert one.state(0) is state
         assert one.labels(0) == labels
-        found = one.shares(2)
-        assert found[0].tolist() == pytest.approx(shares)
+        assert one.shares(2)[0].tolist() == pytest.approx(shares)
         assert one.numbers.tolist() == [sum(labels.values())]
     assert one.add([Answer(0, None, 0)], replace=True, rounds=1)
     assert (one.labels(0), one.code(0)) == ({0: 1}, 0)
@@ -192,8 +191,7 @@ def test_answers_that_settle_are_none_of_another_question() -> None:
     one = Tally(Subjects(1, settles={1: 0}, votes=2), rule=EACH)
     one.add([Answer(0, "a", 1), Answer(1, "judge", 0)], replace=False, rounds=1)
     assert one.numbers.tolist() == [1]
-    shares = one.shares(2)
-    assert shares.shape == (1, 2)
+    assert one.shares(2).shape == (1, 2)
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,15 @@ from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import check_votes
 from tests.labels.deliveries import register_of
 
-TASKS, IDS = ["t_a", "t_b", "t_c"], ["7", "8", "8"]
+TASKS, IDS = ["t_a", "t_b", "t_c", "t_e"], ["7", "8", "8", "0012"]
 REGISTER = register_of(TASKS, IDS)
 
 
 @pytest.mark.parametrize(
     ("task", "id", "row"),
-    [("t_a", "7", 0), ("t_a", None, 0), (None, "7", 0), ("t_c", "8", 2), ("t_b", "8", 1)],
-)
+    [("t_a", "7", 0), ("t_a", None, 0), (None, "7", 0), ("t_c", "8", 2), ("t_b", "8", 1),
+     ("t_e", "12", 3), ("t_e", "1.2E+1", 3)],
+)  # fmt: skip
 def test_task_and_id_that_agree(task: str | None, id: str | None, row: int) -> None:
     taken, rejects = check_votes([Vote(1, task=task, id=id, label="1")], REGISTER)
     assert [found for found, _ in taken] == [row]
@@ -29,6 +30,7 @@ def test_task_and_id_that_agree(task: str | None, id: str | None, row: int) -> N
         ("t_a", "8", "task 't_a' is about id '7', not '8'"),
         ("t_a", "07", "task 't_a' is about id '7', not '07'"),
         ("t_b", "9", "task 't_b' is about id '8', not '9'"),
+        ("t_e", "8", "task 't_e' is about id '0012', not '8'"),
         ("t_d", "7", "unknown task 't_d'"),
     ],
 )

@@ -76,8 +76,7 @@ def test_a_saved_evaluation_is_opened_as_it_was(tmp_path: Path) -> None:
     assert evaluation.history.corrected == {0: 2}
     assert Snapshot.at(tmp_path / "run").late == 5
     assert repr(opened) == repr(evaluation)
-    third = evaluation.sample(20)
-    assert opened.sample(20).tolist() == third.tolist(), "both go on alike"
+    assert opened.sample(20).tolist() == evaluation.sample(20).tolist(), "both go on alike"
     assert call("status", "--verify", tmp_path / "run").status == 0
     assert " s on this process\n" in call("status", tmp_path / "run").out
 
@@ -401,8 +400,7 @@ def test_a_report_is_the_same_from_memory_and_from_a_workspace(tmp_path: Path) -
         assert [gate["number"] for gate in told["estimate"]["gates"]["gates"]] == ["recall", "f1"]
     assert numbers[0] == numbers[1]
     assert '/evaluation"' not in (tmp_path / "memory.json").read_text(), "it is removed"
-    long = Path(evaluation.report(tmp_path / "long.html")).read_text()
-    assert len(long) > 2 * len(text)
+    assert len(Path(evaluation.report(tmp_path / "long.html")).read_text()) > 2 * len(text)
     with pytest.raises(InputError, match=r"claims: must be like 'recall >= 0\.7'"):
         evaluation.report(tmp_path / "bad.html", "recall > 0.7")
     assert not (tmp_path / "bad.html").exists()

@@ -37,8 +37,7 @@ def test_ids_have_a_field_for_each_column(drawn: tuple[Evaluation, Any]) -> None
     _, ids = drawn
     assert ids.dtype.names == ("left", "right")
     assert (ids["left"].dtype, ids["right"].dtype) == (np.int64, object)
-    rows = pd.DataFrame(ids).merge(frame(), on=IDS)
-    assert len(rows) == len(ids) == 40
+    assert len(pd.DataFrame(ids).merge(frame(), on=IDS)) == len(ids) == 40
 
 
 def shuffled(ids: Any, labels: Any) -> Any:

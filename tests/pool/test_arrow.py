@@ -224,8 +224,7 @@ def test_in_memory(kind: str) -> None:
         "mapping": lambda: {name: table[name].to_pylist() for name in table.column_names},
     }
     one = Evaluation.from_frame(frames[kind](), **NAMES, seed=3)
-    two = Evaluation.from_frame(flat, seed=3)
-    assert one.sample(20).tolist() == two.sample(20).tolist()
+    assert one.sample(20).tolist() == Evaluation.from_frame(flat, seed=3).sample(20).tolist()
     with pytest.raises(InputError, match=r"'result.scor' is missing; there are: result.score"):
         Evaluation.from_frame(frames[kind](), score="result.scor", prediction="result.said.label")
 

@@ -60,8 +60,7 @@ def test_prepare_and_rounds(
     assert one.prepare().json["rows"] == 2000
     assert_same(one.workspace, expected, budget=30)
     assert one.sample().json["rows"] == 20
-    path = one.deliver(one.answers(1))
-    assert one.estimate("--labels", path).json["labels"] == 20
+    assert one.estimate("--labels", one.deliver(one.answers(1))).json["labels"] == 20
 
 
 def test_compressed_text(bucket: storage.Bucket, job: Callable[..., Job]) -> None:

@@ -48,8 +48,7 @@ def test_an_evaluation_in_the_store_is_what_it_is_here(
         local = one.estimate("--labels", delivered).json
         labels = answer(url, number, one, bucket, f"labels/{number}.csv")
         for _ in range(2):
-            remote = call("estimate", url, "--labels", labels, "--json").json
-            assert remote == local
+            assert call("estimate", url, "--labels", labels, "--json").json == local
         now = objects(bucket)
         assert {name: now[name] for name in written} == written
         written = now
@@ -67,13 +66,11 @@ def test_jobs_and_top_ups_in_the_store(job: Jobs, bucket: storage.Bucket) -> Non
     one = job(files=2, strata={"leaves": 2}, budget=50, pool={"scorer": "tests.jobs:same"})
     url = move(one, bucket)
     runner = "--runner=FnApiRunner"
-    before = prepare(bucket).json
-    assert before["reserve_rows"] < 300
+    assert prepare(bucket).json["reserve_rows"] < 300
     assert "prepared without --check-ids" in prepare(bucket, "--check-ids", runner).err
     assert call("sample", url, "--json", runner).json["rows"] == 20
     labels = answer(url, 1, one, bucket, "labels.csv")
-    done = call("estimate", url, "--labels", labels, "--json", runner).json
-    assert done["labels"] == 20
+    assert call("estimate", url, "--labels", labels, "--json", runner).json["labels"] == 20
     assert prepare(bucket, "--top-up", 5000).json["reserve_rows"] == 2000
     assert not [name for name in objects(bucket) if "answer" in name]
 
