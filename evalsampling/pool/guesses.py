@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,7 @@ from evalsampling.pool.formats.registry import format_of, read_batches
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.numbers import float64_of
 from evalsampling.pool.source import partitioned
+from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.sink import is_taken
 from evalsampling.stats.score_kinds import ROUNDING
 
@@ -378,18 +380,24 @@ def _first_batch(file: PlannedFile) -> PoolBatch | None:
 
 
 def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
-    """Return the columns that name the two records of a pair, as Splink calls them, if they do.
+    """Return the columns that name the two records of a pair: two ids called alike but for sides.
 
-    Ids of records are unique within a data set, so where there are several they are part of it.
+    Ids of records are unique within a data set, so where there are several, Splink's columns of
+    them are part of the id.
     """
-    named = {column.name: column for column in columns if not column.nulls}
-    records = [named[name] for name in ("unique_id_l", "unique_id_r") if name in named]
-    sources = [named[name] for name in ("source_dataset_l", "source_dataset_r") if name in named]
-    if len(records) < 2:
+    named = {column.name: column for column in columns if not column.nulls and column.distinct}
+    ids = [name for name in named if {*_IDS} & {*re.split("[^a-z]+", name.lower())}]
+    sides = next(filter(None, map(sides_of, itertools.combinations(ids, 2))), None)
+    if sides is None:
         return ()
+    records = [named[name] for side in sides for name in side]
+    sources = [named[name] for name in ("source_dataset_l", "source_dataset_r") if name in named]
     both = len(sources) == 2 and any(source.distinct > 1 for source in sources)
     left_to_right = zip(sources, records, strict=True) if both else [records]
-    return tuple(column for columns in left_to_right for column in columns)
+    found = tuple(column for columns in left_to_right for column in columns)
+    rows = pa.table({column.name: column.first for column in found})
+    distinct = len(rows.group_by(rows.column_names).aggregate([]))
+    return found if distinct >= 0.9 * len(rows) else ()  # as those of a message are not
 
 
 def _systems(

@@ -128,6 +128,31 @@ def test_no_column_of_answers_is_shown(tmp_path: Path, name: str) -> None:
     assert yaml.safe_load(text)["pool"]["payload"] == ["more"]
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ("id_right", "id_left", ["id_left", "id_right"]),
+        ("ltable_id", "rtable_id", ["ltable_id", "rtable_id"]),
+        ("record_id_1", "record_id_2", ["record_id_1", "record_id_2"]),
+        ("paid_1", "paid_2", "name"),
+        ("from_id", "from_id_old", "name"),
+    ],
+)
+def test_two_ids_that_differ_in_their_sides_name_a_pair(
+    tmp_path: Path, left: str, right: str, expected: Any
+) -> None:
+    columns = {"name": [f"row {row}" for row in range(90)], "score": np.linspace(0, 1, 90)}
+    columns |= {left: np.arange(90) // 3, right: np.arange(90) % 3 + 100}
+    assert yaml.safe_load(of_table(tmp_path, columns)[1])["pool"]["id"] == expected
+
+
+def test_two_ids_that_repeat_together_name_no_pair(tmp_path: Path) -> None:
+    """As sender and receiver of messages do."""
+    columns = {"name": [f"row {row}" for row in range(90)], "score": np.linspace(0, 1, 90)}
+    columns |= {"from_id": np.arange(90) // 30, "to_id": np.arange(90) // 45}
+    assert yaml.safe_load(of_table(tmp_path, columns)[1])["pool"]["id"] == "name"
+
+
 def test_a_column_of_labels_is_no_slice(tmp_path: Path) -> None:
     labels = pa.array([None, 0, None, 1] * 25)
     columns = {"id": range(100), "score": np.linspace(0, 1, 100), "pred": [0, 1] * 50}
