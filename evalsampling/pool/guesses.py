@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import YES, plain, yes_and_no
 from evalsampling.pool.arrow import is_number, is_text
 from evalsampling.pool.batch import PoolBatch
@@ -57,6 +58,8 @@ _KINDS = (
     (pa.types.is_boolean, "truth"), (pa.types.is_integer, "whole"),
     (pa.types.is_floating, "number"), (is_text, "text"),
 )  # fmt: skip
+
+_FRACTION = re.compile(r"-?\d+\.\d{3,}(e-?\d+)?")
 
 _NUMBER_TEXT = r"^\s*[-+]?\d+([.,]\d+)?\s*%?\s*$"
 
@@ -347,6 +350,12 @@ def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledCo
     batch = _first_batch(files[0])
     if batch is None:
         return len(files), []
+    number = next((name for name in batch.rows.schema.names if _FRACTION.fullmatch(name)), None)
+    if number is not None:
+        raise InputError(
+            f"{files[0].stored.path}: there is the number {number} where the name of a column "
+            "belongs: put a line of names first"
+        )
     rows = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))
     # Columns that the paths of files have, with a row for each file.
     named = dict.fromkeys(name for file in files for name in file.constants)

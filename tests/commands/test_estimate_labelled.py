@@ -262,6 +262,8 @@ TABLE = "\n".join(["id,verdict,topic,human", *LINES])
          "fill in pool.prediction, which the columns of i.csv leave open"),
         ("g.csv", TABLE.replace("topic", "verdict", 1).encode(),
          "g.csv: column 'verdict' is there twice"),
+        ("j.txt", TABLE.encode() * 9, "Files of other formats end in .csv, .tsv, .jsonl"),
+        ("k.csv", b"1,0.3127,1,1\n" * 9, "there is the number 0.3127 where the name of a column"),
         ("h.csv", f"{TABLE}\n,,,\n".encode(), "row 60: null; such rows are left out by pool.where"),
     ],
 )  # fmt: skip

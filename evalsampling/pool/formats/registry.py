@@ -65,7 +65,13 @@ def inspect(file: PlannedFile) -> tuple[Contents, Layout | None]:
     kind = kind_of(file)
     if isinstance(kind, Parquet):
         look = None if file.where is None else functools.partial(_outline, file, file.where)
-        contents = kind.inspect(file.stored, look)
+        try:
+            contents = kind.inspect(file.stored, look)
+        except InputError as error:
+            if "magic bytes" not in str(error) or file.stored.path.endswith(".parquet"):
+                raise
+            ends = ", ".join(_BY_SUFFIX)
+            raise InputError(f"{error} Files of other formats end in {ends}") from error
     else:
         contents = kind.inspect(file.stored)
     layout = Layout.of(file, contents.schema)
