@@ -211,10 +211,11 @@ class Guess:
         """
         labelled = next((each for each in columns if each.name == label), None)
         labels = set() if labelled is None else {*labelled.values}
+        truths = [each for each in columns if each.values and each.name.lower() in _TRUTHS]
         # All rows that are predicted positive may be those that have a label.
         columns = [
             column for column in columns
-            if column.name not in known
+            if column.name not in known and column not in truths
             and not (column.of_labels and (column.nulls or _best([column], _PREDICTIONS) is None))
         ]  # fmt: skip
         ids = [
@@ -292,12 +293,11 @@ class Guess:
             if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0) and not column.nearly_unique
             and _best([column], _PREDICTIONS) is None
             and not (column.kind == "whole" and _best([column], _SCORES))
-            and column.name.lower() not in _TRUTHS
         ]  # fmt: skip
         payload = [
             column for column in others
             if column.kind == "text" and column not in slices and not is_taken(column.name)
-            and _best([column], _SCORES) is None and column.name.lower() not in _TRUTHS
+            and _best([column], _SCORES) is None
             and not (column.values and _best([column], _PREDICTIONS))
         ]  # fmt: skip
         unread = any(
@@ -306,7 +306,6 @@ class Guess:
             if column.distinct > 2
         )
         rivals = [column for column in shares if column.name not in used]
-        truths = [column for column in others if column.values and column.name.lower() in _TRUTHS]
         return cls(
             id, score, probability, prediction, classes, rows_of, tuple(slices), tuple(payload),
             tuple(rivals), unread, systems, next(iter(truths), None),

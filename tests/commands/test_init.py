@@ -153,6 +153,13 @@ def test_two_ids_that_repeat_together_name_no_pair(tmp_path: Path) -> None:
     assert yaml.safe_load(of_table(tmp_path, columns)[1])["pool"]["id"] == "name"
 
 
+def test_a_column_of_labels_is_no_prediction(tmp_path: Path) -> None:
+    columns = {"id": range(100), "score": np.linspace(0, 1, 100), "y_true": [0, 1] * 50}
+    _, text = of_table(tmp_path, columns)
+    assert yaml.safe_load(text)["pool"]["prediction"] == {"threshold": 0.5}
+    assert "  # column: y_true  # are these labels?" in text
+
+
 def test_a_column_of_labels_is_no_slice(tmp_path: Path) -> None:
     labels = pa.array([None, 0, None, 1] * 25)
     columns = {"id": range(100), "score": np.linspace(0, 1, 100), "pred": [0, 1] * 50}
