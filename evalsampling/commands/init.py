@@ -147,7 +147,8 @@ def _spec_text(
         f"workspace: {_quoted(options.workspace)}  # made by `evalsampling prepare`",
     ]
     if guess.has_verdicts_alone:
-        lines[-4:-4] = [*_BY_VERDICTS]
+        why = "the classes predicted: no column scores how likely each class is"
+        lines[-4:-4] = ["strata:", f"  method: predictions  # {why}"]
     return "\n".join(lines) + "\n"
 
 
@@ -211,12 +212,13 @@ def _of_one_system(guess: Guess) -> list[str]:
             lines.append(f"  # score_is: order  # or {kinds}")
         if guess.rivals:
             names = " and ".join(column.name for column in guess.rivals[:3])
+            by_class = "score_is: confidence, prediction: FILL-IN"
+            predicted = by_class if is_confidence else "prediction: {threshold: 0.5}"
             lines.append(
                 _printable(f"  # is {names} another system's? In place of score and prediction:")
             )
             each = ", ".join(
-                f"{_quoted(column.name)}: {{score: {_quoted(column.name)}, "
-                "prediction: {threshold: 0.5}}"
+                f"{_quoted(column.name)}: {{score: {_quoted(column.name)}, {predicted}}}"
                 for column in (guess.score, *guess.rivals[:3])
                 if column is not None
             )
@@ -224,13 +226,6 @@ def _of_one_system(guess: Guess) -> list[str]:
     if guess.probability is not None:
         lines.append(_line("probability", guess.probability, "of a positive, before any label"))
     return [*lines, _prediction(guess)]
-
-
-_BY_VERDICTS = (
-    "strata:",
-    "  method: predictions  # the classes predicted: no column scores how likely each class is",
-)
-"""Lines of a spec for systems that give a verdict alone."""
 
 
 def _described(column: SampledColumn) -> str:

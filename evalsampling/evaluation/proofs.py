@@ -88,8 +88,8 @@ class Search:
         own = [drawn for drawn in analysis.history.rounds if drawn.origin == SAMPLER]
         reasons = {
             "labels must be of two classes": not analysis.reading.has_classes or table.classes != 2,
-            "rows have no score": table.leaves.exchangeable or not np.isfinite(self.score).any(),
             "scores of several systems": table.kinds.prediction.shape[1] > 1,
+            "rows have no score": table.leaves.exchangeable or not np.isfinite(self.score).any(),
             "answers about a row differ": sampler.stochastic,
             "rows have weights": table.kinds.weight is not None,
             "whole clusters were drawn": analysis.history.together is not None,

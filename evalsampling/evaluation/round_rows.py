@@ -261,7 +261,8 @@ def joined(
     rows = pa.concat_tables(tables, promote_options="permissive") if tables else None
     counts, rejects = join.join(rows, [vote for vote in votes if getattr(vote, by) is not None])
     reason = f"no {own.words if by == ID else by} is given, by which labels are joined"
-    rejects += [Reject(0, reason, vote.task, vote.id) for vote in votes if not getattr(vote, by)]
+    nameless = [vote for vote in votes if not getattr(vote, by)]
+    rejects += [Reject(0, reason, vote.task, vote.id, vote.label) for vote in nameless]
     return size, counts, rejects
 
 

@@ -205,8 +205,8 @@ class PoolScores:
         read, pool = dict[str, str](), plan.pool
         for part, sums, kind in zip(pool.scored, self.sums, _kinds(pool, self.sums), strict=True):
             if kind and part.probability is None and not plan.labels.space.needs_columns:
-                stated = part.score_is is not None
-                read.setdefault(str(part.score), sums.words(str(part.score), kind, stated))
+                name = str(part.score)
+                read.setdefault(name, sums.words(name, kind, part.score_is is not None))
         return dataclasses.replace(
             ScoreSummary.of_class(table, plan.labels.positive),
             kind=self.kind,
@@ -286,12 +286,19 @@ class PoolScores:
             sums = float(table.count @ own), float(table.count @ predicted)
             columns = {"score": system.score, "probability": system.probability}
             whose, key = _whose(system), "score" if system.probability is None else "probability"
-            in_half = rule in (SCORE, COLUMN) and own.min() >= 0.5 - ROUNDING
-            if in_half and chance_of_order(own, table.count, predicted) < _BY_THRESHOLD:
+            score = kinds.by_cell(kinds.score[:, place])
+            has_score = np.isfinite(score).any()  # Cells of several systems lack it.
+            score = score if has_score else own
+            in_percent = rule == RANKS and system.score_is is None
+            half, sure = (50, score) if in_percent else (0.5, own)
+            in_half = half - ROUNDING <= sure.min() and sure.max() <= 2 * half + ROUNDING
+            is_asked = in_half and (in_percent or rule in (SCORE, COLUMN))
+            if is_asked and chance_of_order(sure, table.count, predicted) < _BY_THRESHOLD:
                 contradictions.append(
-                    f"{whose}.{key}: {columns[key]!r} is 0.5 or more in every row, also where "
+                    f"{whose}.{key}: {columns[key]!r} is {half} or more in every row, also where "
                     f"{other} is predicted. Is it the confidence in the class predicted? Then say "
-                    f"{whose}.score: {columns[key]} and {whose}.score_is: confidence"
+                    f"{whose}.score: {columns[key]}{', divided by 100,' if in_percent else ''} and "
+                    f"{whose}.score_is: confidence"
                 )
                 continue
             if rule not in (NO_PROBABILITY, RANKS) and contradicts(*sums):
@@ -304,9 +311,6 @@ class PoolScores:
                     f"where {sums[1]:,.0f} are predicted, ten times apart or more: calibrate it, "
                     f"or {way_out}"
                 )
-            score = kinds.by_cell(kinds.score[:, place])
-            has_score = np.isfinite(score).any()  # Cells of several systems lack it.
-            score = score if has_score else own
             key = "score" if has_score or system.probability is None else "probability"
             in_order = chance_of_order(score, table.count, predicted)
             are_enough = _FEWEST <= sums[1] <= table.rows - _FEWEST and len(plan.pool.systems) == 1

@@ -251,8 +251,10 @@ def test_the_confidence_in_a_prediction_is_called_so(
     """Unless a threshold of the score made the predictions: it may be of likely positives alone."""
     score = np.linspace(least, 1, 200)
     says = np.where(score > 0.9 if by_threshold else np.arange(200) % 3 == 0, "spam", "ham")
-    _, text = of_table(tmp_path, {"id": np.arange(200), "label": says, "score": score})
+    columns = {"id": np.arange(200), "label": says, "score": score, "other": score}
+    _, text = of_table(tmp_path, columns)
     assert ("confidence" in yaml.safe_load(text)["pool"].values()) == is_one
+    assert ("{score: other, score_is: confidence, prediction: FILL-IN}" in text) == is_one
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,8 @@ def test_where_nothing_can_be_proved(spec: dict[str, Any], problem: str) -> None
 
 def test_nor_of_two_systems_or_three_classes() -> None:
     pool, _ = frame()
-    two = {name: {"score": "score", "prediction": "prediction"} for name in ("a", "b")}
+    pool = {**pool, "half": pool["score"] / 2}  # Cells of two scores know neither.
+    two = {name: {"score": name, "prediction": "prediction"} for name in ("score", "half")}
     with pytest.raises(InputError, match="scores of several systems"):
         Evaluation.from_frame(pool, pool={"systems": two}).certify("precision >= 0.9")
     three = {"labels": {"classes": [0, 1, 2]}, "measure": ["accuracy"]}

@@ -316,7 +316,7 @@ def test_an_answer_that_names_no_row_is_rejected_once(labelled: Job, task: str |
     counts, rejects, _ = summed(labelled, in_transit([table], answers, "task"), "task")
     assert (len(counts), counts.labelled) == (len(table), 0)
     (reject,) = rejects
-    assert as_mapping(reject)["task"] == (task or None)
+    assert (as_mapping(reject)["task"], as_mapping(reject)["label"]) == (task or None, "1")
     assert "task" in reject.reason
 
 

@@ -96,12 +96,15 @@ def test_scores_that_predictions_contradict_are_told_of(job: Any) -> None:
     log_odds = pool.table.set_column(place, "score", pc.add(pool.table["score"], 3.0))
     even = pool.table.set_column(place, "score", pa.array(np.linspace(0, 1, 2000)))
     sure = pool.table.set_column(place, "score", pa.array(np.linspace(0.5, 1, 2000)))
+    percent = pool.table.set_column(place, "score", pc.multiply(sure["score"], 100.0))
     for table, keys, told in (
         (log_odds, {"score_is": "log-odds"}, "pool.score: 'score' expects 1,"),
         (even, {}, "pool.score: 'score' expects 1,000 positives where 57 are predicted"),
         (even, {"probability": "score"}, "pool.probability: 'score' expects 1,000 positives"),
         (even, {"score_is": "order"}, None),
         (sure, {}, "pool.score: 'score' is 0.5 or more in every row, also where 0 is predicted"),
+        (percent, {}, "pool.score: 'score' is 50 or more in every row, also where 0 is predicted"),
+        (percent, {"prediction": {"threshold": 90}}, None),
         (sure, {"score_is": "confidence"}, None),
         (sure, {"prediction": {"threshold": 0.9}}, None),
     ):
