@@ -292,7 +292,7 @@ class PoolScores:
             in_percent = rule == RANKS and system.score_is is None
             half, sure = (50, score) if in_percent else (0.5, own)
             in_half = half - ROUNDING <= sure.min() and sure.max() <= 2 * half + ROUNDING
-            is_asked = in_half and (in_percent or rule in (SCORE, COLUMN))
+            is_asked = in_half and (in_percent or rule in (SCORE, COLUMN)) and sums[1] < table.rows
             if is_asked and chance_of_order(sure, table.count, predicted) < _BY_THRESHOLD:
                 contradictions.append(
                     f"{whose}.{key}: {columns[key]!r} is {half} or more in every row, also where "

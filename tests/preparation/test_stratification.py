@@ -107,6 +107,7 @@ def test_scores_that_predictions_contradict_are_told_of(job: Any) -> None:
         (percent, {"prediction": {"threshold": 90}}, None),
         (sure, {"score_is": "confidence"}, None),
         (sure, {"prediction": {"threshold": 0.9}}, None),
+        (sure, {"prediction": {"threshold": 0.5}}, "pool.prediction: by the threshold 0.5 all"),
     ):
         one = job(Pool(table, pool.truth), pool=keys, strata={"leaves": 64})
         warnings = one.prepare("--in-process", "--json").json["warnings"]
