@@ -257,6 +257,8 @@ def _named(spec: dict[str, Any], path: str) -> dict[str, Any]:
 
     Keys of ``pool`` may be given by themselves, and what ``labels`` lists as arrays.
     """
+    if spec.get("workspace") is not None:
+        raise InputError("workspace: a pool in memory has none; `save` writes an evaluation to one")
     makers = {"labels": _listed, "measure": entry_of_measure, "sampler": entry_of_sampler}
     named = {key: makers[key](item) if key in makers else item for key, item in spec.items()}
     of_pool = {key: named.pop(key) for key in POOL_KEYS if key in named}

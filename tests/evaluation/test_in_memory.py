@@ -331,3 +331,9 @@ def test_a_condition_is_not_ignored() -> None:
     for given in ({"where": "city = 'Bern'"}, {"pool": {"where": "city = 'Bern'"}}):
         with pytest.raises(InputError, match=r"^pool\.where: rows in memory are taken as they"):
             Evaluation.from_frame(columns(), id="key", prediction="guess", **given)
+
+
+def test_a_workspace_is_not_taken_and_forgotten() -> None:
+    columns = {"id": [1, 2], "score": [0.1, 0.9], "prediction": [0, 1]}
+    with pytest.raises(InputError, match="workspace: a pool in memory has none; `save` writes"):
+        Evaluation.from_frame(columns, workspace="run")
