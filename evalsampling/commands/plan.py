@@ -166,9 +166,10 @@ def plan(options: PlanOptions) -> PlanResult:
         table, clusters = read_table_and_clusters(stratification)
     decided = stratification.scores.stated(spec.reading)
     believed = is_believed(decided, table)
-    usable, own = usable_samplers(spec.analysis, stratification.levels), spec.analysis.sampler.name
-    # If its own sampler cannot be planned, all that can.
-    names = options.sampler or [n for n in usable if own not in usable or n in (own, "passive")]
+    names = options.sampler
+    if not names:  # The spec's own and `passive`; if its own cannot be planned, all that can.
+        usable, own = usable_samplers(spec.analysis, stratification.levels), spec.sampler.name
+        names = tuple(n for n in usable if own not in usable or n in (own, "passive"))
     with progress.watch("plan", "repeats", stream=logs.stream()):
         entries = predict_errors(
             dataclasses.replace(spec.analysis, reading=decided),
