@@ -90,7 +90,7 @@ def assert_same_rows(workspace: Path, expected: MemoryPool) -> None:
 def assert_same_evaluation(job: Job, rounds: int = 2) -> list[Any]:
     """Check that rounds drawn from the workspace are those drawn in memory; return estimates."""
     pool = reference(job)
-    assert_same(job.workspace, pool, pool.spec.budget)
+    assert_same(job.workspace, pool, pool.spec.budget.labels)
     evaluation = Evaluation(MemoryState.start(pool))
     rng = np.random.default_rng(1)
     for number in range(1, rounds + 1):

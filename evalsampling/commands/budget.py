@@ -30,7 +30,7 @@ def raise_budget(workspace: Workspace, amount: float, labels: int | None = None)
     started = time.time()
     with workspace.in_use():
         pool = PreparedPool.read(workspace)
-        before = pool.spec.analysis.limits
+        before = pool.spec.budget
         wanted = before.raised(amount, labels)
         if not wanted.allows(before):
             raise InputError(

@@ -25,7 +25,7 @@ def certificate_of(
         snapshot.analysis,
         promise,
         confidence,
-        planned=pool.own_spec.analysis.limits.planned,
+        planned=pool.own_spec.budget.planned,
         pool=hashlib.sha256(files.encode()).hexdigest(),
     )
     return dataclasses.replace(

@@ -146,7 +146,7 @@ def _keep(
         "deliveries": sorted(delivery.name for delivery in snapshot.deliveries),
         "rounds": len(snapshot.rounds),
         "closed": snapshot.closed,
-        "budget": snapshot.pool.spec.analysis.limits.to_mapping(),
+        "budget": snapshot.pool.spec.budget.to_mapping(),
         "version": __version__,
     }
     name = hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()

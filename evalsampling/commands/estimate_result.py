@@ -169,7 +169,7 @@ def result_of(
         awaited=awaited,
         rejects=snapshot.rejects,
         warnings=(*doubted.texts, *of_scores, *warnings),
-        done=_is_done(analysis, spec.analysis.limits, estimates, awaited.total),
+        done=_is_done(analysis, spec.budget, estimates, awaited.total),
         measures=tuple(Number.of(estimate) for estimate in estimates),
         regions=tuple(_region(parts, analysis) for parts in joints),
         half_width=widest_half(estimates),

@@ -119,7 +119,7 @@ def _of_clusters(
 ) -> str:
     """Return what is reckoned with where rows share clusters, at the largest budget."""
     labels = max(row.budget or 0 for row in errors)
-    if asked.limits.money is not None and table.cost is not None:
+    if asked.budget.money is not None and table.cost is not None:
         labels /= float(table.count @ table.cost) / table.rows
     whole = asked.reading.by_cluster
     together = clusters.rows_together if whole else clusters.drawn_together(labels)
@@ -198,7 +198,7 @@ def plan(options: PlanOptions) -> PlanResult:
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
     return PlanResult(
         errors,
-        spec.money is not None,
+        spec.budget.money is not None,
         warnings,
         believed,
         scores=stratification.said_of_scores(table),

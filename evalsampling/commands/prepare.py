@@ -96,7 +96,7 @@ class PrepareResult(Result):
             **{key: marker[key] for key in (*_COUNTS, "seconds", "runner")},
             warnings=tuple(marker["warnings"]),
             scores=marker["scores"],
-            answers=pool.spec.budget * votes if votes > 1 else None,
+            answers=pool.spec.budget.labels * votes if votes > 1 else None,
         )
 
 
@@ -284,14 +284,14 @@ class Preparation:
 
     def check_same_spec(self, prepared: PreparedPool) -> None:
         """Check that a workspace was prepared with this spec."""
-        own = self.spec.analysis.limits
+        own = self.spec.budget
         here, there = self.spec.to_mapping(), prepared.own_spec.to_mapping()
         if own in prepared.budgets:
             here["budget"] = there["budget"]  # It was raised there.
         differing = _differing(here, there)
         if not differing:
             return
-        path, now = self.workspace.path, prepared.spec.analysis.limits
+        path, now = self.workspace.path, prepared.spec.budget
         sections = {name.partition(".")[0] for name in differing}
         what = f"another {', '.join(differing)}; {_ANEW}"
         if sections == {"budget"} and own.allows(now):

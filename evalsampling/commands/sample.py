@@ -153,9 +153,9 @@ def _is_unseen(snapshot: Snapshot) -> bool:
 
 def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     spec, last = snapshot.pool.spec, len(snapshot.rounds)
-    analysis = snapshot.analysis
-    left = spec.budget - analysis.spent(snapshot.answers)
-    money = None if spec.money is None else spec.money - snapshot.history.money
+    analysis, budget = snapshot.analysis, spec.budget
+    left = budget.labels - analysis.spent(snapshot.answers)
+    money = None if budget.money is None else budget.money - snapshot.history.money
     if left <= 0 or (money is not None and money <= 0):
         return SampleResult(last, 0, None, "budget")
     if analysis.exhausted:

@@ -115,13 +115,13 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     if promise is not None and promise.each is not None:
         raise InputError("certify: in each: simulated rows have no slices")
     plan = Plan(
-        budgets=options.budgets or (spec.money or spec.budget,),
+        budgets=options.budgets or (spec.budget.money or spec.budget.labels,),
         round_size=spec.round_size,
         repeats=options.repeats,
         seed=spec.seed,
         confidence=spec.confidence,
         hidden=spec.analysis.label_prior,
-        by_cost=spec.money is not None,
+        by_cost=spec.budget.money is not None,
         votes=spec.labels.votes if spec.labels.oracle == "stochastic" else 1,
         promise=promise,
     )

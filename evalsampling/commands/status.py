@@ -60,7 +60,7 @@ def status(options: WorkspaceOptions) -> StatusResult:
         labels=snapshot.answers,
         open=snapshot.awaited.total,
         awaited=snapshot.awaited,
-        budget=pool.spec.budget,
+        budget=pool.spec.budget.labels,
         rejects=snapshot.rejects,
         prepared=PreparedStatus(
             **{key: marker[key] for key in ("rows", "seconds", "runner", "versions")},
@@ -70,5 +70,5 @@ def status(options: WorkspaceOptions) -> StatusResult:
         disputed=len(snapshot.undecided["disputed"]),
         withdrawn=tuple(sorted(snapshot.withdrawn)),
         cost=None if pool.spec.pool.cost is None else snapshot.history.money,
-        money=pool.spec.money,
+        money=pool.spec.budget.money,
     )

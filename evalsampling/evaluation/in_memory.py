@@ -164,7 +164,7 @@ class MemoryPool:
         sides = sides_of(checked.pool.id)
         if checked.pool.pairs is not None and sides is not None:
             batch = without_other_order(batch, sides, checked.seed)
-        limits = checked.analysis.limits if "budget" in spec else None
+        limits = checked.budget if "budget" in spec else None
         return dataclasses.replace(cls.prepare(checked, batch), limits=limits)
 
     @classmethod

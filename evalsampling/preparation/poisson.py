@@ -129,7 +129,7 @@ def fill_water(
                 f"sampler.{key}: a filter knows nothing of the other rows; leave it out, or "
                 "draw rounds in a workspace"
             )
-    table, delta, budget = cut.table(sums), shares["delta"], plan.limits
+    table, delta, budget = cut.table(sums), shares["delta"], plan.budget
     measure = build_driver(plan.reading, cut.levels)
     deviation = Deviation.from_cells(measure, table, table.prior, shares["smoothing"])
     expected = float(budget.labels)

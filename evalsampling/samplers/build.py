@@ -73,7 +73,7 @@ def build_sampler(plan: AnalysisPlan, levels: Levels, name: str | None = None) -
         "gains": build_gains(reading) if of_queries else (),
     }
     if promise is not None:
-        given |= {"goals": promise.goals, "planned": plan.limits.labels}
+        given |= {"goals": promise.goals, "planned": plan.budget.labels}
         given |= {"level": 1 - plan.confidence, "positive": labels.positive}
     sampler: Sampler = construct("sampler", maker, chosen.name, parameters, given)
     if sampler.models_classes and not reading.has_classes:
@@ -129,7 +129,7 @@ def _check_needs(maker: type[Sampler], name: str, plan: AnalysisPlan) -> None:
         ),
         (
             "score",
-            plan.limits.money is not None,
+            plan.budget.money is not None,
             "what it queries follows from what it finds, so its budget is of labels, not of cost",
         ),
     )

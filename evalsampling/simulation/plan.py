@@ -130,7 +130,7 @@ def plan(
         confidence=asked.confidence,
         divergence=False,
         hidden=asked.label_prior,
-        by_cost=asked.limits.money is not None,
+        by_cost=asked.budget.money is not None,
     )
     systems = tuple(system.name for system in reading.pool.systems)
     believed = is_believed(reading, table)
@@ -245,7 +245,7 @@ def _mean_cost(table: CellTable, by_cost: bool) -> float:
 
 def _budgets(asked: AnalysisPlan, table: CellTable) -> tuple[float, ...]:
     """Return budgets that double up to the plan's, and the rows of the pool."""
-    money, labels = asked.limits.money, asked.limits.labels
+    money, labels = asked.budget.money, asked.budget.labels
     if asked.reading.labels.oracle != "stochastic":
         labels = min(labels, table.rows)
     budgets = [labels if money is None else money]

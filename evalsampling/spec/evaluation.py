@@ -48,12 +48,11 @@ class EvaluationSpec:
         measures: the first drives the sampling, all are reported.
         strata: leaves and tree.
         sampler: the sampler.
-        budget: most distinct rows to label in all; with a stochastic oracle, tasks.
+        budget: most distinct rows to label in all, with a stochastic oracle tasks; or the greatest
+            total cost of labels, in the unit of ``pool.cost``; or both.
         round_size: new rows sent to annotators in a round.
         confidence: level of the intervals, in (0, 1).
         stop: when no further round is drawn, though the budget is not spent.
-        money: greatest total cost of labels, in the unit of ``pool.cost``; None for a budget of
-            labels alone.
         gates: least and greatest values that numbers must have, for a job to go on.
         hidden: prior of the positives that scores do not reveal, for model-based intervals.
         seed: in [0, 2^64).
@@ -66,7 +65,7 @@ class EvaluationSpec:
     measures: tuple[MeasureSpec, ...]
     strata: StrataSpec
     sampler: SamplerSpec
-    budget: int
+    budget: Budget
     round_size: RoundSize
     confidence: float
     seed: int
@@ -74,7 +73,6 @@ class EvaluationSpec:
     workspace: str | None
     hidden: HiddenPrior = HiddenPrior()
     stop: StopSpec = StopSpec()
-    money: float | None = None
     gates: GatesSpec = GatesSpec()
 
     @classmethod
@@ -130,7 +128,6 @@ class EvaluationSpec:
         if at_hand is not None and at_hand.drawn == WITHIN and at_hand.source not in pool.slices:
             # The rows of each value are counted as those of slices are.
             pool = dataclasses.replace(pool, slices=(*pool.slices, str(at_hand.source)))
-        limits = Budget.read(top)
         chosen = top.get("measure", labels.space.in_spec.measure)
         listed = chosen if isinstance(chosen, list) else [chosen]
         if not listed:
@@ -144,8 +141,7 @@ class EvaluationSpec:
             measures=tuple(MeasureSpec.parse(item) for item in listed),
             strata=strata,
             sampler=sampler,
-            budget=limits.labels,
-            money=limits.money,
+            budget=Budget.read(top),
             round_size=RoundSize.read(top),
             confidence=top.value("confidence", Fraction, 0.95),
             hidden=read_hidden(top.section("hidden")),
@@ -160,7 +156,7 @@ class EvaluationSpec:
 
     def _check(self) -> None:
         """Check that the sections of the spec go together."""
-        if self.money is not None and self.pool.cost is None:
+        if self.budget.money is not None and self.pool.cost is None:
             raise InputError("budget.cost: name the column of what labels cost, pool.cost")
         if self.pool.weight is None and any(measure.is_by_rows for measure in self.measures):
             raise InputError("measure.by: rows all count the same without pool.weight")
@@ -209,7 +205,7 @@ class EvaluationSpec:
             "measure": [measure.to_mapping() for measure in self.measures],
             "strata": strata_mapping(self.strata),
             "sampler": {"name": self.sampler.name, **self.sampler.parameters},
-            "budget": Budget(self.budget, self.money).to_mapping(),
+            "budget": self.budget.to_mapping(),
             "round_size": msgspec.to_builtins(self.round_size),
             "confidence": self.confidence,
             "hidden": msgspec.to_builtins(self.hidden),
@@ -240,11 +236,12 @@ class EvaluationSpec:
     def reading(self) -> ReadingPlan:
         """What passes over the pool know of the spec."""
         of_clusters, given = self.sampler.name == "clusters", self.sampler.parameters
+        budget = self.budget.labels
         # The size of a Poisson sample varies about the budget, with at most its root as its
         # standard deviation: six of them more. Whole clusters may be as many rows again.
-        most = 2 * self.budget if of_clusters else self.budget
+        most = 2 * budget if of_clusters else budget
         if self.sampler.name == "poisson" and not given.get("cap", False):
-            most += math.ceil(6 * math.sqrt(self.budget))
+            most += math.ceil(6 * math.sqrt(budget))
         compares = given.get("variant") != "active_risk" if self.sampler.name == "compare" else None
         return ReadingPlan(
             pool=self.pool,
@@ -263,7 +260,7 @@ class EvaluationSpec:
         return AnalysisPlan(
             reading=self.reading,
             sampler=self.sampler,
-            limits=Budget(self.budget, self.money),
+            budget=self.budget,
             round_size=self.round_size,
             confidence=self.confidence,
             hidden=self.hidden,

@@ -126,7 +126,7 @@ class AnalysisPlan:
     Attributes:
         reading: what is read of the pool: its labels, systems and measures.
         sampler: by which rounds are drawn.
-        limits: the budget, of labels and of money.
+        budget: of labels and of money.
         round_size: new rows of each round.
         confidence: level of the intervals, in (0, 1).
         hidden: prior of the positives that scores do not reveal.
@@ -135,7 +135,7 @@ class AnalysisPlan:
 
     reading: ReadingPlan
     sampler: SamplerSpec
-    limits: Budget
+    budget: Budget
     round_size: RoundSize
     confidence: float
     hidden: HiddenPrior

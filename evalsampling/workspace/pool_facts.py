@@ -218,7 +218,7 @@ def design_round(workspace: str | Path, size: int | None = None) -> RoundChances
     snapshot = Snapshot.at(workspace)
     facts, analysis = PoolFacts.of(snapshot), snapshot.analysis
     facts.check_draws_by_row()
-    left = snapshot.pool.spec.budget - analysis.spent(snapshot.answers)
+    left = snapshot.pool.spec.budget.labels - analysis.spent(snapshot.answers)
     if left < 1:
         raise InputError(f"{facts.path}: the budget is spent")
     wanted = snapshot.next_round_size if size is None else size

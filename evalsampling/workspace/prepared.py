@@ -69,11 +69,10 @@ class PreparedPool:
     @functools.cached_property
     def spec(self) -> EvaluationSpec:
         """The spec the workspace was prepared with, with the present budget."""
-        budget = self.budgets[-1] if self.budgets else self.own_spec.analysis.limits
         spec = self.own_spec
         if "table" in self.marker:
             spec = spec.with_pool(spec.pool.at_version(self.marker["table"]["pinned"]))
-        return dataclasses.replace(spec, budget=budget.labels, money=budget.money)
+        return dataclasses.replace(spec, budget=self.budgets[-1]) if self.budgets else spec
 
     @functools.cached_property
     def own_spec(self) -> EvaluationSpec:

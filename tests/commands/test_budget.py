@@ -78,7 +78,7 @@ def test_a_budget_that_is_raised_while_an_estimate_waits(
 
     monkeypatch.setattr(Workspace, "in_use", late)
     assert not one.estimate("--labels", labels).json["done"]
-    assert before.reread().pool.spec.budget == 40
+    assert before.reread().pool.spec.budget.labels == 40
 
 
 def test_a_budget_that_is_not_raised(job: Any, tmp_path: Path) -> None:

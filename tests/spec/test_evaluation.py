@@ -49,7 +49,7 @@ def test_defaults() -> None:
     assert spec.sampler.name == "calibrated"
     assert (spec.strata.method, spec.strata.edges) == ("logit_rank", None)
     assert (spec.strata.leaves, spec.strata.branching) == (256, 2)
-    assert (spec.budget, spec.confidence, spec.sink.format) == (1000, 0.95, "csv")
+    assert (spec.budget.labels, spec.confidence, spec.sink.format) == (1000, 0.95, "csv")
     assert spec.round_size == RoundSize(100)
     assert spec.workspace is None
 
