@@ -93,37 +93,26 @@ class Pool(Protocol):
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Analysis:
-    """Cell table, sampler, measures and history of an evaluation at one moment; never changed.
+    """Cell table, sampler, measures and history of an evaluation at one moment; never changed."""
 
-    Attributes:
-        table: the cells of the pool.
-        sampler: how rows are chosen and estimates made.
-        measures: what is reported.
-        seed: seed of the draws; a round's generator is seeded by it and by the round's number.
-        confidence: level of the intervals, in (0, 1).
-        history: rounds, draws and labels so far.
-        scope: systems and slices that are reported.
-        hidden: prior of positives that scores do not show; None for no model-based intervals.
-        numbers: reads the permanent random numbers of the rows, for samplers that draw by them;
-            None where there are no rows behind the cells.
-        reading: what is read of the pool, which says what its labels and scores are.
-        stop: how narrow intervals, or how sure comparisons, are wanted.
-        levels: levels of the score of each system, among which measures choose thresholds.
-        clusters: how the rows of the pool are spread over clusters; None where none are named.
-    """
-
-    table: CellTable
-    sampler: Sampler
-    measures: Sequence[Measure]
-    seed: int
-    confidence: float
-    history: History
-    scope: ReportedDomains = WHOLE_POOL
+    table: CellTable  # the cells of the pool
+    sampler: Sampler  # how rows are chosen and estimates made
+    measures: Sequence[Measure]  # what is reported
+    seed: int  # seed of the draws; a round's generator is seeded by it and by the round's number
+    confidence: float  # level of the intervals, in (0, 1)
+    history: History  # rounds, draws and labels so far
+    scope: ReportedDomains = WHOLE_POOL  # systems and slices that are reported
+    # prior of positives that scores do not show; None for no model-based intervals
     hidden: HiddenPrior | None = None
+    # reads the permanent random numbers of the rows, for samplers that draw by them; None where
+    # there are no rows behind the cells
     numbers: Callable[[], PermanentNumbers] | None = None
+    # what is read of the pool, which says what its labels and scores are
     reading: ReadingPlan = UNNAMED
-    stop: StopSpec = StopSpec()
+    stop: StopSpec = StopSpec()  # how narrow intervals, or how sure comparisons, are wanted
+    # levels of the score of each system, among which measures choose thresholds
     levels: Levels = ()
+    # how the rows of the pool are spread over clusters; None where none are named
     clusters: SharedClusters | None = None
 
     def with_history(self, history: History) -> Self:

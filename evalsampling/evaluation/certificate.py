@@ -29,53 +29,30 @@ _NAMES = {"f1": "F1"}
 
 @dataclasses.dataclass(frozen=True)
 class Certificate:
-    """What is proved of a promise, and what it rests on.
+    """What is proved of a promise, and what it rests on."""
 
-    Attributes:
-        promise: in words.
-        confidence: with which it is kept.
-        holds: whether there is a threshold for which it is proved.
-        threshold: lowest one, of recall alone the highest; None if there is none.
-        highest: the promise is proved for all tested thresholds up to this one.
-        rows: number of rows that score at least the threshold.
-        of_rows: rows of the pool.
-        rests_on: ``labels`` alone, or ``model``: also on the calibration curve.
-        statement: all of it in plain sentences.
-        nearest: if it does not hold, the threshold at which the proof ended.
-        value: estimate of the measure that failed there.
-        low: what is proved of it there.
-        more_labels: labels more, about, that are expected to prove it; None if none are.
-        labels: labels so far.
-        rounds: rounds so far.
-        planned: rows that the bets looked ahead to; None for no plan.
-        deliveries: number of deliveries of the workspace by then.
-        pool: hash of the pool: of its files, or in memory of its cells.
-        design: hash of the rounds: which rows, and with which chances.
-        labels_hash: hash of the labels.
-        version: of evalsampling.
-    """
-
-    promise: str
-    confidence: float
-    holds: bool
-    threshold: float | None
-    highest: float | None
-    rows: int | None
-    of_rows: int
-    rests_on: str
-    statement: str
-    nearest: float | None = None
-    value: float | None = None
-    low: float | None = None
+    promise: str  # in words
+    confidence: float  # with which it is kept
+    holds: bool  # whether there is a threshold for which it is proved
+    threshold: float | None  # lowest one, of recall alone the highest; None if there is none
+    highest: float | None  # the promise is proved for all tested thresholds up to this one
+    rows: int | None  # number of rows that score at least the threshold
+    of_rows: int  # rows of the pool
+    rests_on: str  # ``labels`` alone, or ``model``: also on the calibration curve
+    statement: str  # all of it in plain sentences
+    nearest: float | None = None  # if it does not hold, the threshold at which the proof ended
+    value: float | None = None  # estimate of the measure that failed there
+    low: float | None = None  # what is proved of it there
+    # labels more, about, that are expected to prove it; None if none are
     more_labels: int | None = None
-    labels: int = 0
-    rounds: int = 0
-    planned: int | None = None
-    deliveries: int | None = None
-    pool: str = ""
-    design: str = ""
-    labels_hash: str = ""
-    version: str = __version__
+    labels: int = 0  # labels so far
+    rounds: int = 0  # rounds so far
+    planned: int | None = None  # rows that the bets looked ahead to; None for no plan
+    deliveries: int | None = None  # number of deliveries of the workspace by then
+    pool: str = ""  # hash of the pool: of its files, or in memory of its cells
+    design: str = ""  # hash of the rounds: which rows, and with which chances
+    labels_hash: str = ""  # hash of the labels
+    version: str = __version__  # of evalsampling
 
     def __repr__(self) -> str:
         """Return the sentences."""

@@ -37,24 +37,16 @@ class PeopleNumber:
 
 @dataclasses.dataclass(frozen=True)
 class PeopleAgreement:
-    """How well people agree with each other.
+    """How well people agree with each other."""
 
-    Attributes:
-        rows: that have the answers of two people or more.
-        people: who gave these answers.
-        weighted: whether numbers are of the pool, the rows being weighted by the design; else they
-            are of these rows alone.
-        numbers: the agreement, then kappas.
-        statement: the numbers, and what they are of, in two sentences.
-        warnings: that they disagree too often for the labels to be trusted.
-    """
-
-    rows: int
-    people: int
+    rows: int  # that have the answers of two people or more
+    people: int  # who gave these answers
+    # whether numbers are of the pool, the rows being weighted by the design; else they are of these
+    # rows alone
     weighted: bool
-    numbers: tuple[PeopleNumber, ...]
-    statement: str
-    warnings: tuple[str, ...] = ()
+    numbers: tuple[PeopleNumber, ...]  # the agreement, then kappas
+    statement: str  # the numbers, and what they are of, in two sentences
+    warnings: tuple[str, ...] = ()  # that they disagree too often for the labels to be trusted
 
 
 class Estimates(list[Estimate]):

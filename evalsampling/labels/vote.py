@@ -46,41 +46,27 @@ def long_table(ids: Iterable[str]) -> list[str]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Vote:
-    """One answer as it was delivered; values are text, compared exactly.
+    """One answer as it was delivered; values are text, compared exactly."""
 
-    Attributes:
-        line: line of the file, from 1; in a Parquet file the row, from 1; 0 of no file.
-        task: name of the task, if given.
-        id: id of the row, if given.
-        label: class, None if the field is empty.
-        labels: the set of labels, in place of a class; None if no set was given.
-        flags: if the set was given by columns of 0 and 1, the labels that have such a column.
-        annotator: name of the annotator, if given.
-        time: time of the answer, if given.
-        skipped: whether the annotator declined to answer.
-        unsure: whether the annotator could not decide.
-        comment: comment of the annotator, if any.
-        pair: the two records that the row is about, in place of task and id.
-        score: probability that they match, in place of a label, in [0, 1].
-        problem: why the line is not a vote, None if it is one; task, id and label are then as
-            given, for the list of rejects.
-        says: if the annotator was asked about the label alone, whether the row has it.
-    """
-
-    line: int
-    task: str | None = None
-    id: str | None = None
-    label: str | None = None
+    line: int  # line of the file, from 1; in a Parquet file the row, from 1; 0 of no file
+    task: str | None = None  # name of the task, if given
+    id: str | None = None  # id of the row, if given
+    label: str | None = None  # class, None if the field is empty
+    # the set of labels, in place of a class; None if no set was given
     labels: tuple[str, ...] | None = None
+    # if the set was given by columns of 0 and 1, the labels that have such a column
     flags: tuple[str, ...] = ()
-    annotator: str | None = None
-    time: str | None = None
-    skipped: bool = False
-    unsure: bool = False
-    comment: str | None = None
-    pair: Pair | None = None
-    score: float | None = None
+    annotator: str | None = None  # name of the annotator, if given
+    time: str | None = None  # time of the answer, if given
+    skipped: bool = False  # whether the annotator declined to answer
+    unsure: bool = False  # whether the annotator could not decide
+    comment: str | None = None  # comment of the annotator, if any
+    pair: Pair | None = None  # the two records that the row is about, in place of task and id
+    score: float | None = None  # probability that they match, in place of a label, in [0, 1]
+    # why the line is not a vote, None if it is one; task, id and label are then as given, for the
+    # list of rejects
     problem: str | None = None
+    # if the annotator was asked about the label alone, whether the row has it
     says: bool | None = None
 
     @property

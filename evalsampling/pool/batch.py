@@ -40,21 +40,14 @@ from evalsampling.storage.filesystems import one_line
 
 @dataclasses.dataclass(frozen=True)
 class PoolBatch:
-    """A batch of rows of a pool, with the file and row they came from.
+    """A batch of rows of a pool, with the file and row they came from."""
 
-    Attributes:
-        rows: the columns.
-        path: of the file, for messages; empty for rows in memory.
-        first_row: of the batch within the file, from 0.
-        item: what the rows were read from, None for rows in memory.
-        kept: numbers of the rows in the file, ascending, shape (n,), where some between them were
-            left out; None if they follow ``first_row`` without a gap.
-    """
-
-    rows: pa.RecordBatch
-    path: str = ""
-    first_row: int = 0
-    item: WorkItem | None = None
+    rows: pa.RecordBatch  # the columns
+    path: str = ""  # of the file, for messages; empty for rows in memory
+    first_row: int = 0  # of the batch within the file, from 0
+    item: WorkItem | None = None  # what the rows were read from, None for rows in memory
+    # numbers of the rows in the file, ascending, shape (n,), where some between them were left out;
+    # None if they follow ``first_row`` without a gap
     kept: IntArray | None = None
 
     def __len__(self) -> int:

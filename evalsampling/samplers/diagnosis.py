@@ -14,20 +14,17 @@ from evalsampling.stats.history import History
 
 @dataclasses.dataclass(frozen=True)
 class LeafDiagnosis:
-    """Class probabilities of a leaf: by the prior, by its labels, and by the sampler's model.
-
-    Attributes:
-        observed: share of each class among the labels of the leaf, each label weighted by the rows
-            of its cell that it represents; None without a label.
-        posterior: by the model that the latest round was drawn by (the sampler `calibrated` assumes
-            next to no hidden positives there: `DESIGN_SHARE`); None if the sampler has none.
-    """
+    """Class probabilities of a leaf: by the prior, by its labels, and by the sampler's model."""
 
     leaf: int
     rows: int
     labelled: int
     prior: tuple[float, ...]
+    # share of each class among the labels of the leaf, each label weighted by the rows of its cell
+    # that it represents; None without a label
     observed: tuple[float, ...] | None
+    # by the model that the latest round was drawn by (the sampler `calibrated` assumes next to no
+    # hidden positives there: `DESIGN_SHARE`); None if the sampler has none
     posterior: tuple[float, ...] | None
 
 

@@ -14,14 +14,11 @@ NO_BUDGET = 10**9
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
-    """Limits of labels and of money; an evaluation ends at the one it reaches first.
+    """Limits of labels and of money; an evaluation ends at the one it reaches first."""
 
-    Attributes:
-        labels: most labels in all, or draws if the oracle is stochastic; `NO_BUDGET` for no limit.
-        money: greatest total cost of labels, in the unit of ``pool.cost``; None for no limit.
-    """
-
+    # most labels in all, or draws if the oracle is stochastic; `NO_BUDGET` for no limit
     labels: int
+    # greatest total cost of labels, in the unit of ``pool.cost``; None for no limit
     money: float | None = None
 
     @classmethod

@@ -25,17 +25,11 @@ _AND = re.compile(r"(?<=[0-9.])\s+and\s+")
 
 @dataclasses.dataclass(frozen=True)
 class Gate:
-    """One target.
+    """One target."""
 
-    Attributes:
-        number: measure, or title of the estimate: ``recall of new where country=DE``.
-        target: value to reach, finite.
-        is_least: whether the number must be at least the target; else at most.
-    """
-
-    number: str
-    target: float
-    is_least: bool
+    number: str  # measure, or title of the estimate: ``recall of new where country=DE``
+    target: float  # value to reach, finite
+    is_least: bool  # whether the number must be at least the target; else at most
 
     @property
     def bound(self) -> str:

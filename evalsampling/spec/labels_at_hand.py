@@ -33,16 +33,11 @@ _WAYS = (
 
 @dataclasses.dataclass(frozen=True)
 class LabelsAtHand:
-    """The column of labels that some rows have already, and how these rows were drawn.
+    """The column of labels that some rows have already, and how these rows were drawn."""
 
-    Attributes:
-        column: whose value is the label; a row without a value has none.
-        drawn: `RANDOM`, `CLUSTERS`, `PICKED`, `WITHIN`, `CHANCE`, `WEIGHT` or `DESIGN`.
-        source: column of the groups, chances or weights, or absolute path of the design; else None.
-    """
-
-    column: str
-    drawn: str
+    column: str  # whose value is the label; a row without a value has none
+    drawn: str  # `RANDOM`, `CLUSTERS`, `PICKED`, `WITHIN`, `CHANCE`, `WEIGHT` or `DESIGN`
+    # column of the groups, chances or weights, or absolute path of the design; else None
     source: str | None = None
 
     @property

@@ -31,32 +31,26 @@ ROWS = "rows"
 
 @dataclasses.dataclass(frozen=True)
 class MeasureSpec:
-    """An entry of the spec's ``measure``; `measures.build` makes measures of it.
+    """An entry of the spec's ``measure``; `measures.build` makes measures of it."""
 
-    Attributes:
-        name: name in `measures.BY_NAME`, `COMPARISONS` or `EXTREMES`, ``joint``, ``certify``, or
-            ``module:object``.
-        parameters: parameters given with the name; of ``certify`` its ``promise``.
-        system: name of the system it is about; None for each of them.
-        parts: parts of a joint measure, or measures of a promise; for a comparison or an extreme
-            its one measure.
-        of: name of the system that is compared; None for the first.
-        against: name of the system that it is compared with; None for the second.
-        where: the slice that it is about; empty for the whole pool.
-        over: for an extreme the values by column, each of which is a slice.
-        by: `ROWS` if its rows all count the same, where ``pool.weight`` names weights; else None.
-        weight: how much its variance counts where rounds are drawn for several measures, above 0.
-    """
-
+    # name in `measures.BY_NAME`, `COMPARISONS` or `EXTREMES`, ``joint``, ``certify``, or
+    # ``module:object``
     name: str
+    # parameters given with the name; of ``certify`` its ``promise``
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    system: str | None = None
+    system: str | None = None  # name of the system it is about; None for each of them
+    # parts of a joint measure, or measures of a promise; for a comparison or an extreme its one
+    # measure
     parts: tuple["MeasureSpec", ...] = ()
-    of: str | None = None
-    against: str | None = None
+    of: str | None = None  # name of the system that is compared; None for the first
+    against: str | None = None  # name of the system that it is compared with; None for the second
+    # the slice that it is about; empty for the whole pool
     where: Where = dataclasses.field(default_factory=dict)
+    # for an extreme the values by column, each of which is a slice
     over: Where = dataclasses.field(default_factory=dict)
+    # how much its variance counts where rounds are drawn for several measures, above 0
     weight: float = 1.0
+    # `ROWS` if its rows all count the same, where ``pool.weight`` names weights; else None
     by: str | None = None
 
     @property

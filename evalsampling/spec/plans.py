@@ -19,27 +19,18 @@ from evalsampling.spec.systems import probability_columns
 
 @dataclasses.dataclass(frozen=True)
 class ReadingPlan:
-    """What is read of a pool, and what tells its cells apart; nothing of rounds or estimates.
+    """What is read of a pool, and what tells its cells apart; nothing of rounds or estimates."""
 
-    Attributes:
-        pool: files, columns and systems.
-        labels: what labels there are.
-        strata: how leaves are cut.
-        measures: their thresholds and slices are edges of cells; the first drives the sampling.
-        seed: of the hashes of ids, in [0, 2^64).
-        most_drawn: most rows of one cell that rounds may draw, by the budget.
-        by_cluster: whether rows of one cluster follow each other in the order of draws.
-        of_differences: whether rounds are drawn for differences of systems; None if they are where
-            the first measure is one.
-    """
-
-    pool: PoolSpec
-    labels: LabelsSpec
-    strata: StrataSpec
+    pool: PoolSpec  # files, columns and systems
+    labels: LabelsSpec  # what labels there are
+    strata: StrataSpec  # how leaves are cut
+    # their thresholds and slices are edges of cells; the first drives the sampling
     measures: tuple[MeasureSpec, ...] = ()
-    seed: int = 0
-    most_drawn: int = 0
-    by_cluster: bool = False
+    seed: int = 0  # of the hashes of ids, in [0, 2^64)
+    most_drawn: int = 0  # most rows of one cell that rounds may draw, by the budget
+    by_cluster: bool = False  # whether rows of one cluster follow each other in the order of draws
+    # whether rounds are drawn for differences of systems; None if they are where the first measure
+    # is one
     of_differences: bool | None = None
 
     @property
@@ -104,42 +95,25 @@ class ReadingPlan:
 
 @dataclasses.dataclass(frozen=True)
 class LabellingPlan:
-    """What annotators are asked, and how their answers come back; nothing of rounds or estimates.
+    """What annotators are asked, and how answers come back; nothing of rounds or estimates."""
 
-    Attributes:
-        pool: columns of ids and payload.
-        labels: what labels there are, and how many answers a row gets.
-        sink: how batches are sent out.
-        by_cluster: whether rows of one cluster stand together in a batch.
-    """
-
-    pool: PoolSpec
-    labels: LabelsSpec
-    sink: SinkSpec
-    by_cluster: bool = False
+    pool: PoolSpec  # columns of ids and payload
+    labels: LabelsSpec  # what labels there are, and how many answers a row gets
+    sink: SinkSpec  # how batches are sent out
+    by_cluster: bool = False  # whether rows of one cluster stand together in a batch
 
 
 @dataclasses.dataclass(frozen=True)
 class AnalysisPlan:
-    """How rounds are drawn and estimates made; nothing of batches, gates or the workspace.
+    """How rounds are drawn and estimates made; nothing of batches, gates or the workspace."""
 
-    Attributes:
-        reading: what is read of the pool: its labels, systems and measures.
-        sampler: by which rounds are drawn.
-        budget: of labels and of money.
-        round_size: new rows of each round.
-        confidence: level of the intervals, in (0, 1).
-        hidden: prior of the positives that scores do not reveal.
-        stop: when no further round is drawn, though the budget is not spent.
-    """
-
-    reading: ReadingPlan
-    sampler: SamplerSpec
-    budget: Budget
-    round_size: RoundSize
-    confidence: float
-    hidden: HiddenPrior
-    stop: StopSpec
+    reading: ReadingPlan  # what is read of the pool: its labels, systems and measures
+    sampler: SamplerSpec  # by which rounds are drawn
+    budget: Budget  # of labels and of money
+    round_size: RoundSize  # new rows of each round
+    confidence: float  # level of the intervals, in (0, 1)
+    hidden: HiddenPrior  # prior of the positives that scores do not reveal
+    stop: StopSpec  # when no further round is drawn, though the budget is not spent
 
     @property
     def promise(self) -> Promise | None:

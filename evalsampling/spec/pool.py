@@ -41,15 +41,10 @@ KEYS = (
 
 @dataclasses.dataclass(frozen=True)
 class Mask:
-    """How annotators see a payload column that is not shown as it is.
+    """How annotators see a payload column that is not shown as it is."""
 
-    Attributes:
-        how: ``redact``, ``hash`` or ``truncate``.
-        characters: length to which texts are truncated.
-    """
-
-    how: str
-    characters: int = 0
+    how: str  # ``redact``, ``hash`` or ``truncate``
+    characters: int = 0  # length to which texts are truncated
 
 
 class ListsSpec(msgspec.Struct, frozen=True):

@@ -20,17 +20,11 @@ _STRICT = re.compile(r"[<>](?!=)")
 
 @dataclasses.dataclass(frozen=True)
 class Promise:
-    """Least values of measures of the rows above a threshold.
+    """Least values of measures of the rows above a threshold."""
 
-    Attributes:
-        goals: by measure, each in (0, 1).
-        each: column of slices in each of which it is to hold; None for the pool.
-        by_model: whether positives below the threshold may be taken to be as the calibration curve
-            says.
-    """
-
-    goals: Mapping[str, float]
-    each: str | None = None
+    goals: Mapping[str, float]  # by measure, each in (0, 1)
+    each: str | None = None  # column of slices in each of which it is to hold; None for the pool
+    # whether positives below the threshold may be taken to be as the calibration curve says
     by_model: bool = False
 
     @classmethod

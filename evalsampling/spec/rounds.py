@@ -62,14 +62,10 @@ class StopSpec(msgspec.Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True)
 class SamplerSpec:
-    """The spec's ``sampler``; `samplers.build` makes a sampler of it.
+    """The spec's ``sampler``; `samplers.build` makes a sampler of it."""
 
-    Attributes:
-        name: name in `samplers.BY_NAME`, or ``module:class``.
-        parameters: parameters given with the name.
-    """
-
-    name: str
+    name: str  # name in `samplers.BY_NAME`, or ``module:class``
+    # parameters given with the name
     parameters: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 

@@ -22,19 +22,13 @@ TABLES: Registry[Any] = Registry(
 
 @dataclasses.dataclass(frozen=True)
 class TableSpec:
-    """A table of files.
+    """A table of files."""
 
-    Attributes:
-        kind: name in `TABLES`.
-        name: of the table: its path, or what its catalog calls it.
-        keys: the other keys of the section, as they stand there.
-        pinned: the version that is read, as JSON, once it is settled; None before.
-    """
-
-    kind: str
-    name: str
+    kind: str  # name in `TABLES`
+    name: str  # of the table: its path, or what its catalog calls it
+    # the other keys of the section, as they stand there
     keys: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    pinned: Any = None
+    pinned: Any = None  # the version that is read, as JSON, once it is settled; None before
 
     @property
     def named(self) -> dict[str, str]:

@@ -39,19 +39,12 @@ COUNTS, POOL, SLICES = "counts", "pool", "slices"
 
 @dataclasses.dataclass(frozen=True)
 class _Joined:
-    """What answers and rows of a share come to.
+    """What answers and rows of a share come to."""
 
-    Attributes:
-        counts: of the rows with their labels.
-        rejects: answers that do not count.
-        by_sample: whether the rows are those that `sample` drew.
-        workspace: identity of the workspace that they were joined for.
-    """
-
-    counts: LabelledCounts
-    rejects: int
-    by_sample: bool
-    workspace: str
+    counts: LabelledCounts  # of the rows with their labels
+    rejects: int  # answers that do not count
+    by_sample: bool  # whether the rows are those that `sample` drew
+    workspace: str  # identity of the workspace that they were joined for
 
 
 class JoinLabels(beam.PTransform):

@@ -41,23 +41,17 @@ file, of the one after those of the workspace, or of several in order."""
 
 @dataclasses.dataclass(frozen=True)
 class PoolFacts:
-    """What workers must know of a workspace; its rows and labels are not among it.
-
-    Attributes:
-        key: of the names of its tasks, which have a ``check`` character or not.
-        rounds: chances of the rounds that stand, in order.
-        begin: `RoundChances.begin` of the round after these.
-        drawn: the rounds without labels, where the order of draws counts; else None.
-    """
+    """What workers must know of a workspace; its rows and labels are not among it."""
 
     path: str
     pool: CountedPool
     plan: AnalysisPlan
     labelling: LabellingPlan
-    key: bytes
+    key: bytes  # of the names of its tasks, which have a ``check`` character or not
     check: bool
-    rounds: tuple[RoundChances, ...]
-    begin: FloatArray | None = None
+    rounds: tuple[RoundChances, ...]  # chances of the rounds that stand, in order
+    begin: FloatArray | None = None  # `RoundChances.begin` of the round after these
+    # the rounds without labels, where the order of draws counts; else None
     drawn: History | None = None
 
     @classmethod
