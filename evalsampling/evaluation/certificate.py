@@ -77,16 +77,9 @@ def certify(
 ) -> Certificate:
     """Return the threshold for which a promise is proved, or that there is none yet.
 
-    Args:
-        analysis: pool, rounds and labels.
-        promise: of the rows above a threshold.
-        confidence: by default that of the intervals.
-        planned: rows that are to be labelled in all, decided before the first label; None if it
-            was not.
-        pool: hash of the pool; by default of its cells.
-
-    Raises:
-        InputError: if nothing can be proved on such a pool.
+    ``planned`` rows are to be labelled in all, as was decided before the first label; None if it
+    was not. The confidence is by default that of the intervals, the hash of the pool that of its
+    cells.
     """
     if confidence is not None and not 0 < confidence < 1:
         raise InputError(f"confidence: must be between 0 and 1, got {confidence!r}")

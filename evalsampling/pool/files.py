@@ -48,11 +48,7 @@ class StoredFile:
 
 
 def find_files(pattern: str) -> list[StoredFile]:
-    """Return the files that a path or a pattern names; of a folder all files in it.
-
-    Returns:
-        The files, ordered by path.
-    """
+    """Return the files that a path or a pattern names, by path; of a folder all files in it."""
     files = _found(pattern)
     if not files and not _is_pattern(pattern):
         files = _found(f"{pattern.rstrip('/')}/**")

@@ -21,11 +21,7 @@ CHUNK_BYTES = 1 << 26
 def with_payload(
     reserve: Reserve, items: Iterable[WorkItem], payload: Sequence[str]
 ) -> Iterator[Reserve]:
-    """Yield the rows of a reserve with the payload columns that it does not have yet.
-
-    Yields:
-        Parts of the reserve, which add up to it, each of a bounded size.
-    """
+    """Yield the rows of a reserve, in parts of bounded size, with the payload that they lack."""
     rows = reserve.rows
     names = [] if rows is None else rows.column_names
     missing = [name for name in payload if PAYLOAD_PREFIX + name not in names]

@@ -34,14 +34,11 @@ def reserve_capacity(most_drawn: int, cells: int) -> int:
 
 
 def hash_limits(min_rows: IntArray, capacity: int) -> UInt64Array:
-    """Return hashes above which no row of a cell can be among the first ``capacity``.
+    """Return hashes above which no row of a cell can be among its first ``capacity``: (cells,).
 
     Hashes are uniform. Of the n rows of a cell a share p = (B + 10 sqrt(B) + 100) / n is let
     pass, so fewer than B = ``capacity`` pass with a probability below exp(-50), by Chernoff's
     bound; `check_complete` would find it out.
-
-    Returns:
-        Shape (cells,), uint64.
     """
     passing = capacity + 10 * math.sqrt(capacity) + 100
     share = passing / np.maximum(min_rows, 1)

@@ -141,11 +141,7 @@ class PoolScores:
         counts: Mapping[str | None, ScoreCounts],
         remarks: ScoreRemarks,
     ) -> "PoolScores":
-        """Return what the scores are, given their sums and histograms of them by column.
-
-        Raises:
-            InputError: if a measure needs probabilities of a score that is an order.
-        """
+        """Return what the scores are, given their sums and histograms of them by column."""
         rule = plan.labels.space.prior_rule
         *rules, prior = (
             rule(part.probability, kind)
@@ -382,10 +378,9 @@ def _levels(counts: ScoreCounts | None) -> FloatArray | None:
 
 
 def _kinds(pool: PoolSpec, sums: Sequence[ScoreSums]) -> list[str | None]:
-    """Return what the scores of each system are, then the one that drives the strata.
+    """Return the kind (`stats.score_kinds`) of each system's score, then of the driving one.
 
-    Returns:
-        Kinds of `stats.score_kinds`; None where there is no score, or it need not be told.
+    None where there is no score, or its kind does not matter.
     """
     return [
         None if part.score is None else part.score_is or own.kind

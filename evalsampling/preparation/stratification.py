@@ -297,13 +297,11 @@ class Stratification:
         return self._bins.find(read_scores(batch, plan, str(plan.pool.score)))
 
     def known_rows(self, summary: PoolSummary) -> IntArray:
-        """Return how many rows each cell has at least, as far as a first pass tells.
+        """Return how many rows each cell has at least, as far as a first pass tells: (cells,).
 
         Rows of one signature are counted by score. A histogram's bin without an edge inside lies
-        in one cell; what is in other bins may be in either of two.
-
-        Returns:
-            Shape (cells,): 0 for cells of which nothing is known, as where magnitudes divide them.
+        in one cell; rows of other bins may be in either of two cells, and count in neither. Where
+        magnitudes divide cells, nothing is known.
         """
         if any(each.classes > 1 for each in self.magnitudes.values()):
             return np.zeros(self.grid.cells, dtype=np.int64)

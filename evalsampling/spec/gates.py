@@ -67,11 +67,7 @@ class GatesSpec(msgspec.Struct, frozen=True):
 
     @classmethod
     def claimed(cls, claims: Iterable[str]) -> "GatesSpec":
-        """Return the gates of claims like ``recall >= 0.7``, several joined by ``and``.
-
-        Raises:
-            InputError: if a text is no claim, or a number is there twice.
-        """
+        """Return the gates of claims like ``recall >= 0.7``, several joined by ``and``."""
         targets: dict[str, dict[str, float]] = {">=": {}, "<=": {}}
         claims = [*claims]
         if not all(isinstance(claim, str) for claim in claims):

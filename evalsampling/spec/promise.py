@@ -29,11 +29,7 @@ class Promise:
 
     @classmethod
     def read(cls, text: str) -> "Promise":
-        """Return the promise of a text like ``precision >= 0.95 and recall >= 0.8 in each shop``.
-
-        Raises:
-            InputError: if a text is no promise, or about no measure that has one.
-        """
+        """Return the promise of a text like ``precision >= 0.95 and f1 >= 0.8 in each shop``."""
         if not isinstance(text, str):
             raise InputError(f"certify: must be a text like 'precision >= 0.95', got {text!r}")
         model = _BY_MODEL.fullmatch(text)

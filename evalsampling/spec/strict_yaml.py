@@ -33,12 +33,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def load_strictly(content: bytes) -> Any:
-    """Return the content of a YAML document: mappings, lists, texts, numbers and dates alone.
-
-    Raises:
-        InputError: if it is no YAML, a key is there twice, there is an alias, or a value does not
-            exist, as a 13th month.
-    """
+    """Return the content of a YAML document: mappings, lists, texts, numbers and dates alone."""
     try:
         return yaml.load(content.decode(), _Loader)
     except InputError:

@@ -20,11 +20,7 @@ from evalsampling.storage.local import LocalStore
 
 
 def open_store(root: str | Path) -> Store:
-    """Return the store of the files below a directory or ``gs://bucket/prefix``.
-
-    Raises:
-        InputError: for another URL, or if the client of the store is not installed.
-    """
+    """Return the store of the files below a directory or ``gs://bucket/prefix``."""
     if not is_url(root):
         return LocalStore(Path(root))
     scheme, _, place = str(root).partition("://")
