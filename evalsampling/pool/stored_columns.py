@@ -1,7 +1,5 @@
 """Names and columns under which rows are stored in a workspace: reserve, draws, batches."""
 
-from collections.abc import Iterable
-
 import numpy as np
 import pyarrow as pa
 
@@ -76,20 +74,6 @@ def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
     """Return the columns of queries beside their lists: which systems differ, and the cost."""
     columns = {f"prediction.{s}": pa.array(codes) for s, codes in enumerate(outputs.prediction.T)}
     return columns | _magnitude_columns(outputs)
-
-
-def output_names(
-    systems: int,
-    classes: int,
-    magnitudes: Iterable[str],
-    named: Named,
-    tagged: bool = False,
-    clusters: bool = False,
-) -> list[str]:
-    """Return the names of the columns that `output_columns` makes."""
-    names = list(output_columns(Outputs.none(systems, 0 if tagged else classes)))
-    names += [f"{TAGS}{system}" for system in range(systems)] if tagged else []
-    return [*names, *magnitudes, *[CLUSTER] * clusters, *_slice_names(named)]
 
 
 def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named) -> Outputs:

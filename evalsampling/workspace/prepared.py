@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from evalsampling.labels.tasks import opaque_name
 from evalsampling.parts.records import read_record
-from evalsampling.pool.stored_columns import CELL, ID, PAYLOAD_PREFIX, SLICE_PREFIX, output_names
+from evalsampling.pool.stored_columns import CELL, ID, PAYLOAD_PREFIX, SLICE_PREFIX, output_columns
 from evalsampling.preparation.slices import Slices
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.budget import Budget
@@ -161,19 +161,12 @@ class PreparedPool:
 
     def read_rows(self, cell: IntArray, rank: IntArray) -> pa.Table:
         """Return id, outputs, slices and payload of rows of the reserve, in the order asked for."""
-        pool = self.spec.pool
-        classes, tagged = len(self.spec.labels.classes), self.spec.labels.space.tagged
-        outputs = output_names(
-            len(pool.systems),
-            classes,
-            pool.magnitudes,
-            self.spec.reading.named_slices,
-            tagged,
-            pool.cluster is not None,
-        )
+        pool, nothing = self.spec.pool, self.table.kinds.no_rows
+        if pool.cluster is not None:
+            nothing = dataclasses.replace(nothing, cluster=np.zeros(0, dtype=np.int64))
         slices = [SLICE_PREFIX + name for name in pool.slices]
         payload = [PAYLOAD_PREFIX + name for name in pool.payload]
-        return self.reserve.read(cell, rank, [ID, *outputs, *slices, *payload])
+        return self.reserve.read(cell, rank, [ID, *output_columns(nothing), *slices, *payload])
 
 
 def cells_to_store(
