@@ -162,6 +162,8 @@ class PreparedPool:
     def read_rows(self, cell: IntArray, rank: IntArray) -> pa.Table:
         """Return id, outputs, slices and payload of rows of the reserve, in the order asked for."""
         pool, nothing = self.spec.pool, self.table.kinds.no_rows
+        if nothing.tags is not None:  # Cells have shares of rows in their place.
+            nothing = dataclasses.replace(nothing, tags=nothing.tags.astype(np.bool_))
         if pool.cluster is not None:
             nothing = dataclasses.replace(nothing, cluster=np.zeros(0, dtype=np.int64))
         slices = [SLICE_PREFIX + name for name in pool.slices]
