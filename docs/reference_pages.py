@@ -75,7 +75,7 @@ QUERIES = {
 }
 """A spec with the section that only pools of queries have."""
 
-ATTRIBUTES_OF = {
+FIELDS_OF = {
     "": EvaluationSpec,
     "pool": PoolSpec,
     "pool.systems.old": SystemSpec,
@@ -89,7 +89,7 @@ ATTRIBUTES_OF = {
     "stop": StopSpec,
     "gates": GatesSpec,
 }
-"""The records whose docstrings say what the keys of a section mean."""
+"""The records whose fields are the keys of a section, with comments that say what they mean."""
 
 MEANT = {
     ("labels", "classes"): "whole numbers or texts, at least two; their places are their codes.",
@@ -213,8 +213,8 @@ def spec_keys() -> str:
         "## By section",
     ]
     for section, keys in accepted_keys().items():
-        told = documented(SystemSpec if section == "pool" else ATTRIBUTES_OF[section])
-        told |= documented(ATTRIBUTES_OF[section])
+        told = beside_fields(SystemSpec if section == "pool" else FIELDS_OF[section])
+        told |= beside_fields(FIELDS_OF[section])
         shown = section.replace(".old", ".NAME")
         parts.append(f"### {shown or 'top level'}")
         names = {key: (CALLED.get((section, key), key), f"{section}_{key}") for key in keys}
@@ -298,6 +298,19 @@ def documented(record: type[Any]) -> dict[str, str]:
     entries = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", section[1], re.M)
     known = vars(sys.modules[record.__module__])
     return {name: _markdown(_spelled_out(" ".join(text.split()), known)) for name, text in entries}
+
+
+def beside_fields(record: type[Any]) -> dict[str, str]:
+    """Return what comments before the fields of a class, or beside them, say of each."""
+    known, told, before = vars(sys.modules[record.__module__]), dict[str, str](), list[str]()
+    for line in inspect.getsource(record).splitlines():
+        comment = re.fullmatch(r"    # (.*)", line)
+        field = re.fullmatch(r"    (\w+): [^#]*?(?:  # (.*))?", line)
+        if field is not None:
+            text = " ".join(filter(None, [*before, field[2]])).removesuffix(".")
+            told[field[1]] = _markdown(_spelled_out(f"{text}.", known))
+        before = [*before, comment[1]] if comment is not None else []
+    return told
 
 
 def _spelled_out(text: str, known: Mapping[str, Any]) -> str:

@@ -40,39 +40,25 @@ MAX_CELLS = 4096
 
 @dataclasses.dataclass(frozen=True)
 class EvaluationSpec:
-    """The content of a spec file, with defaults filled in.
+    """The content of a spec file, with defaults filled in."""
 
-    Attributes:
-        pool: the rows.
-        labels: the classes.
-        measures: the first drives the sampling, all are reported.
-        strata: leaves and tree.
-        sampler: the sampler.
-        budget: most distinct rows to label in all, with a stochastic oracle tasks; or the greatest
-            total cost of labels, in the unit of ``pool.cost``; or both.
-        round_size: new rows sent to annotators in a round.
-        confidence: level of the intervals, in (0, 1).
-        stop: when no further round is drawn, though the budget is not spent.
-        gates: least and greatest values that numbers must have, for a job to go on.
-        hidden: prior of the positives that scores do not reveal, for model-based intervals.
-        seed: in [0, 2^64).
-        sink: how batches are sent out.
-        workspace: absolute path of the workspace, or None.
-    """
-
-    pool: PoolSpec
-    labels: LabelsSpec
-    measures: tuple[MeasureSpec, ...]
-    strata: StrataSpec
-    sampler: SamplerSpec
+    pool: PoolSpec  # the rows
+    labels: LabelsSpec  # the classes
+    measures: tuple[MeasureSpec, ...]  # the first drives the sampling, all are reported
+    strata: StrataSpec  # leaves and tree
+    sampler: SamplerSpec  # the sampler
+    # most distinct rows to label in all, with a stochastic oracle tasks; or the greatest total cost
+    # of labels, in the unit of ``pool.cost``; or both
     budget: Budget
-    round_size: RoundSize
-    confidence: float
-    seed: int
-    sink: SinkSpec
-    workspace: str | None
+    round_size: RoundSize  # new rows sent to annotators in a round
+    confidence: float  # level of the intervals, in (0, 1)
+    seed: int  # in [0, 2^64)
+    sink: SinkSpec  # how batches are sent out
+    workspace: str | None  # absolute path of the workspace, or None
+    # prior of the positives that scores do not reveal, for model-based intervals
     hidden: HiddenPrior = HiddenPrior()
-    stop: StopSpec = StopSpec()
+    stop: StopSpec = StopSpec()  # when no further round is drawn, though the budget is not spent
+    # least and greatest values that numbers must have, for a job to go on
     gates: GatesSpec = GatesSpec()
 
     @classmethod

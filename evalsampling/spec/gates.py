@@ -41,15 +41,10 @@ _Targets = Annotated[dict[str, Number], Meta(description="a mapping like {recall
 
 
 class GatesSpec(msgspec.Struct, frozen=True):
-    """The section ``gates`` of a spec: targets, all of which are to be reached.
+    """The section ``gates`` of a spec: targets, all of which are to be reached."""
 
-    Attributes:
-        at_least: the least value of each number.
-        at_most: the greatest value of each number.
-    """
-
-    at_least: _Targets = {}
-    at_most: _Targets = {}
+    at_least: _Targets = {}  # the least value of each number
+    at_most: _Targets = {}  # the greatest value of each number
 
     def __iter__(self) -> Iterator[Gate]:
         """Yield the gates in order."""

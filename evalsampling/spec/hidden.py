@@ -17,19 +17,16 @@ RELATIVE_TO = ("positives", "overlap")
 class HiddenPrior(msgspec.Struct, frozen=True):
     """Lognormal prior of the positives that no score distinguishes from negatives.
 
-    It is that of their number divided by what it is relative to.
-
-    Attributes:
-        share: median of the ratio, above 0.
-        spread: standard deviation of its logarithm, above 0.
-        relative_to: ``positives`` that scores distinguish, or the ``overlap`` of the classes: the
-            sum of rate (1 - rate) over the rows, by the rates that scores make likely. It is small
-            where scores separate the classes well. The default is from 53 real pools
-            (docs/studies/calibrated-trials.md).
+    It is the prior of a ratio: their number over that of ``relative_to``.
     """
 
+    # median of the ratio, above 0
     share: Annotated[float, Meta(gt=0, le=10, description="above 0 and at most 10")] = 0.075
+    # standard deviation of its logarithm, above 0
     spread: Annotated[float, Meta(gt=0, le=5, description="above 0 and at most 5")] = 2.0
+    # ``positives`` that scores distinguish, or the ``overlap`` of the classes: the sum of rate (1 -
+    # rate) over the rows, by the rates that scores make likely. It is small where scores separate
+    # the classes well. The default is from 53 real pools (docs/studies/calibrated-trials.md).
     relative_to: Literal["positives", "overlap"] = "overlap"
 
     def with_share(self, share: float) -> "HiddenPrior":

@@ -38,40 +38,26 @@ KEYS = (
 
 
 class GoldSpec(msgspec.Struct, frozen=True):
-    """Rows whose class is known, mixed into every batch.
+    """Rows whose class is known, mixed into every batch."""
 
-    Attributes:
-        path: absolute path or URL of their file: payload columns and ``label``.
-        rows: number of gold rows in a batch.
-    """
-
-    path: Text
-    rows: Count = 5
+    path: Text  # absolute path or URL of their file: payload columns and ``label``
+    rows: Count = 5  # number of gold rows in a batch
 
 
 @dataclasses.dataclass(frozen=True)
 class LabelsSpec:
-    """The possible labels, and how they are obtained.
+    """The possible labels, and how they are obtained."""
 
-    Attributes:
-        space: what labels there are.
-        oracle: ``deterministic`` or ``stochastic``.
-        votes: answers wanted for each task, of as many annotators.
-        gold: rows whose class is known, None for none.
-        repeats: rows of earlier rounds that are asked about again, in every batch.
-        meanings: explanations for annotators, by the texts that they choose from.
-        made_by: name and parameters of a space that is not our own, as the spec has them.
-        at_hand: labels that rows of the pool have already; None for none.
-    """
-
-    space: LabelSpace
-    oracle: str = "deterministic"
-    votes: int = 1
-    gold: GoldSpec | None = None
-    repeats: int = 0
+    space: LabelSpace  # what labels there are
+    oracle: str = "deterministic"  # ``deterministic`` or ``stochastic``
+    votes: int = 1  # answers wanted for each task, of as many annotators
+    gold: GoldSpec | None = None  # rows whose class is known, None for none
+    repeats: int = 0  # rows of earlier rounds that are asked about again, in every batch
+    # explanations for annotators, by the texts that they choose from
     meanings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    # name and parameters of a space that is not our own, as the spec has them
     made_by: Mapping[str, Any] | None = None
-    at_hand: LabelsAtHand | None = None
+    at_hand: LabelsAtHand | None = None  # labels that rows of the pool have already; None for none
 
     @property
     def classes(self) -> tuple[int | str, ...]:

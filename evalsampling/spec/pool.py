@@ -48,70 +48,56 @@ class Mask:
 
 
 class ListsSpec(msgspec.Struct, frozen=True):
-    """The section ``pool.lists``: the columns of a query that all systems share.
+    """The section ``pool.lists``: the columns of a query that all systems share."""
 
-    Attributes:
-        items: column with the list of the items' ids, all different within a query.
-    """
-
-    items: Text
+    items: Text  # column with the list of the items' ids, all different within a query
 
 
 @dataclasses.dataclass(frozen=True)
 class PoolSpec:
-    """Where the pool is and what its columns mean.
+    """Where the pool is and what its columns mean."""
 
-    Attributes:
-        path: absolute path or pattern of its files, of this machine or one of `READ_FROM`; of a
-            table its name.
-        id: column that identifies each row: integers or strings, all different; or columns that do
-            so together, as those of the two records of a pair.
-        score: numeric column that drives the strata, finite; None if features do. Where labels are
-            numbers a spec names the column `variance` in its place.
-        probability: the prior: a column of the probability of the positive class, or a column for
-            each class, `Logits` of the classes, or None to take it from the score.
-        systems: the systems under evaluation, at least one.
-        slices: columns for whose values results are reported separately.
-        features: numeric columns, for strata without a score.
-        payload: columns shown to annotators.
-        scorer: ``module:function`` that adds columns to Arrow record batches, if any.
-        directory: searched first for modules that the spec names: the directory of the spec.
-        masks: how payload columns are shown, by column; those not here are shown as they are.
-        lists: columns of rows that are queries; None for other pools. For queries, a system's score
-            is a list with a number for every item; its probability a list of lists, one for every
-            grade; and it has no prediction.
-        cost: numeric column of the cost of a label, above 0; None if all labels cost the same.
-        weight: numeric column of how much a row counts, at least 0; None if all count the same.
-        cluster: column whose value rows of one cluster share, integers or strings; None if each row
-            is by itself.
-        table: that has the rows; None if files have.
-        where: condition in SQL that rows must satisfy, None for all: see `spec.where`.
-        score_is: what `score` is, see `SystemSpec`; None to find out.
-        pairs: ``unordered`` if the order of two records says nothing, so that of a pair in both
-            orders one row is of the pool; else None.
-        assumes_score: whether nothing names the score, so that where the pool has no such column,
-            strata may be what the system predicts: see `pool.catalog`.
-    """
-
+    # absolute path or pattern of its files, of this machine or one of `READ_FROM`; of a table its
+    # name
     path: str
+    # column that identifies each row: integers or strings, all different; or columns that do so
+    # together, as those of the two records of a pair
     id: IdColumns
+    # numeric column that drives the strata, finite; None if features do. Where labels are numbers a
+    # spec names the column `variance` in its place.
     score: str | None = None
+    # the prior: a column of the probability of the positive class, or a column for each class,
+    # `Logits` of the classes, or None to take it from the score
     probability: Probability = None
-    systems: tuple[SystemSpec, ...] = (SystemSpec(),)
-    slices: tuple[str, ...] = ()
-    features: tuple[str, ...] = ()
-    payload: tuple[str, ...] = ()
+    systems: tuple[SystemSpec, ...] = (SystemSpec(),)  # the systems under evaluation, at least one
+    slices: tuple[str, ...] = ()  # columns for whose values results are reported separately
+    features: tuple[str, ...] = ()  # numeric columns, for strata without a score
+    payload: tuple[str, ...] = ()  # columns shown to annotators
+    # ``module:function`` that adds columns to Arrow record batches, if any
     scorer: str | None = None
-    directory: str = ""
+    directory: str = ""  # searched first for modules that the spec names: the directory of the spec
+    # how payload columns are shown, by column; those not here are shown as they are
     masks: Mapping[str, Mask] = dataclasses.field(default_factory=dict)
+    # columns of rows that are queries; None for other pools. For queries, a system's score is a
+    # list with a number for every item; its probability a list of lists, one for every grade; and
+    # it has no prediction.
     lists: ListsSpec | None = None
+    # numeric column of the cost of a label, above 0; None if all labels cost the same
     cost: str | None = None
+    # numeric column of how much a row counts, at least 0; None if all count the same
     weight: str | None = None
+    # column whose value rows of one cluster share, integers or strings; None if each row is by
+    # itself
     cluster: str | None = None
-    table: TableSpec | None = None
+    table: TableSpec | None = None  # that has the rows; None if files have
+    # condition in SQL that rows must satisfy, None for all: see `spec.where`
     where: str | None = None
-    score_is: str | None = None
+    score_is: str | None = None  # what `score` is, see `SystemSpec`; None to find out
+    # ``unordered`` if the order of two records says nothing, so that of a pair in both orders one
+    # row is of the pool; else None
     pairs: str | None = None
+    # whether nothing names the score, so that where the pool has no such column, strata may be what
+    # the system predicts: see `pool.catalog`
     assumes_score: bool = dataclasses.field(default=False, compare=False)
 
     @property

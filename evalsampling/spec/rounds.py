@@ -22,14 +22,10 @@ LARGEST_ROUND = 10**9
 
 
 class RoundSize(msgspec.Struct, frozen=True):
-    """New rows of each round: first, first x growth, first x growth^2, ...
+    """New rows of each round: first, first x growth, first x growth^2, ..."""
 
-    Attributes:
-        first: size of the first round, at least 1.
-        growth: factor from one round to the next, at least 1.
-    """
-
-    first: Count = 100
+    first: Count = 100  # size of the first round, at least 1
+    # factor from one round to the next, at least 1
     growth: Annotated[float, Meta(ge=1, le=100, description="between 1 and 100")] = 1.0
 
     @classmethod
@@ -45,18 +41,15 @@ class RoundSize(msgspec.Struct, frozen=True):
 
 
 class StopSpec(msgspec.Struct, frozen=True):
-    """When no further round is drawn, though the budget is not spent.
+    """When no further round is drawn, though the budget is not spent."""
 
-    Attributes:
-        half_width: no further round is drawn once half the width of every interval is at most this;
-            None to spend the budget.
-        significance: no further round is drawn once the p-values of the comparisons of the first
-            measure are at most this; None for no such stop.
-        test: which p-values: ``anytime``, which may be looked at often, or ``fixed``.
-    """
-
+    # no further round is drawn once half the width of every interval is at most this; None to spend
+    # the budget
     half_width: Positive | None = None
+    # no further round is drawn once the p-values of the comparisons of the first measure are at
+    # most this; None for no such stop
     significance: Fraction | None = None
+    # which p-values: ``anytime``, which may be looked at often, or ``fixed``
     test: Literal["anytime", "fixed"] = "anytime"
 
 

@@ -38,19 +38,13 @@ class Sides(msgspec.Struct, frozen=True):
 
 
 class RecordColumns(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Columns that name the two records of a row: of its id, or of the payload.
+    """Columns that name the two records of a row: of its id, or of the payload."""
 
-    Attributes:
-        left: column of the left record's id.
-        right: column of the right record's id.
-        left_source: column of the left record's data set, None if there is only one data set.
-        right_source: column of the right record's data set, None likewise.
-    """
-
-    left: Text
-    right: Text
+    left: Text  # column of the left record's id
+    right: Text  # column of the right record's id
+    # column of the left record's data set, None if there is only one data set
     left_source: Text | None = None
-    right_source: Text | None = None
+    right_source: Text | None = None  # column of the right record's data set, None likewise
 
     @property
     def in_order(self) -> tuple[str | None, ...]:
@@ -59,23 +53,17 @@ class RecordColumns(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SinkSpec(msgspec.Struct, frozen=True):
-    """How batches are sent to annotators.
+    """How batches are sent to annotators."""
 
-    Attributes:
-        format: name in `SINKS`, or ``module:object``.
-        question: the question to annotators, in a sentence.
-        pairs: prefixes or suffixes of the columns of the left and of the right record, None if
-            rows are no pairs.
-        records: columns that name the two records, None if there are none.
-        chunk: most tasks in one file of Label Studio.
-        escape: whether text that a spreadsheet may mistake for a formula gets an apostrophe.
-    """
-
-    format: str = "csv"
-    question: Text | None = None
+    format: str = "csv"  # name in `SINKS`, or ``module:object``
+    question: Text | None = None  # the question to annotators, in a sentence
+    # prefixes or suffixes of the columns of the left and of the right record, None if rows are no
+    # pairs
     pairs: Sides | None = None
+    # columns that name the two records, None if there are none
     records: RecordColumns | None = None
-    chunk: Count = 1000
+    chunk: Count = 1000  # most tasks in one file of Label Studio
+    # whether text that a spreadsheet may mistake for a formula gets an apostrophe
     escape: bool = False
 
     @classmethod

@@ -39,26 +39,22 @@ HIERARCHICAL = (KD, "agglomerative", "divisive")
 
 
 class StrataSpec(msgspec.Struct, frozen=True):
-    """How the pool is cut into leaves and the leaves into a tree.
+    """How the pool is cut into leaves and the leaves into a tree."""
 
-    Attributes:
-        method: name in `CUT_METHODS`, ``module:object``, ``kd`` for a k-d tree over
-            features, or ``predictions``.
-        leaves: most leaves wanted.
-        branching: children of a node of the tree.
-        edges: explicit interior edges, strictly increasing, or None to compute them.
-        columns: columns of the pool whose values are the leaves, coarse to fine; none to cut them.
-        hierarchy: the tree over the leaves: ``even`` by their order alone, or the ``own`` one of
-            the method or the columns; None for that of the columns if there are any.
-        slices: values of columns whose rows have cells of their own, besides those of measures.
-    """
-
+    # name in `CUT_METHODS`, ``module:object``, ``kd`` for a k-d tree over features, or
+    # ``predictions``
     method: str = "csf"
-    leaves: Count = 256
+    leaves: Count = 256  # most leaves wanted
+    # children of a node of the tree
     branching: Annotated[int, Meta(ge=2, description="a whole number of at least 2")] = 2
+    # explicit interior edges, strictly increasing, or None to compute them
     edges: Numbers | None = None
+    # columns of the pool whose values are the leaves, coarse to fine; none to cut them
     columns: Columns = ()
+    # the tree over the leaves: ``even`` by their order alone, or the ``own`` one of the method or
+    # the columns; None for that of the columns if there are any
     hierarchy: Literal["even", "own"] | None = None
+    # values of columns whose rows have cells of their own, besides those of measures
     slices: Where = {}
 
     @property

@@ -22,27 +22,20 @@ Probability = str | Mapping[str, str] | None
 
 @dataclasses.dataclass(frozen=True)
 class SystemSpec:
-    """A system under evaluation and the columns of its outputs.
+    """A system under evaluation and the columns of its outputs."""
 
-    Attributes:
-        name: its name; None for a single system without one.
-        score: numeric column, finite, or None.
-        prediction: column of predicted classes, or None to compare the score with `threshold`.
-        threshold: scores at or above it predict the positive class.
-        probability: column of the probability of the positive class, a column for each class (by
-            the class's text; of a multi-label pool, for each label), `Logits` of the classes, or
-            None to take it from the score.
-        by_label: columns of 0 and 1, by label, in place of a column of lists; empty with that.
-        score_is: what the score is, a key of `SCORE_RULES`; None to find out.
-    """
-
-    name: str | None = None
-    score: str | None = None
+    name: str | None = None  # its name; None for a single system without one
+    score: str | None = None  # numeric column, finite, or None
+    # column of predicted classes, or None to compare the score with `threshold`
     prediction: str | None = None
-    threshold: float | None = None
+    threshold: float | None = None  # scores at or above it predict the positive class
+    # column of the probability of the positive class, a column for each class (by the class's text;
+    # of a multi-label pool, for each label), `Logits` of the classes, or None to take it from the
+    # score
     probability: Probability = None
+    # columns of 0 and 1, by label, in place of a column of lists; empty with that
     by_label: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    score_is: str | None = None
+    score_is: str | None = None  # what the score is, a key of `SCORE_RULES`; None to find out
 
 
 def probability_columns(named: Probability) -> list[str]:
