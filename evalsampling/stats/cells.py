@@ -106,24 +106,17 @@ class Kinds(Outputs):
 
 @dataclasses.dataclass(frozen=True)
 class CellTable:
-    """The cells of a pool that hold rows, ordered by bin, then signature.
+    """The cells of a pool that hold rows, ordered by bin, then signature."""
 
-    Attributes:
-        code: shape (cells,), ascending: the cell's number among all possible ones, used in files.
-        leaf: shape (cells,): the leaf of each cell, in [0, leaves).
-        count: shape (cells,): rows.
-        prior: shape (cells, classes): mean prior probability of each class, or of many labels.
-        leaves: the leaves.
-        kinds: the kinds of rows of the cells, with what the systems say of them.
-        disagreement: how far the systems are apart in each cell, if several predict numbers.
-    """
-
+    # shape (cells,), ascending: the cell's number among all possible ones, used in files
     code: IntArray
-    leaf: IntArray
-    count: IntArray
+    leaf: IntArray  # shape (cells,): the leaf of each cell, in [0, leaves)
+    count: IntArray  # shape (cells,): rows
+    # shape (cells, classes): mean prior probability of each class, or of many labels
     prior: FloatArray
-    leaves: Leaves
-    kinds: Kinds
+    leaves: Leaves  # the leaves
+    kinds: Kinds  # the kinds of rows of the cells, with what the systems say of them
+    # how far the systems are apart in each cell, if several predict numbers
     disagreement: CellDisagreement | None = None
 
     def __len__(self) -> int:

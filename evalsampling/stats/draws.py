@@ -18,18 +18,14 @@ DRAWS_PER_NEW_ROW = 50
 
 @dataclasses.dataclass(frozen=True)
 class Proposal:
-    """The probability of every row of the pool to be taken by one draw.
+    """The probability of every row of the pool to be taken by one draw."""
 
-    Attributes:
-        cell_probability: shape (cells,): q of each row of the cell that is not an atom.
-        atom: questions of the history about *atoms*, which are labelled rows with their own q.
-        atom_probability: shape (atoms,): q of each atom.
-        posterior: model behind the proposal, shape (leaves, classes), if it has one.
-    """
-
-    cell_probability: FloatArray
+    cell_probability: FloatArray  # shape (cells,): q of each row of the cell that is not an atom
+    # questions of the history about *atoms*, which are labelled rows with their own q
     atom: IntArray = dataclasses.field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    # shape (atoms,): q of each atom
     atom_probability: FloatArray = dataclasses.field(default_factory=lambda: np.zeros(0))
+    # model behind the proposal, shape (leaves, classes), if it has one
     posterior: FloatArray | None = None
 
     def mixed(self, delta: float, rows: int) -> "Proposal":

@@ -135,32 +135,24 @@ class History:
 
     A deterministic oracle is asked about a row once, however often it is drawn; a stochastic
     one at every draw.
-
-    Attributes:
-        cell: shape (questions,): index into the cell table.
-        rank: shape (questions,): place of the row in the cell's permanent order, from 0.
-        label: shape (questions,): class code, or `NO_LABEL`; where answers differ, the commonest.
-        outputs: outputs for the rows asked about.
-        slice: shape (questions, slice columns): codes of the row's values.
-        rounds: the rounds, in order.
-        corrected: for each question whose label was corrected, the number of rounds at that time.
-        shares: shape (questions, classes): share of each class among the answers of a stochastic
-            oracle to a question, a row of zeros where all answers are the label; None if that is
-            so everywhere.
-        answers: shape (questions,): number of answers to each question, 0 without a label; None if
-            each has at most one.
-        taken: arrivals of labels, in order; a workspace has its deliveries instead.
     """
 
-    cell: IntArray
-    rank: IntArray
+    cell: IntArray  # shape (questions,): index into the cell table
+    rank: IntArray  # shape (questions,): place of the row in the cell's permanent order, from 0
+    # shape (questions,): class code, or `NO_LABEL`; where answers differ, the commonest
     label: IntArray
-    outputs: Outputs
-    slice: IntArray
-    rounds: tuple[Round, ...] = ()
+    outputs: Outputs  # outputs for the rows asked about
+    slice: IntArray  # shape (questions, slice columns): codes of the row's values
+    rounds: tuple[Round, ...] = ()  # the rounds, in order
+    # for each question whose label was corrected, the number of rounds at that time
     corrected: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    # shape (questions, classes): share of each class among the answers of a stochastic oracle to a
+    # question, a row of zeros where all answers are the label; None if that is so everywhere
     shares: FloatArray | None = None
+    # shape (questions,): number of answers to each question, 0 without a label; None if each has at
+    # most one
     answers: IntArray | None = None
+    # arrivals of labels, in order; a workspace has its deliveries instead
     taken: tuple[Taken, ...] = ()
 
     @classmethod

@@ -15,30 +15,24 @@ from evalsampling.stats.slices import SliceCodes, UnknownSliceError, Where, join
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """Outputs of every system for n rows, of the pool or representative of cells.
+    """Outputs of every system for n rows, of the pool or representative of cells."""
 
-    Attributes:
-        prediction: shape (n, systems): class codes predicted.
-        score: shape (n, systems): scores; finite.
-        probability: shape (n, systems, classes): probability of each class, in [0, 1].
-        grades: shape (n, systems, depth): grade of the item that each system has at each rank of a
-            query, -1 after the last; None if rows are no queries, or not graded.
-        tags: shape (n, systems, labels): which labels each system predicts, where rows have any
-            number of many; of cells the share of the rows. Probabilities have no columns then.
-        magnitudes: shape (n,) each: what rows differ in, by name: the cost of a label, which no
-            loss looks at, and the weight of a row, both above 0.
-        slices: which of the slices that the spec names each row is in; None if it names none.
-        cluster: shape (n,): a number, the same for rows of one cluster; None if the spec names no
-            clusters, and of cells.
-    """
-
-    prediction: IntArray
-    score: FloatArray
-    probability: FloatArray
+    prediction: IntArray  # shape (n, systems): class codes predicted
+    score: FloatArray  # shape (n, systems): scores; finite
+    probability: FloatArray  # shape (n, systems, classes): probability of each class, in [0, 1]
+    # shape (n, systems, depth): grade of the item that each system has at each rank of a query, -1
+    # after the last; None if rows are no queries, or not graded
     grades: IntArray | None = None
+    # shape (n,) each: what rows differ in, by name: the cost of a label, which no loss looks at,
+    # and the weight of a row, both above 0
     magnitudes: Mapping[str, FloatArray] = dataclasses.field(default_factory=dict)
+    # which of the slices that the spec names each row is in; None if it names none
     slices: SliceCodes | None = None
+    # shape (n, systems, labels): which labels each system predicts, where rows have any number of
+    # many; of cells the share of the rows. Probabilities have no columns then.
     tags: npt.NDArray[Any] | None = None
+    # shape (n,): a number, the same for rows of one cluster; None if the spec names no clusters,
+    # and of cells
     cluster: IntArray | None = None
 
     def __len__(self) -> int:
