@@ -121,7 +121,10 @@ def trial(options: Options, pool: str, name: str) -> runner.Trial:
         write_made_up(folder, pool)
     ground = _read(folder, pool, method.drives, method.thresholds)
     written = ground.spec.to_mapping() | {"sampler": method.sampler}
-    sampler = build_sampler(EvaluationSpec.from_mapping(written, "/").analysis, ground.cut.levels)
+    asked = EvaluationSpec.from_mapping(written, "/").analysis
+    sampler = build_sampler(
+        dataclasses.replace(asked, reading=ground.cut.scores.stated(asked.reading))
+    )
     # Of a fine curve that alone is estimated.
     measures = ground.measures[:1] if method.thresholds > FEW else ground.measures
     plan = dataclasses.replace(PLAN, hidden=ground.spec.analysis.label_prior)

@@ -123,7 +123,7 @@ def evaluate(columns: pd.DataFrame, repeats: int, seed: int) -> Iterator[tuple[s
         )
         for variant in ("rescaled", "active_risk")
     }
-    measure = build_driver(ground["rescaled"].spec.reading, [None, None])
+    measure = build_driver(ground["rescaled"].spec.reading)
     assert isinstance(measure, Difference)
     for place, (name, sampler) in enumerate(samplers_for(measure).items()):
         known = ground.get(name, ground["rescaled"]).known

@@ -22,7 +22,7 @@ from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers import ReplacementSampler, Sampler
 from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.truth import KnownPool
-from evalsampling.spec import RoundSize
+from evalsampling.spec import AnalysisPlan, RoundSize
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import History
@@ -167,11 +167,17 @@ class Ground:
             return cls.read(Path(folder), "pool", **content)
 
     @property
+    def asked(self) -> AnalysisPlan:
+        """What the spec asks for, with what the scores are."""
+        reading = self.cut.scores.stated(self.spec.reading)
+        return dataclasses.replace(self.spec.analysis, reading=reading)
+
+    @property
     def measures(self) -> list[Measure]:
         """The measures of the spec."""
-        built = build_measures(self.spec.reading, self.cut.levels)
+        built = build_measures(self.asked.reading)
         return [one for one in built if isinstance(one, Measure)]
 
     def sampler(self, name: str | None = None) -> Sampler:
         """Return the sampler of the spec, or another with its usual parameters."""
-        return build_sampler(self.spec.analysis, self.cut.levels, name)
+        return build_sampler(self.asked, name)

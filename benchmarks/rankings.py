@@ -131,7 +131,7 @@ def ways(folder: Path, task: str, gain: str) -> dict[str, Way]:
 def drawn(ground: pools.Ground) -> Way:
     """Return the queries as a spec's sampler draws them."""
     known, sampler = ground.known, ground.sampler()
-    measure, table = build_driver(ground.spec.reading, ground.cut.levels), known.table
+    measure, table = build_driver(ground.asked.reading), known.table
     draws = pools.Draws.of(known, sampler, measure)
     cost = float(np.bincount(known.cell, draws.chance, len(table)) @ table.cost)
     start = History.start(len(ground.spec.pool.systems), 1)

@@ -82,7 +82,7 @@ def ground(folder: Path, pool: str, measure: str) -> tuple[pools.Ground, Measure
         "confidence": PLAN.confidence,
     }
     found = pools.Ground.read(folder, pool, **content)
-    built = build_driver(found.spec.reading, found.cut.levels)
+    built = build_driver(found.asked.reading)
     if isinstance(built, Thresholded):
         # [MR] section 5.3: a leaf is a group of adjacent bins of the grid of thresholds.
         step = len(built.thresholds) // LEAVES
@@ -101,12 +101,11 @@ def names(options: Options) -> Iterator[tuple[str, ...]]:
 def trial(options: Options, pool: str, measure: str, method: str) -> runner.Trial:
     """Return a trial."""
     (found, built), how = ground(options.pools, pool, measure), METHODS[method]
-    spec = found.spec
     if how.flat:
         leaves = max(len(found.known.table.leaves), 2)
-        strata = msgspec.structs.replace(spec.strata, branching=leaves)
-        spec = dataclasses.replace(spec, strata=strata)
-    sampler = build_sampler(spec.analysis, found.cut.levels, how.sampler)
+        strata = msgspec.structs.replace(found.spec.strata, branching=leaves)
+        found = dataclasses.replace(found, spec=dataclasses.replace(found.spec, strata=strata))
+    sampler = build_sampler(found.asked, how.sampler)
     return runner.Trial(found.known, sampler, [built], PLAN)
 
 

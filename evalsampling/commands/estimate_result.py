@@ -161,7 +161,7 @@ def result_of(
     warnings = cautions(analysis, estimates, awaited, label_quality.label_warnings(wrong, people))
     of_scores = snapshot.pool.stratification.about_scores(analysis.table)
     curve = analysis.curve
-    joints = build_joints(analysis.reading, analysis.levels)
+    joints = build_joints(analysis.reading)
     return EstimateResult(
         round=len(history.rounds),
         labels=len(history.labelled),

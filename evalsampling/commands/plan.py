@@ -10,7 +10,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError, UsageError
 from evalsampling.evaluation.specs import load_pinned
 from evalsampling.inference.label_likelihood import doubts, expected_likelihood
-from evalsampling.measures.build import assumed_levels, build_measures
+from evalsampling.measures.build import build_measures
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.pool.source import unchanged
 from evalsampling.preparation.plan import read_table_and_clusters, stratify_pool
@@ -110,7 +110,7 @@ def _without_power(planned: Sequence[Sampler]) -> tuple[str, ...]:
 
 def _compares(plan: ReadingPlan) -> bool:
     """Tell whether a measure of a plan, or one that comes by itself, compares two systems."""
-    measures = build_measures(plan, assumed_levels(plan.pool))
+    measures = build_measures(plan)
     return any(isinstance(measure, Comparison) for measure in measures)
 
 
@@ -165,16 +165,16 @@ def plan(options: PlanOptions) -> PlanResult:
         stratification = stratify_pool(spec.reading)
         table, clusters = read_table_and_clusters(stratification)
     decided = stratification.scores.stated(spec.reading)
+    asked = dataclasses.replace(spec.analysis, reading=decided)
     believed = is_believed(decided, table)
     names = options.sampler
     if not names:  # The spec's own and `passive`; if its own cannot be planned, all that can.
-        usable, own = usable_samplers(spec.analysis, stratification.levels), spec.sampler.name
+        usable, own = usable_samplers(asked), spec.sampler.name
         names = tuple(n for n in usable if own not in usable or n in (own, "passive"))
     with progress.watch("plan", "repeats", stream=logs.stream()):
         entries = predict_errors(
-            dataclasses.replace(spec.analysis, reading=decided),
+            asked,
             table,
-            stratification.levels,
             names,
             budgets=options.budgets,
             repeats=options.repeats,
@@ -187,7 +187,7 @@ def plan(options: PlanOptions) -> PlanResult:
         )
     has_scores = decided.has_classes and not table.leaves.exchangeable
     likelihood = expected_likelihood(table) if believed and has_scores else None
-    planned = [build_sampler(spec.analysis, stratification.levels, name) for name in names]
+    planned = [build_sampler(asked, name) for name in names]
     trusts = any(sampler.trusts_prior for sampler in planned)
     doubted = doubts(likelihood, "to expect of the scores") if trusts else []
     of_scores = stratification.about_scores(table)

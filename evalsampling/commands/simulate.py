@@ -127,11 +127,12 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     )
     with unchanged(spec.pool):
         stratification = stratify_pool(spec.reading)
-        levels = stratification.levels
         truth = KnownPool.read(stratification, Path(options.truth))
     names = options.sampler or [spec.sampler.name]
-    tried = [build_sampler(spec.analysis, levels, name) for name in names]
-    measures = build_measures(spec.reading, levels)
+    reading = stratification.scores.stated(spec.reading)
+    asked = dataclasses.replace(spec.analysis, reading=reading)
+    tried = [build_sampler(asked, name) for name in names]
+    measures = build_measures(reading)
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
         content = repeat_evaluations(truth, tried, measures, plan, report=progress.advance)
     content |= {"by_cost": plan.by_cost, "promise": None if promise is None else str(promise)}

@@ -28,7 +28,6 @@ from evalsampling.inference.results import SAID
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.measures.base import Measure, is_ours
 from evalsampling.measures.build import (
-    Levels,
     as_one,
     build_entry,
     build_measures,
@@ -110,8 +109,6 @@ class Analysis:
     # what is read of the pool, which says what its labels and scores are
     reading: ReadingPlan = UNNAMED
     stop: StopSpec = StopSpec()  # how narrow intervals, or how sure comparisons, are wanted
-    # levels of the score of each system, among which measures choose thresholds
-    levels: Levels = ()
     # how the rows of the pool are spread over clusters; None where none are named
     clusters: SharedClusters | None = None
 
@@ -253,7 +250,7 @@ class Analysis:
         chosen: list[Measure] = []
         for entry in listed:
             if isinstance(entry, str | Mapping):
-                chosen += choose_measures(entry, self.measures, self.reading, self.levels)
+                chosen += choose_measures(entry, self.measures, self.reading)
             elif isinstance(entry, Measure):
                 _check_classes(entry, len(self.reading.labels.space.names))
                 chosen.append(with_weights(entry, self.reading.pool))
@@ -315,7 +312,7 @@ class Analysis:
         parts: list[Measure] = []
         for entry in measures if isinstance(measures, list | tuple) else [measures]:
             if isinstance(entry, Mapping):
-                parts += build_entry(MeasureSpec.parse(entry), self.reading, self.levels)
+                parts += build_entry(MeasureSpec.parse(entry), self.reading)
                 continue
             chosen = self.chosen(entry)
             plain = [measure for measure in chosen if not isinstance(measure, Comparison)]
@@ -372,13 +369,12 @@ class Analysis:
     @classmethod
     def of_pool(cls, pool: Pool, plan: AnalysisPlan) -> Self:
         """Return the analysis of a pool before the first round, as a plan asks for it."""
-        scores, levels = pool.stratification.scores, pool.stratification.levels
-        reading = scores.stated(plan.reading)
+        reading = pool.stratification.scores.stated(plan.reading)
         plan = dataclasses.replace(plan, reading=reading)
         return cls(
             table=pool.table,
-            sampler=build_sampler(plan, levels),
-            measures=build_measures(reading, levels),
+            sampler=build_sampler(plan),
+            measures=build_measures(reading),
             seed=reading.seed,
             confidence=plan.confidence,
             history=empty_history(reading, pool.table),
@@ -391,7 +387,6 @@ class Analysis:
             numbers=pool.numbers,
             reading=reading,
             stop=plan.stop,
-            levels=levels,
             clusters=pool.clusters,
         )
 

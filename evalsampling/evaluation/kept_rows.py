@@ -1,5 +1,6 @@
 """Estimates from rows that a filter kept of a pool, with the labels that annotators gave them."""
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -81,7 +82,7 @@ def estimate_kept_rows(
 
 def _measures(plan: ReadingPlan, rules: Sequence[str]) -> Iterator[Measure]:
     """Yield the measures of a plan, checked to be what rows alone can tell."""
-    for measure in build_measures(plan, [None] * len(rules)):
+    for measure in build_measures(dataclasses.replace(plan, levels=(None,) * len(rules))):
         if measure.looks_at == {"probability"} and NO_PROBABILITY in rules:
             raise InputError(f"{measure.name}: needs pool.probability here")
         yield measure

@@ -10,12 +10,7 @@ import numpy as np
 from evalsampling.errors import InputError
 from evalsampling.evaluation.gates import check_gates
 from evalsampling.inference.domains import Domain, ReportedDomains
-from evalsampling.measures.build import (
-    assumed_levels,
-    build_measures,
-    build_reported,
-    check_measures,
-)
+from evalsampling.measures.build import build_measures, build_reported, check_measures
 from evalsampling.measures.comparisons import Comparison, MeanDifference
 from evalsampling.pool.catalog import lacks_assumed_score
 from evalsampling.pool.source import pinned
@@ -56,7 +51,7 @@ def check_buildable(spec: EvaluationSpec) -> None:
         from evalsampling.labels.sinks import sink_of  # Only for sinks of other packages.
 
         sink_of(spec.labelling)
-    sampler = build_sampler(spec.analysis, assumed_levels(spec.pool))
+    sampler = build_sampler(spec.analysis)
     if spec.stop.significance is not None:
         _check_test(spec, sampler)
     if spec.gates:
@@ -70,9 +65,7 @@ def check_own_gates(spec: EvaluationSpec, slices: Mapping[str, Collection[str]])
         domains=(Domain(), *(Domain(title, count=_NO_ROWS) for title in titles)),
         systems=tuple(system.name for system in spec.pool.systems),
     )
-    check_gates(
-        spec.gates, scope.all_targets(build_measures(spec.reading, assumed_levels(spec.pool)))
-    )
+    check_gates(spec.gates, scope.all_targets(build_measures(spec.reading)))
 
 
 def _gated_slices(spec: EvaluationSpec) -> dict[str, list[str]]:
@@ -93,7 +86,7 @@ def _gated_slices(spec: EvaluationSpec) -> dict[str, list[str]]:
 
 def _check_test(spec: EvaluationSpec, sampler: Sampler) -> None:
     """Check that the first measure has the test that ``stop.significance`` needs."""
-    reported = build_reported(spec.measures[0], spec.reading, assumed_levels(spec.pool))
+    reported = build_reported(spec.measures[0], spec.reading)
     compared = [measure for measure in reported if isinstance(measure, Comparison)]
     if not compared:
         raise InputError("stop.significance: the first measure compares no systems")

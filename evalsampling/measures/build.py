@@ -36,8 +36,8 @@ from evalsampling.stats.slices import SliceCodes, UnknownSliceError
 MOST_LEVELS = 1024
 """Most levels of a score: thresholds among which a measure chooses if it is given their number."""
 
-Levels = Sequence[FloatArray | None]
-"""Levels of the score of each system, ascending; None where they were not counted."""
+_ASSUMED = tuple(np.linspace(0.0, 1.0, MOST_LEVELS).tolist())
+"""Levels of a score that are assumed until the pool has been read."""
 
 
 class OrderedScoreError(InputError):
@@ -49,18 +49,18 @@ class OrderedScoreError(InputError):
         self.system = system
 
 
-def build_measures(plan: ReadingPlan, levels: Levels) -> list[Measure]:
+def build_measures(plan: ReadingPlan) -> list[Measure]:
     """Return the measures to report, for every system; with differences from the first system."""
-    reported = [item for entry in plan.measures for item in build_reported(entry, plan, levels)]
+    reported = [item for entry in plan.measures for item in build_reported(entry, plan)]
     # Duplicates, such as a difference that is listed and also added here, keep their first place.
     return list({(item.name, item.systems): item for item in reported}.values())
 
 
-def build_reported(entry: MeasureSpec, plan: ReadingPlan, levels: Levels) -> list[Measure]:
+def build_reported(entry: MeasureSpec, plan: ReadingPlan) -> list[Measure]:
     """Return the measures that are reported for an entry: see `build_measures`."""
     reported: list[Measure] = []
     for part in _flat([entry]):
-        first, *others = build_entry(part, plan, levels)
+        first, *others = build_entry(part, plan)
         compared = [other for other in others if are_comparable(first, other)]
         reported += [first, *others, *(difference(first, other) for other in compared)]
     return reported
@@ -130,28 +130,24 @@ def with_weights(measure: Measure, pool: PoolSpec, by: str | None = None) -> Mea
     return measure if by == ROWS else Weighted(measure)
 
 
-def choose_measures(
-    entry: Any, listed: Sequence[Measure], plan: ReadingPlan, levels: Levels
-) -> list[Measure]:
+def choose_measures(entry: Any, listed: Sequence[Measure], plan: ReadingPlan) -> list[Measure]:
     """Return the listed measures of a name, or else the measure of that name with its defaults."""
     of_name = [item for item in listed if entry in (item.name, item.components[0].name)]
-    return of_name or build_reported(MeasureSpec.parse(entry_of(entry)), plan, levels)
+    return of_name or build_reported(MeasureSpec.parse(entry_of(entry)), plan)
 
 
-def build_joints(plan: ReadingPlan, levels: Levels) -> list[tuple[Measure, ...]]:
+def build_joints(plan: ReadingPlan) -> list[tuple[Measure, ...]]:
     """Return the measures of each entry ``joint``, for which regions are reported too."""
-    return [
-        tuple(build_entry(entry, plan, levels)) for entry in plan.measures if entry.name == JOINT
-    ]
+    return [tuple(build_entry(entry, plan)) for entry in plan.measures if entry.name == JOINT]
 
 
-def build_driver(plan: ReadingPlan, levels: Levels) -> Measure:
+def build_driver(plan: ReadingPlan) -> Measure:
     """Return the measure whose variance is to be small: the first entry, for all its systems."""
-    built = build_entry(plan.measures[0], plan, levels)
+    built = build_entry(plan.measures[0], plan)
     return as_one([item.drawn_for for item in built])
 
 
-def build_drawn_for(plan: ReadingPlan, levels: Levels) -> tuple[Measure, FloatArray]:
+def build_drawn_for(plan: ReadingPlan) -> tuple[Measure, FloatArray]:
     """Return all measures that rounds are drawn for, as one, and the weights of its components.
 
     The first entry, and others but those whose labels cannot be expected, and those of thresholds,
@@ -160,7 +156,7 @@ def build_drawn_for(plan: ReadingPlan, levels: Levels) -> tuple[Measure, FloatAr
     drawn_for: list[Measure] = []
     weights: list[float] = []
     for place, entry in enumerate(_flat(plan.measures)):
-        for item in build_entry(entry, plan, levels):
+        for item in build_entry(entry, plan):
             measure = item.drawn_for
             if place and (not_expected(measure) or thresholded_parts(measure)):
                 continue
@@ -180,7 +176,7 @@ def _flat(entries: Sequence[MeasureSpec]) -> list[MeasureSpec]:
 
 def build_gains(plan: ReadingPlan) -> tuple[gains.Gain, ...]:
     """Return the distinct gains that the measures of a spec are made of."""
-    return gains.gains_of(build_measures(plan, assumed_levels(plan.pool)))
+    return gains.gains_of(build_measures(plan))
 
 
 def as_one(measures: Sequence[Measure]) -> Measure:
@@ -188,14 +184,14 @@ def as_one(measures: Sequence[Measure]) -> Measure:
     return measures[0] if len(measures) == 1 else Joint(tuple(measures))
 
 
-def build_entry(entry: MeasureSpec, plan: ReadingPlan, levels: Levels) -> list[Measure]:
+def build_entry(entry: MeasureSpec, plan: ReadingPlan) -> list[Measure]:
     """Return the measures that an entry stands for: one for each system it is about."""
     if entry.name in (JOINT, CERTIFY):
-        return [item for part in entry.parts for item in build_entry(part, plan, levels)]
+        return [item for part in entry.parts for item in build_entry(part, plan)]
     if entry.name in COMPARISONS:
-        return [_build_comparison(entry, plan, levels)]
+        return [_build_comparison(entry, plan)]
     if entry.name in EXTREMES:
-        inner = build_entry(entry.parts[0], plan, levels)
+        inner = build_entry(entry.parts[0], plan)
         try:
             return [EXTREME_OF[entry.name](item, entry.over) for item in inner]
         except ValueError as error:
@@ -205,13 +201,13 @@ def build_entry(entry: MeasureSpec, plan: ReadingPlan, levels: Levels) -> list[M
         choices = ", ".join(name for name in names if name) or "the spec has no systems"
         raise InputError(f"measure.system: unknown system {entry.system!r}; known: {choices}")
     return [
-        _Builder(entry, plan, number, levels[number]).build()
+        _Builder(entry, plan, number).build()
         for number, name in enumerate(names)
         if entry.system is None or name == entry.system
     ]
 
 
-def _build_comparison(entry: MeasureSpec, plan: ReadingPlan, levels: Levels) -> Measure:
+def _build_comparison(entry: MeasureSpec, plan: ReadingPlan) -> Measure:
     """Return the comparison that an entry stands for."""
     names = [str(system.name) for system in plan.pool.systems]
     if len(names) < 2:
@@ -228,7 +224,7 @@ def _build_comparison(entry: MeasureSpec, plan: ReadingPlan, levels: Levels) -> 
         raise InputError(f"measure.against: {named['of']!r} is compared with itself")
     part = entry.parts[0]
     first, other = (
-        build_entry(dataclasses.replace(part, system=named[key]), plan, levels)[0] for key in named
+        build_entry(dataclasses.replace(part, system=named[key]), plan)[0] for key in named
     )
     try:
         return BY_KIND[entry.name](first, other)
@@ -243,7 +239,6 @@ class _Builder:
     entry: MeasureSpec
     plan: ReadingPlan
     system: int
-    levels: FloatArray | None  # of the system's score, ascending; None where they are not known
 
     def build(self) -> Measure:
         """Return the measure."""
@@ -350,13 +345,14 @@ class _Builder:
                 "measure.thresholds: must be a list of numbers, or how many there are to be, "
                 f"from 1 to {MOST_LEVELS}; got {wanted!r}"
             )
-        if self.levels is None:
+        levels = self.plan.levels[self.system] if self.plan.levels else _ASSUMED
+        if levels is None:
             raise InputError(
                 f"measure: {self.entry.name}: its thresholds follow the ranks of the scores, which "
                 "were not counted: list the thresholds, or name it in the spec and prepare"
             )
-        chosen = np.linspace(0, len(self.levels) - 1, wanted).round().astype(int)
-        return tuple(self.levels[np.unique(chosen)].tolist())
+        chosen = np.linspace(0, len(levels) - 1, wanted).round().astype(int)
+        return tuple(levels[place] for place in np.unique(chosen))
 
     def _codes(self, over: Any) -> tuple[int, ...]:
         """Return the codes of classes listed by name."""
@@ -415,9 +411,9 @@ def _inner_parts(measure: Measure) -> list[Measure]:
 # --- what the measures require of the cells
 
 
-def driving_thresholds(plan: ReadingPlan, levels: Levels) -> FloatArray:
+def driving_thresholds(plan: ReadingPlan) -> FloatArray:
     """Return the thresholds of the driving measure, ascending, which must be edges of bins."""
-    parts = thresholded_parts(build_driver(plan, levels))
+    parts = thresholded_parts(build_driver(plan))
     return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
 
 
@@ -427,7 +423,7 @@ def most_bins(plan: ReadingPlan) -> int:
     if plan.strata.by_predictions:
         return 1
     leaves = plan.strata.leaves if edges is None else len(edges) + 1
-    return leaves + len(driving_thresholds(plan, assumed_levels(plan.pool)))
+    return leaves + len(driving_thresholds(plan))
 
 
 def needs_ranges(plan: ReadingPlan) -> bool:
@@ -448,9 +444,8 @@ def leveled_scores(plan: ReadingPlan) -> list[str]:
     """Return the scores among whose levels the measures choose thresholds, each once."""
     if plan.labels.space.has_items:
         return []
-    levels = assumed_levels(plan.pool)
     chosen = filter(_counts_thresholds, plan.measures)
-    built = [item for entry in chosen for item in build_entry(entry, plan, levels)]
+    built = [item for entry in chosen for item in build_entry(entry, plan)]
     numbers = {part.system for item in built for part in thresholded_parts(item)}
     return list(dict.fromkeys(str(plan.pool.systems[number].score) for number in sorted(numbers)))
 
@@ -463,14 +458,9 @@ def _counts_thresholds(entry: MeasureSpec) -> bool:
     return (is_thresholded and by_number) or any(map(_counts_thresholds, entry.parts))
 
 
-def assumed_levels(pool: PoolSpec) -> list[FloatArray | None]:
-    """Return the levels of scores that are assumed until the pool has been read."""
-    return [np.linspace(0.0, 1.0, MOST_LEVELS) for _ in pool.systems]
-
-
 def check_measures(plan: ReadingPlan) -> None:
     """Check that the measures of a spec can be built, go together and fit the strata."""
-    levels, bins = assumed_levels(plan.pool), most_bins(plan)
+    bins = most_bins(plan)
     if bins > MAX_CELLS // 2:
         raise InputError(
             f"strata.leaves: {bins} leaves and thresholds, at most {MAX_CELLS // 2} are possible"
@@ -480,12 +470,12 @@ def check_measures(plan: ReadingPlan) -> None:
             f"pool.systems: {len(plan.pool.systems)} rankers are too many for {bins} leaves, "
             f"at most {MAX_CELLS} cells are possible: lower strata.leaves"
         )
-    listed = [item for entry in plan.measures for item in build_entry(entry, plan, levels)]
+    listed = [item for entry in plan.measures for item in build_entry(entry, plan)]
     keys = [(item.name, *item.systems) for item in listed]
     for key in keys:
         if keys.count(key) > 1:
             raise InputError(f"measure: {key[0]} is listed twice")
-    driver = build_driver(plan, levels)
+    driver = build_driver(plan)
     for part in not_expected(driver):
         raise InputError(
             f"measure: {part.name} cannot come first, since no label is expected before it is "

@@ -37,7 +37,7 @@ class ComparedSystems:
         space = plan.labels.space
         if not isinstance(space, ComparedNumbers):
             return None
-        driver = build_driver(plan, [None] * space.systems)
+        driver = build_driver(plan)
         parts = parts_of(driver)
         pairs = pairs_of(driver)
         systems = sorted({system for part in (pairs or parts) for system in part.systems})

@@ -130,7 +130,7 @@ def fill_water(
                 "draw rounds in a workspace"
             )
     table, delta, budget = cut.table(sums), shares["delta"], plan.budget
-    measure = build_driver(plan.reading, cut.levels)
+    measure = build_driver(cut.scores.stated(plan.reading))
     deviation = Deviation.from_cells(measure, table, table.prior, shares["smoothing"])
     expected = float(budget.labels)
     if budget.money is not None:

@@ -38,7 +38,7 @@ class ExpectedQueries:
         gains = build_gains(plan)
         queries = read_queries(batch, plan, max(gain.cut for gain in gains))
         moments = GainMoments.of_lists(gains, queries.lists)
-        drivers = parts_of(build_driver(plan, [None] * len(plan.pool.systems)))
+        drivers = parts_of(build_driver(plan))
         return cls(queries, gains, moments, drivers, read_magnitudes(batch, plan.pool))
 
     @property

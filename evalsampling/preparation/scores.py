@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import COLUMN, EVEN, LOG_ODDS, NO_PROBABILITY, RANKS, SCORE
-from evalsampling.measures.build import MOST_LEVELS, Levels, OrderedScoreError, build_measures
+from evalsampling.measures.build import MOST_LEVELS, OrderedScoreError, build_measures
 from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.numbers import near
 from evalsampling.spec import PoolSpec, ReadingPlan, SystemSpec
-from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.rank_prior import RankPrior
 from evalsampling.stats.score_counts import ScoreCounts
@@ -128,7 +127,7 @@ class PoolScores:
     # where prior probabilities come from: "column", "score", "expit(score)", "ranks(score)", "even"
     # or "normal"
     prior: str
-    levels: Levels  # of each system: `_levels`; None if it was not counted
+    levels: tuple[tuple[float, ...] | None, ...]  # of each system: see `_levels`
     ranks: RankPrior | None = None  # the prior of scores that are an order, None for all others
     remarks: tuple[str, ...] = ()  # sentences of `ScoreRemarks`
     infinite: bool = False  # whether some scores are infinite, so that `ranges` are of the others
@@ -166,7 +165,7 @@ class PoolScores:
     def _check_measures(self, plan: ReadingPlan) -> None:
         """Check that measures need no probabilities of scores that are an order."""
         try:
-            build_measures(self.stated(plan), self.levels)
+            build_measures(self.stated(plan))
         except OrderedScoreError as error:
             why = self.sums[error.system].why_order
             raise InputError(
@@ -184,7 +183,7 @@ class PoolScores:
         return {SCORE: PROBABILITY, LOG_ODDS: ODDS, RANKS: ORDER}.get(self.prior)
 
     def stated(self, plan: ReadingPlan) -> ReadingPlan:
-        """Return the plan of a pool in which each system says what its score is."""
+        """Return a plan with what the pool's scores are, and the levels of each system's."""
         pool = plan.pool
         *kinds, driving = _kinds(pool, self.sums)
         systems = tuple(
@@ -192,7 +191,7 @@ class PoolScores:
             for system, kind in zip(pool.systems, kinds, strict=True)
         )
         pool = dataclasses.replace(pool, systems=systems, score_is=driving)
-        return dataclasses.replace(plan, pool=pool)
+        return dataclasses.replace(plan, pool=pool, levels=self.levels)
 
     def summary(self, plan: ReadingPlan, table: CellTable) -> ScoreSummary | None:
         """Return what was made of the scores; None where labels are not of classes."""
@@ -346,7 +345,7 @@ class PoolScores:
             "prior": self.prior,
             "rules": list(self.rules),
             "ranges": [None if ends is None else list(ends) for ends in self.ranges],
-            "levels": [None if each is None else each.tolist() for each in self.levels],
+            "levels": [None if each is None else list(each) for each in self.levels],
         }
 
     @classmethod
@@ -358,14 +357,14 @@ class PoolScores:
             sums=tuple(map(ScoreSums.from_mapping, ends, counts)),
             rules=tuple(content["rules"]),
             prior=content["prior"],
-            levels=tuple(None if each is None else np.array(each) for each in content["levels"]),
+            levels=tuple(None if each is None else tuple(each) for each in content["levels"]),
             ranks=read_record(RankPrior, content["ranks"]) if "ranks" in content else None,
             remarks=tuple(content.get("remarks", ())),
             infinite=content.get("infinite", False),
         )
 
 
-def _levels(counts: ScoreCounts | None) -> FloatArray | None:
+def _levels(counts: ScoreCounts | None) -> tuple[float, ...] | None:
     """Return at most `MOST_LEVELS` levels of a score: the least one, then evenly by rank.
 
     Steps are even in the log-odds of the rank, so no increasing change of the scores moves a row
@@ -374,7 +373,7 @@ def _levels(counts: ScoreCounts | None) -> FloatArray | None:
     if counts is None or not counts.rows:
         return None
     bins = counts.bins(min(LOGIT_RANK.bins(MOST_LEVELS), counts.bulk.limit))
-    return np.append(bins.minimum, LOGIT_RANK.cut(bins, MOST_LEVELS))
+    return (bins.minimum, *LOGIT_RANK.cut(bins, MOST_LEVELS).tolist())
 
 
 def _kinds(pool: PoolSpec, sums: Sequence[ScoreSums]) -> list[str | None]:

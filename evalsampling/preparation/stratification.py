@@ -10,7 +10,7 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN
-from evalsampling.measures.build import Levels, driving_thresholds
+from evalsampling.measures.build import driving_thresholds
 from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features, read_partition, read_scores
@@ -92,7 +92,7 @@ class Stratification:
         elif plan.strata.has_own_hierarchy and not isinstance(grouped, GreatestRank):
             parting = grouped.parting
         scores = PoolScores.of(plan, summary.scores, counts, summary.remarks)
-        thresholds = driving_thresholds(plan, scores.levels)
+        thresholds = driving_thresholds(scores.stated(plan))
         bin_edges = np.union1d(edges, thresholds) if len(thresholds) else edges
         bins = len(bin_edges) + 1 if grouped is None else grouped.leaves
         slots = MAX_CELLS // bins
@@ -132,11 +132,6 @@ class Stratification:
     def ranges(self) -> tuple[tuple[float, float] | None, ...]:
         """Least and greatest score of each system, None where it was not looked for."""
         return self.scores.ranges
-
-    @property
-    def levels(self) -> Levels:
-        """Levels of the score of each system, among which measures choose thresholds."""
-        return self.scores.levels
 
     @functools.cached_property
     def compared(self) -> ComparedSystems | None:

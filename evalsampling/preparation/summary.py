@@ -13,7 +13,6 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.measures.build import (
     MOST_LEVELS,
-    assumed_levels,
     driving_thresholds,
     leveled_scores,
     most_bins,
@@ -309,7 +308,7 @@ def ranked_columns(plan: ReadingPlan) -> tuple[str, ...]:
     of_systems = pool.score in [system.score for system in pool.systems]
     if not (by_rank and of_systems and plan.labels.space.is_binary and len(columns) > 1):
         return ()
-    return () if len(driving_thresholds(plan, assumed_levels(plan.pool))) else columns
+    return () if len(driving_thresholds(plan)) else columns
 
 
 def thresholded_columns(pool: PoolSpec) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evalsampling.errors import InputError
-from evalsampling.measures.build import Levels, build_drawn_for, build_driver, build_gains
+from evalsampling.measures.build import build_drawn_for, build_driver, build_gains
 from evalsampling.parts.references import load_object
 from evalsampling.samplers import BY_NAME
 from evalsampling.samplers.base import Sampler
@@ -20,7 +20,7 @@ from evalsampling.spec import AnalysisPlan, SamplerSpec
 from evalsampling.spec.parameters import check_name, construct
 
 
-def build_sampler(plan: AnalysisPlan, levels: Levels, name: str | None = None) -> Sampler:
+def build_sampler(plan: AnalysisPlan, name: str | None = None) -> Sampler:
     """Return the sampler that a plan names, made for the first measure or for all that it takes."""
     reading, pool, labels = plan.reading, plan.reading.pool, plan.reading.labels
     chosen = plan.sampler if name in (None, plan.sampler.name) else SamplerSpec(str(name))
@@ -54,9 +54,9 @@ def build_sampler(plan: AnalysisPlan, levels: Levels, name: str | None = None) -
         if isinstance(reference, str) and (":" in reference or key == "weights"):
             parameters[key] = _function(key, reference, pool.directory)
     if "weights" in maker.takes:
-        measure, weights = build_drawn_for(reading, levels)
+        measure, weights = build_drawn_for(reading)
     else:
-        measure, weights = build_driver(reading, levels), np.ones(0)
+        measure, weights = build_driver(reading), np.ones(0)
         if any(entry.weight != 1 for entry in reading.measures):
             raise InputError(
                 f"measure.weight: sampler {chosen.name} draws for the first measure alone; "

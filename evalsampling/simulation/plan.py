@@ -19,7 +19,7 @@ from evalsampling import samplers
 from evalsampling.errors import InputError
 from evalsampling.inference.class_curves import obstacle
 from evalsampling.measures.base import Measure
-from evalsampling.measures.build import Levels, build_measures, not_expected
+from evalsampling.measures.build import build_measures, not_expected
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.parts.records import finite
@@ -49,7 +49,7 @@ FEWEST_LABELS = 50
 """The default budgets begin between this and twice as much."""
 
 
-def usable_samplers(asked: AnalysisPlan, levels: Levels) -> list[str]:
+def usable_samplers(asked: AnalysisPlan) -> list[str]:
     """Return the names of the samplers that take a plan's measure and oracle, and can be planned.
 
     Those that query ranks cannot: how many answers they need depends on the labels.
@@ -57,7 +57,7 @@ def usable_samplers(asked: AnalysisPlan, levels: Levels) -> list[str]:
     usable = []
     for name in samplers.BY_NAME:
         with contextlib.suppress(InputError):
-            if not isinstance(build_sampler(asked, levels, name), samplers.RankedSampler):
+            if not isinstance(build_sampler(asked, name), samplers.RankedSampler):
                 usable.append(name)
     return usable
 
@@ -65,7 +65,6 @@ def usable_samplers(asked: AnalysisPlan, levels: Levels) -> list[str]:
 def plan(
     asked: AnalysisPlan,
     table: CellTable,
-    levels: Levels,
     names: Sequence[str],
     budgets: tuple[float, ...] | None = None,
     repeats: int = 50,
@@ -97,7 +96,7 @@ def plan(
             f"labels.multilabel: there is no plan for {space.size}: it imagines rows "
             "with one label each. `simulate` says what to expect, on rows whose labels are known"
         )
-    built = [build_sampler(asked, levels, name) for name in names]
+    built = [build_sampler(asked, name) for name in names]
     for sampler in built:
         if isinstance(sampler, samplers.RankedSampler):
             head, queries = sampler.first_wave(table)
@@ -110,7 +109,7 @@ def plan(
             "effect: systems that predict numbers are expected to be alike, so a power needs the "
             "difference that it is for (--effect)"
         )
-    measures = build_measures(reading, levels)
+    measures = build_measures(reading)
     for measure in measures:
         if not_expected(measure):
             raise InputError(

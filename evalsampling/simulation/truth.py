@@ -251,7 +251,7 @@ def _distinctions(stratification: Stratification) -> tuple[list[FloatArray], lis
     systems = range(len(plan.pool.systems))
     cuts: list[list[FloatArray]] = [[np.zeros(0)] for _ in systems]
     fine = [False for _ in systems]
-    for measure in build_measures(plan, stratification.levels):
+    for measure in build_measures(stratification.scores.stated(plan)):
         for part in thresholded_parts(measure):
             cuts[part.system].append(np.array(part.thresholds))
         if "probability" in measure.looks_at:

@@ -29,6 +29,9 @@ class ReadingPlan:
     seed: int = 0  # of the hashes of ids, in [0, 2^64)
     most_drawn: int = 0  # most rows of one cell that rounds may draw, by the budget
     by_cluster: bool = False  # whether rows of one cluster follow each other in the order of draws
+    # levels of the score of each system, ascending, among which measures choose thresholds; None
+    # where they were not counted; empty before the pool was read
+    levels: tuple[tuple[float, ...] | None, ...] = ()
     # whether rounds are drawn for differences of systems; None if they are where the first measure
     # is one
     of_differences: bool | None = None

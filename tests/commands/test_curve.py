@@ -92,7 +92,7 @@ def test_simulate_compares_them_and_plan_says_what_the_first_round_takes(job: An
     assert small.status == 1
     assert "sampler adastrat: the first" in small.err
     assert "The budget leaves 5: raise it, or lower m or first" in small.err
-    usable = usable_samplers(load_spec(one.spec).analysis, [np.linspace(0, 1)])
+    usable = usable_samplers(load_spec(one.spec).analysis)
     assert "ais" in usable
     assert not {"adastrat", "logstrat"} & set(usable)
     planned = call("plan", one.spec, "--budgets", "20", "--repeats", 1, "--json").json

@@ -15,6 +15,7 @@ from evalsampling.inference.estimates import estimate_from_inclusion
 from evalsampling.measures import FBeta
 from evalsampling.preparation.poisson import INCLUSION, poisson_sample
 from evalsampling.spec import EvaluationSpec
+from evalsampling.spec.budget import Budget
 from evalsampling.stats.outputs import Outputs
 from tests.averages import EACH_F1, MACRO_F1
 
@@ -134,7 +135,7 @@ def test_sets_of_labels(tmp_path: Any) -> None:
         "budget": 150,
     }
     spec = EvaluationSpec.from_mapping(content, tmp_path)
-    kept = poisson_sample(dataclasses.replace(spec, budget=400).analysis)
+    kept = poisson_sample(dataclasses.replace(spec, budget=Budget(400)).analysis)
     whole = estimate_kept_rows(spec, kept, kept["id"], y)
     assert [one.measure for one in whole][1:] == [f"class_f1[{name}]" for name in NAMES]
     exact = [f1_score(y, f, average="macro"), *f1_score(y, f, average=None)]

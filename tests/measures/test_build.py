@@ -1,5 +1,6 @@
 """Measures built from a spec, and what they ask of the cells."""
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -27,26 +28,26 @@ from evalsampling.spec import MeasureSpec
 from tests.averages import MACRO_F1
 from tests.spec.specs import MINIMAL, parse, systems, write_module
 
-LEVELS = np.linspace(0, 1, 1024)
-"""Of a score between 0 and 1."""
+
+def built_of(levels: tuple[float, ...] | None, **keys: Any) -> list[Any]:
+    """Return the measures of a spec of one system whose score has some levels."""
+    return build_measures(dataclasses.replace(parse(**keys).reading, levels=(levels,)))
 
 
 def test_one_measure_for_each_system() -> None:
     spec = parse(pool=systems())
-    somewhere = [LEVELS, None]
-    built = build_measures(spec.reading, somewhere)
+    built = build_measures(spec.reading)
     told = [(measure.name, measure.system) for measure in built]
     assert told == [("f1", 0), ("f1", 1), ("difference(f1)", 0)]
-    measure = build_driver(spec.reading, somewhere)
+    measure = build_driver(spec.reading)
     assert measure.name == "joint(f1, f1)", "one sample serves both systems"
 
 
 def test_a_measure_of_one_system_drives_alone() -> None:
     spec = parse(pool=systems(), measure=[{"name": "recall", "system": "new"}, "precision"])
-    somewhere = [LEVELS, None]
-    measure = build_driver(spec.reading, somewhere)
+    measure = build_driver(spec.reading)
     assert (measure.name, measure.system) == ("recall", 1)
-    built = build_measures(spec.reading, somewhere)
+    built = build_measures(spec.reading)
     told = [(measure.name, measure.system) for measure in built]
     assert told == [
         ("recall", 1), ("precision", 0), ("precision", 1), ("difference(precision)", 0)
@@ -55,32 +56,34 @@ def test_a_measure_of_one_system_drives_alone() -> None:
 
 def test_joint_measures_drive_together_and_are_told_apart() -> None:
     spec = parse(measure=[{"joint": ["precision", "recall"]}, "accuracy"])
-    assert build_driver(spec.reading, [None]).name == "joint(precision, recall)"
-    names = [measure.name for measure in build_measures(spec.reading, [None])]
+    assert build_driver(spec.reading).name == "joint(precision, recall)"
+    names = [measure.name for measure in build_measures(spec.reading)]
     assert names == ["precision", "recall", "accuracy"]
-    (joint,) = build_joints(spec.reading, [None])
+    (joint,) = build_joints(spec.reading)
     assert as_one(joint).name == "joint(precision, recall)"
 
 
 def test_thresholds() -> None:
     """As listed, or so many of the levels of the score; all unless told."""
-    (listed,) = build_measures(parse(measure={"name": "pr_curve", "thresholds": [1, 2.5]}), [None])
+    (listed,) = build_measures(parse(measure={"name": "pr_curve", "thresholds": [1, 2.5]}).reading)
     assert listed.thresholds == (1.0, 2.5)
-    levels = [np.array([-2.0, 0.0, 0.5, 4.0, 90.0])]
-    (counted,) = build_measures(parse(measure={"name": "roc_auc", "thresholds": 3}), levels)
+    levels = (-2.0, 0.0, 0.5, 4.0, 90.0)
+    (counted,) = built_of(levels, measure={"name": "roc_auc", "thresholds": 3})
     assert counted.thresholds == (-2.0, 0.5, 90.0)
-    (default,) = build_measures(parse(measure="average_precision"), levels)
-    assert default.thresholds == tuple(levels[0])
-    (one_score,) = build_measures(parse(measure="pr_curve"), [np.array([0.5])])
+    (default,) = built_of(levels, measure="average_precision")
+    assert default.thresholds == levels
+    (one_score,) = built_of((0.5,), measure="pr_curve")
     assert one_score.thresholds == (0.5,)
+    (before,) = build_measures(parse(measure={"name": "roc_auc", "thresholds": 3}).reading)
+    assert before.thresholds == (0.0, 512 / 1023, 1.0), "assumed until the pool is read"
     spec = parse(measure=[{"name": "pr_curve", "thresholds": [1, 2]}, "roc_curve"])
-    assert driving_thresholds(spec.reading, levels).tolist() == [1, 2]
+    assert driving_thresholds(spec.reading).tolist() == [1, 2]
 
 
 def test_thresholds_may_be_an_array() -> None:
     given = {"name": "pr_curve", "thresholds": np.array([0.25, 0.5])}
     assert entry_of([given]) == [{**given, "thresholds": [0.25, 0.5]}]
-    (chosen,) = choose_measures(given, [], parse(measure="f1").reading, [None])
+    (chosen,) = choose_measures(given, [], parse(measure="f1").reading)
     assert chosen.thresholds == (0.25, 0.5)  # type: ignore[attr-defined]
 
 
@@ -88,7 +91,7 @@ def test_classes_are_averaged_over_by_name() -> None:
     labels = {"classes": ["no", "yes", "unsure"], "positive": "yes"}
     pool = {"path": "x", "probability": {"no": "a", "yes": "b", "unsure": "c"}}
     changes = {"labels": labels, "pool": pool, "measure": {**MACRO_F1, "over": ["unsure"]}}
-    (measure,) = build_measures(parse(**changes), [None])
+    (measure,) = build_measures(parse(**changes).reading)
     assert (measure.classes, measure.over) == (3, (2,))
 
 
@@ -142,7 +145,7 @@ def test_measure_of_the_users_own(tmp_path: Path, own_module: str) -> None:
         content = {**MINIMAL, "measure": measure, **changes}
         spec = EvaluationSpec.from_mapping(content, tmp_path)
         assert EvaluationSpec.from_mapping(spec.to_mapping(), tmp_path) == spec
-        return build_measures(spec.reading, [None] * len(spec.pool.systems))
+        return build_measures(spec.reading)
 
     assert [m.name for m in build([f"{own_module}:Errors", "f1"])] == ["errors", "f1"]
     (scaled,) = build({"name": f"{own_module}:Scaled", "by": 2})
@@ -209,7 +212,7 @@ def test_what_is_wrong_with_a_measure_of_the_users_own(
     labels = {"classes": ["b", "c"]}
     spec = EvaluationSpec.from_mapping({**MINIMAL, "measure": named, "labels": labels}, tmp_path)
     with pytest.raises(InputError, match=f"^measure: .*{problem}"):
-        build_measures(spec.reading, [None])
+        build_measures(spec.reading)
 
 
 def test_bounds_that_a_measure_of_the_users_own_exceeds(
@@ -232,27 +235,27 @@ def test_scores_that_are_not_counted() -> None:
     assert not needs_ranges(spec.reading)
     measure = MeasureSpec.parse("pr_curve")
     with pytest.raises(InputError, match="ranks of the scores, which were not counted: list the"):
-        build_entry(measure, spec.reading, [None])
-    assert needs_ranges(parse(measure=["f1", "pr_curve"]))
-    assert needs_ranges(parse(measure=["f1", {"joint": ["recall", "roc_auc"]}]))
+        build_entry(measure, dataclasses.replace(spec.reading, levels=(None,)))
+    assert needs_ranges(parse(measure=["f1", "pr_curve"]).reading)
+    assert needs_ranges(parse(measure=["f1", {"joint": ["recall", "roc_auc"]}]).reading)
     listed = {"name": "pr_curve", "thresholds": [1]}
-    assert not needs_ranges(parse(pool={"path": "x", "probability": "p"}, measure=["f1", listed]))
+    pool = {"path": "x", "probability": "p"}
+    assert not needs_ranges(parse(pool=pool, measure=["f1", listed]).reading)
 
 
 def test_differences_and_ratios() -> None:
     """Of two systems by themselves, of three by name; they drive the sampling and come back."""
-    somewhere = [LEVELS, None]
     entry = {"ratio": {"name": "f_beta", "beta": 2}, "of": "new", "against": "old"}
     spec = parse(pool=systems(), measure=[{"difference": "accuracy"}, entry, "accuracy"])
-    built = build_measures(spec.reading, somewhere)
+    built = build_measures(spec.reading)
     assert [(one.name, one.systems) for one in built] == [
         ("difference(accuracy)", (0, 1)),
         ("ratio(f_beta(beta=2))", (1, 0)),
         ("accuracy", (0,)),
         ("accuracy", (1,)),
     ]
-    assert build_driver(spec.reading, somewhere) == built[0]
-    assert build_joints(spec.reading, somewhere) == []
+    assert build_driver(spec.reading) == built[0]
+    assert build_joints(spec.reading) == []
     mapping = spec.to_mapping()["measure"]
     assert mapping[1] == {**entry, "ratio": {"name": "f_beta", "beta": 2}}
     assert [MeasureSpec.parse(one) for one in mapping] == [*spec.measures]
@@ -260,14 +263,12 @@ def test_differences_and_ratios() -> None:
 
 def test_which_of_many_systems_must_be_said() -> None:
     with pytest.raises(InputError, match="needs two systems"):
-        build_measures(parse(measure={"difference": "f1"}), [None])
+        build_measures(parse(measure={"difference": "f1"}).reading)
     pool = systems()
     pool["systems"]["third"] = {"prediction": "c"}
     with pytest.raises(InputError, match=r"measure.against: which of old, new, third\?"):
-        build_measures(
-            parse(pool=pool, measure={"difference": "f1", "of": "new"}), [LEVELS, None, None]
-        )
-    names = [(one.name, *one.systems) for one in build_measures(parse(pool=pool), [None] * 3)]
+        build_measures(parse(pool=pool, measure={"difference": "f1", "of": "new"}).reading)
+    names = [(one.name, *one.systems) for one in build_measures(parse(pool=pool).reading)]
     assert names[3:] == [("difference(f1)", 0, 1), ("difference(f1)", 0, 2)]
 
 
@@ -282,7 +283,7 @@ def test_a_measure_of_one_class() -> None:
     ]
     content = {"pool": pool, "labels": labels, "measure": entries}
     spec = EvaluationSpec.from_mapping(content, "/")
-    built = build_measures(spec.reading, [LEVELS])
+    built = build_measures(spec.reading)
     assert [(one.name, one.positive) for one in built] == [
         ("precision", 1),
         ("precision(positive=promo)", 2),
@@ -290,11 +291,11 @@ def test_a_measure_of_one_class() -> None:
     ]
     bad = {**content, "measure": {"name": "precision", "positive": "none"}}
     with pytest.raises(InputError, match=r"measure.positive: 'none' is none of \['low', 'high'"):
-        build_measures(EvaluationSpec.from_mapping(bad, "/").reading, [LEVELS])
+        build_measures(EvaluationSpec.from_mapping(bad, "/").reading)
     for entry in ({"name": "accuracy"}, MACRO_F1):
         bad = {**content, "measure": {**entry, "positive": "low"}}
         with pytest.raises(InputError, match="positive"):
-            build_measures(EvaluationSpec.from_mapping(bad, "/").reading, [LEVELS])
+            build_measures(EvaluationSpec.from_mapping(bad, "/").reading)
 
 
 def test_averages_over_some_labels_are_called_by_their_names() -> None:
@@ -305,7 +306,7 @@ def test_averages_over_some_labels_are_called_by_their_names() -> None:
             pool={"path": "p", "probability": {label: f"p_{label}" for label in labels}},
             measure=[{**MACRO_F1, "over": ["tag1", "tag2"]}],
         )
-        (measure,) = build_measures(spec.reading, [None])
+        (measure,) = build_measures(spec.reading)
         assert (measure.name, kind) == ("macro_f1(over=tag1+tag2)", spec.labels.space.kind)
 
 
@@ -324,9 +325,9 @@ def test_averages_over_some_labels_are_called_by_their_names() -> None:
 )
 def test_averages_are_asked_for_by_the_measure_of_a_class(entry: Any, name: str) -> None:
     """What is built, and that a spec of it builds the same."""
-    (measure,) = build_measures(parse(measure=entry), [LEVELS])
+    (measure,) = build_measures(parse(measure=entry).reading)
     assert measure.name == name
-    (again,) = build_measures(parse(measure=entry_of(measure)), [LEVELS])
+    (again,) = build_measures(parse(measure=entry_of(measure)).reading)
     assert again == measure
 
 
@@ -361,7 +362,7 @@ def test_averages_are_asked_for_by_the_measure_of_a_class(entry: Any, name: str)
 )  # fmt: skip
 def test_what_is_wrong_is_told(entry: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        build_measures(parse(pool=systems(), measure=entry), [LEVELS, LEVELS])
+        build_measures(parse(pool=systems(), measure=entry).reading)
 
 
 def test_no_name_of_ours_is_among_those_of_other_fields() -> None:

@@ -201,7 +201,7 @@ def spec(measure: Any, **labels: Any) -> Any:
 
 
 def test_built_from_a_spec() -> None:
-    (built,) = build_measures(spec("mae", range=[0, 50]), [(0.0, 9.0)])
+    (built,) = build_measures(spec("mae", range=[0, 50]).reading)
     assert built == NAMED["mae"]
 
 
@@ -214,7 +214,7 @@ def test_built_from_a_spec() -> None:
 )
 def test_measures_go_with_labels(measure: str, labels: dict[str, Any], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        build_measures(spec(measure, **labels), [(0.0, 1.0)])
+        build_measures(spec(measure, **labels).reading)
 
 
 @pytest.mark.parametrize("kind", ["difference", "ratio"])
@@ -227,7 +227,7 @@ def test_r2_is_not_compared(kind: str) -> None:
     )
     words = "r2 cannot be compared: systems have the same labels, so compare mse"
     with pytest.raises(InputError, match=words):
-        build_measures(asked, [None, None])
+        build_measures(asked.reading)
 
 
 # --- several systems

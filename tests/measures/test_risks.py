@@ -139,7 +139,7 @@ def spec(measure: Any, classes: list[Any]) -> EvaluationSpec:
 
 def test_built_from_a_spec() -> None:
     asked = spec({"name": "risk", "losses": "squared"}, [1, 2, 4])
-    (measure,) = build_measures(asked, [(0.0, 1.0)])
+    (measure,) = build_measures(asked.reading)
     assert isinstance(measure, TableRisk)
     assert measure.table.tolist() == [[0, 1, 9], [1, 0, 4], [9, 4, 0]]
     assert (measure.name, measure.bounds) == ("risk(losses=squared)", (0, 9))
@@ -163,7 +163,7 @@ def test_built_from_a_spec() -> None:
 )
 def test_wrong_tables_are_refused(measure: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        build_measures(spec(measure, ["no", "yes"]), [(0.0, 1.0)])
+        build_measures(spec(measure, ["no", "yes"]).reading)
 
 
 @pytest.mark.parametrize("measure", ["brier", "log_loss", {"risk": {"losses": [[0, 1], [5, 0]]}}])

@@ -4,7 +4,6 @@ import functools
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from evalsampling import EvaluationSpec, InputError
@@ -15,28 +14,28 @@ from tests.spec.specs import MINIMAL, parse, systems, write_module
 
 def test_sampler_parameters() -> None:
     spec = parse(sampler={"name": "ais", "delta": 0.5, "model": "scores"})
-    sampler = build_sampler(spec.analysis, [None])
+    sampler = build_sampler(spec.analysis)
     assert (sampler.delta, sampler.model, sampler.draws) == (0.5, "scores", None)
-    stochastic = build_sampler(parse(labels={"oracle": "stochastic"}).analysis, [None])
+    stochastic = build_sampler(parse(labels={"oracle": "stochastic"}).analysis)
     assert stochastic.stochastic
-    flat = build_sampler(parse(strata={"branching": 300}, sampler="ais").analysis, [None])
+    flat = build_sampler(parse(strata={"branching": 300}, sampler="ais").analysis)
     assert flat.branching == 300
 
 
 def test_another_sampler_takes_the_draws_and_nothing_else() -> None:
     spec = parse(sampler={"name": "ais", "draws": 50, "delta": 0.5})
-    other = build_sampler(spec.analysis, [None], "passive")
+    other = build_sampler(spec.analysis, "passive")
     assert (other.name, other.draws, other.delta) == ("passive", 50, 0.0)
-    assert build_sampler(spec.analysis, [None], "stratified").name == "stratified"
-    same = build_sampler(spec.analysis, [None], "ais")
+    assert build_sampler(spec.analysis, "stratified").name == "stratified"
+    same = build_sampler(spec.analysis, "ais")
     assert (same.draws, same.delta) == (50, 0.5)
     with pytest.raises(InputError, match="given: weights must be a function"):
-        build_sampler(spec.analysis, [None], "given")
+        build_sampler(spec.analysis, "given")
 
 
 def test_the_first_measure_of_all_its_systems_drives() -> None:
     spec = parse(pool=systems(), measure=["recall", "f1"], sampler="ais")
-    sampler = build_sampler(spec.analysis, [np.linspace(0, 1, 1024), None])
+    sampler = build_sampler(spec.analysis)
     assert sampler.measure.name == "joint(recall, recall)", "one sample serves both systems"
 
 
@@ -45,7 +44,7 @@ def test_the_default_draws_for_all_measures_by_their_weights() -> None:
     curve = {"name": "average_precision", "system": "old"}
     listed = ["recall", {"f1": {"weight": 2}}, curve, {"difference": "precision"}]
     spec = parse(pool=systems(), measure=listed)
-    sampler = build_sampler(spec.analysis, 2 * [np.linspace(0, 1, 1024)])
+    sampler = build_sampler(spec.analysis)
     assert isinstance(sampler, CalibratedDesign)
     name = "joint(recall, recall, f1, f1, difference(precision))"
     assert sampler.measure.name == name
@@ -54,13 +53,13 @@ def test_the_default_draws_for_all_measures_by_their_weights() -> None:
 
 def test_a_joint_entry_is_its_parts_with_their_weights() -> None:
     spec = parse(measure={"joint": ["recall", {"name": "precision", "weight": 0.5}]})
-    assert build_sampler(spec.analysis, [None]).importance == (1.0, 0.5)
+    assert build_sampler(spec.analysis).importance == (1.0, 0.5)
 
 
 def test_weights_are_refused_where_rounds_are_for_the_first_measure() -> None:
     spec = parse(measure=[{"f1": {"weight": 2}}, "recall"], sampler="oasis")
     with pytest.raises(InputError, match=r"measure\.weight: sampler oasis draws for the first"):
-        build_sampler(spec.analysis, [None])
+        build_sampler(spec.analysis)
 
 
 OWN_MODULE = """
@@ -94,7 +93,7 @@ def own(directory: Path, **sampler: Any) -> Any:
     """The sampler of a spec beside which the module is; the spec comes back as it was."""
     spec = EvaluationSpec.from_mapping({**MINIMAL, "sampler": sampler}, directory)
     assert EvaluationSpec.from_mapping(spec.to_mapping(), directory) == spec
-    return build_sampler(spec.analysis, [None])
+    return build_sampler(spec.analysis)
 
 
 def test_a_model_of_the_users_own(tmp_path: Path) -> None:

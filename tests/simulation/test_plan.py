@@ -38,11 +38,12 @@ def pool(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, np.ndarray]:
     return path, make_pool(path)
 
 
-def read(pool: Path, **spec: object) -> tuple[AnalysisPlan, CellTable, tuple]:
+def read(pool: Path, **spec: object) -> tuple[AnalysisPlan, CellTable]:
     content = {"pool": {"path": str(pool)}, "strata": {"leaves": 32}, "seed": 3, **spec}
     checked = EvaluationSpec.from_mapping(content, pool.parent)
     stratification = stratify_pool(checked.reading)
-    return checked.analysis, read_table(stratification), stratification.levels
+    reading = dataclasses.replace(checked.reading, levels=stratification.scores.levels)
+    return dataclasses.replace(checked.analysis, reading=reading), read_table(stratification)
 
 
 def test_power_is_the_share_of_evaluations_whose_test_decides() -> None:
@@ -62,14 +63,14 @@ def test_labels_of_clusters_are_worth_fewer_of_single_rows(tmp_path: Path) -> No
     whole = pq.read_table(tmp_path / "pool.parquet")
     half = pa.array(["ab"[row % 2] for row in range(2000)])
     pq.write_table(whole.append_column("c", half), tmp_path / "pool.parquet")
-    asked, table, ranges = read(tmp_path / "pool.parquet", measure="accuracy")
+    asked, table = read(tmp_path / "pool.parquet", measure="accuracy")
     in_clusters = dataclasses.replace(asked.reading.pool, cluster="c")
     reading = dataclasses.replace(asked.reading, pool=in_clusters)
     clusters = read_table_and_clusters(stratify_pool(reading))[1]
     assert clusters == SharedClusters(2000, pytest.approx(999 / 1999))
     keys = {"names": ["passive"], "repeats": 2}
-    (told,) = plan(asked, table, ranges, budgets=(201,), clusters=clusters, **keys)
-    (alone,) = plan(asked, table, ranges, budgets=(34,), **keys)
+    (told,) = plan(asked, table, budgets=(201,), clusters=clusters, **keys)
+    (alone,) = plan(asked, table, budgets=(34,), **keys)
     assert (told["budget"], told["standard_error"]) == (201, alone["standard_error"])
     assert told["half_width_high"] == alone["half_width_high"] is not None
     path = tmp_path / "evaluation.yaml"
@@ -92,8 +93,8 @@ def test_labels_of_clusters_are_worth_fewer_of_single_rows(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_passive_error_is_the_binomial_one(pool: tuple[Path, np.ndarray]) -> None:
     """Accuracy of n random rows: sqrt(G (1 - G) / n), less what a finite pool saves (1 %)."""
-    asked, table, ranges = read(pool[0], measure="accuracy", budget=400)
-    (row,) = plan(asked, table, ranges, ["passive"], budgets=(400,), repeats=400)
+    asked, table = read(pool[0], measure="accuracy", budget=400)
+    (row,) = plan(asked, table, ["passive"], budgets=(400,), repeats=400)
     accuracy = np.maximum(pool[1], 1 - pool[1]).mean()
     expected = math.sqrt(accuracy * (1 - accuracy) / 400)
     # A standard deviation from 400 repeats is known to 3.5 %; 3.5 of these.
@@ -104,24 +105,24 @@ def test_passive_error_is_the_binomial_one(pool: tuple[Path, np.ndarray]) -> Non
 @pytest.mark.slow
 def test_importance_error_is_the_asymptotic_one(pool: tuple[Path, np.ndarray]) -> None:
     """V = sum p^2 E||Dg l||^2 / q - ||Dg R||^2 over n draws, computed from the cells."""
-    asked, table, ranges = read(pool[0], measure="accuracy", budget=400,
+    asked, table = read(pool[0], measure="accuracy", budget=400,
                                sampler={"name": "importance", "draws": 300})  # fmt: skip
-    sampler = build_sampler(asked, ranges)
+    sampler = build_sampler(asked)
     from evalsampling.stats.history import History
 
     q = sampler.proposal(table, History.start()).cell_probability
     wrong = np.where(table.kinds.prediction[:, 0] == 1, table.prior[:, 0], table.prior[:, 1])
     p = 1 / table.rows
     variance = np.sum(table.count * p**2 / q * wrong) - np.sum(table.count * p * wrong) ** 2
-    rows = plan(asked, table, ranges, ["importance"], budgets=(400,), repeats=400)
+    rows = plan(asked, table, ["importance"], budgets=(400,), repeats=400)
     # Draws until 400 distinct rows are met: about 404 of them.
     assert rows[0]["standard_error"] == pytest.approx(math.sqrt(variance / 404), rel=0.13)
 
 
 @pytest.mark.slow
 def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]) -> None:
-    asked, table, ranges = read(pool[0], measure=["pr_curve", "accuracy"], budget=800)
-    rows = plan(asked, table, ranges, ["passive"], repeats=30, half_width=0.04)
+    asked, table = read(pool[0], measure=["pr_curve", "accuracy"], budget=800)
+    rows = plan(asked, table, ["passive"], repeats=30, half_width=0.04)
     scalar = [row for row in rows if row["measure"] == "accuracy"]
     assert [row["budget"] for row in scalar[:-1]] == [50, 100, 200, 400, 800]
     needed = scalar[-1]
@@ -152,10 +153,10 @@ def test_as_many_repeats_are_done_as_were_expected(
     pool: tuple[Path, np.ndarray], measure: str
 ) -> None:
     """Also those under curves that differ from the scores, and of budgets that double."""
-    asked, table, ranges = read(pool[0], measure=measure, budget=20, round_size=20)
+    asked, table = read(pool[0], measure=measure, budget=20, round_size=20)
     told: dict[str, list[int]] = {"report": [], "expect": []}
     count = {name: counts.append for name, counts in told.items()}
-    plan(asked, table, ranges, ["passive"], repeats=2, half_width=0.15, workers=1, **count)
+    plan(asked, table, ["passive"], repeats=2, half_width=0.15, workers=1, **count)
     assert told["report"] == [1] * sum(told["expect"])
     assert len(told["report"]) >= 4
 
@@ -164,17 +165,15 @@ def test_as_many_repeats_are_done_as_were_expected(
 def test_the_budget_of_a_half_width_is_that_of_the_variance(pool: tuple[Path, np.ndarray]) -> None:
     """Of the binomial one; budgets double until it is enough, and stay as they are if given."""
     path, probability = pool
-    asked, table, ranges = read(path, measure="accuracy", budget=60, round_size=60)
-    *rows, needed = plan(asked, table, ranges, ["passive"], repeats=24, half_width=0.05)
+    asked, table = read(path, measure="accuracy", budget=60, round_size=60)
+    *rows, needed = plan(asked, table, ["passive"], repeats=24, half_width=0.05)
     assert [row["budget"] for row in rows] == [60, 120, 240, 480]
     right = np.maximum(probability, 1 - probability).mean()
     # The half-width is the larger of the median one and 1.96 errors of 24 repeats, whose own
     # relative error is 1 / sqrt(48); the budget goes with its square.
     assert needed["budget"] == pytest.approx(right * (1 - right) * (1.96 / 0.05) ** 2, rel=0.6)
     assert rows[-1]["half_width"] <= 0.05 < rows[-2]["half_width"]
-    *rows, needed = plan(
-        asked, table, ranges, ["passive"], budgets=(60,), repeats=2, half_width=0.05
-    )
+    *rows, needed = plan(asked, table, ["passive"], budgets=(60,), repeats=2, half_width=0.05)
     assert [row["budget"] for row in rows] == [60]
     assert needed["budget"] is None
 
@@ -183,29 +182,29 @@ def test_the_budget_of_a_half_width_is_that_of_the_variance(pool: tuple[Path, np
 def test_the_search_for_a_half_width_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With all rows of the pool, or as many labels as may be planned for."""
     make_pool(tmp_path / "pool.parquet", rows=150)
-    asked, table, ranges = read(
+    asked, table = read(
         tmp_path / "pool.parquet", measure="accuracy", budget=50, strata={"leaves": 4}
     )
-    *rows, needed = plan(asked, table, ranges, ["passive"], repeats=2, half_width=1e-9)
+    *rows, needed = plan(asked, table, ["passive"], repeats=2, half_width=1e-9)
     assert [row["budget"] for row in rows] == [50, 100, 150]
     assert rows[-1]["half_width"] == 0
     assert needed["budget"] == 150
     monkeypatch.setattr("evalsampling.simulation.plan.MOST_LABELS", 60)
-    *rows, needed = plan(asked, table, ranges, ["passive"], repeats=2, half_width=1e-9)
+    *rows, needed = plan(asked, table, ["passive"], repeats=2, half_width=1e-9)
     assert [row["budget"] for row in rows] == [50, 60]
     assert needed["budget"] is None
 
 
 def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.ndarray]) -> None:
-    asked, _, ranges = read(pool[0], measure="accuracy")
+    asked, _ = read(pool[0], measure="accuracy")
     usable = ["passive", "stratified", "importance", "ais", "calibrated"]
     usable += ["poisson", "active_risk", "active_err", "active_uniD", "optimal_importance"]
     usable += ["strat", "strat_model"]
-    assert usable_samplers(asked, ranges) == usable
-    asked, _, ranges = read(pool[0], labels={"oracle": "stochastic"})
+    assert usable_samplers(asked) == usable
+    asked, _ = read(pool[0], labels={"oracle": "stochastic"})
     usable = ["passive", "importance", "oasis", "ais", "poisson", "active_risk"]
     usable += ["active_err", "active_uniD", "optimal_importance"]
-    assert usable_samplers(asked, ranges) == usable
+    assert usable_samplers(asked) == usable
 
 
 @pytest.mark.slow
@@ -264,9 +263,9 @@ def test_power_of_comparisons(tmp_path: Path) -> None:
 
 def test_measures_that_cells_do_not_tell_are_refused(pool: tuple[Path, np.ndarray]) -> None:
     """A curve that does not drive: which rows of a bin reach its thresholds is not known."""
-    asked, table, ranges = read(pool[0], measure=["accuracy", "pr_curve"])
+    asked, table = read(pool[0], measure=["accuracy", "pr_curve"])
     with pytest.raises(InputError, match="pr_curve cannot be planned for"):
-        plan(asked, table, ranges, ["passive"], repeats=1)
+        plan(asked, table, ["passive"], repeats=1)
 
 
 def test_measure_that_is_nearly_always_undefined_is_refused(tmp_path: Path) -> None:
@@ -274,9 +273,9 @@ def test_measure_that_is_nearly_always_undefined_is_refused(tmp_path: Path) -> N
     path = tmp_path / "pool.parquet"
     rows = {"id": np.arange(200), "score": np.full(200, 1e-9), "prediction": np.zeros(200, int)}
     pq.write_table(pa.table(rows), path)
-    asked, table, ranges = read(path)
+    asked, table = read(path)
     with pytest.raises(InputError, match="always undefined"):
-        plan(asked, table, ranges, ["passive"], budgets=(20,), repeats=1)
+        plan(asked, table, ["passive"], budgets=(20,), repeats=1)
 
 
 @pytest.mark.slow
@@ -286,15 +285,15 @@ def test_pools_without_a_value_are_imagined_anew(tmp_path: Path) -> None:
     score = np.full(100, 0.01)
     rows = {"id": np.arange(100), "score": score, "prediction": np.zeros(100, int)}
     pq.write_table(pa.table(rows), path)
-    asked, table, ranges = read(path, measure="recall")
-    (row,) = plan(asked, table, ranges, ["passive"], budgets=(50,), repeats=20)
+    asked, table = read(path, measure="recall")
+    (row,) = plan(asked, table, ["passive"], budgets=(50,), repeats=20)
     assert row["standard_error"] == 0  # recall is 0 wherever it is defined
 
 
 def test_the_range_holds_the_half_width_if_scores_are_right(pool: tuple[Path, np.ndarray]) -> None:
     """By `WIDER` at least on either side, up to the whole range of the measure."""
-    asked, table, ranges = read(pool[0], measure=["f1", "recall"])
-    for row in plan(asked, table, ranges, ["calibrated"], (60,), repeats=2):
+    asked, table = read(pool[0], measure=["f1", "recall"])
+    for row in plan(asked, table, ["calibrated"], (60,), repeats=2):
         assert row["half_width_low"] <= row["half_width"] / WIDER
         assert row["half_width_high"] >= min(row["half_width"] * WIDER, 0.5)
         assert row["half_width_high"] <= 0.5
@@ -313,7 +312,7 @@ def test_scores_that_are_an_order_promise_nothing(tmp_path: Path) -> None:
         cut = stratify_pool(spec.reading)
         assert cut.scores.kind == "order"
         decided = dataclasses.replace(spec.analysis, reading=cut.scores.stated(spec.reading))
-        rows = plan(decided, read_table(cut), cut.levels, ["passive"], (100,), repeats=6)
+        rows = plan(decided, read_table(cut), ["passive"], (100,), repeats=6)
         plans.append(rows[0])
     first, other = plans
     assert first["saving"] is None

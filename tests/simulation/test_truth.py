@@ -113,7 +113,7 @@ def test_true_values_are_those_of_the_rows(known: tuple[KnownPool, EvaluationSpe
     then right to the square of that."""
     pool, spec = known
     _, outputs, label = make_rows()
-    measures = build_measures(spec.reading, stratify_pool(spec.reading).levels)
+    measures = build_measures(stratify_pool(spec.reading).scores.stated(spec.reading))
     assert len(measures) == 16
     for measure in measures:
         truth = measure.value(measure.loss(outputs, label).mean(axis=0))
@@ -181,7 +181,7 @@ def test_equal_scores_reach_the_threshold_that_they_are_at(tmp_path: Path) -> No
     spec = EvaluationSpec.from_mapping(content, str(tmp_path))
     stratification = stratify_pool(spec.reading)
     known = KnownPool.read(stratification, tmp_path / "truth.parquet")
-    [curve] = build_measures(spec.reading, stratification.levels)
+    [curve] = build_measures(stratification.scores.stated(spec.reading))
     reached = score >= thresholds[:, None]
     precision = [label[one].mean() for one in reached]
     recall = [label[one].sum() / label.sum() for one in reached]
@@ -216,7 +216,7 @@ def test_the_truth_is_that_of_all_queries(tmp_path: Path) -> None:
         f"difference(dcg@{CUT})": own["dcg"][0] - own["dcg"][1],
         f"difference(err@{CUT})": own["err"][0] - own["err"][1],
     }
-    for requested in build_measures(spec.reading, stratification.levels):
+    for requested in build_measures(spec.reading):
         measure = requested
         value = known.value(measure)[0]
         wanted = expected.get(measure.name, own["err"][measure.system])

@@ -45,7 +45,7 @@ def test_defaults() -> None:
     assert spec.pool.slices == spec.pool.features == spec.pool.payload == ()
     assert spec.labels.classes == (0, 1)
     assert (spec.labels.positive, spec.labels.oracle) == (1, "deterministic")
-    assert [measure.name for measure in build_measures(spec.reading, [None])] == ["f1"]
+    assert [measure.name for measure in build_measures(spec.reading)] == ["f1"]
     assert spec.sampler.name == "calibrated"
     assert (spec.strata.method, spec.strata.edges) == ("logit_rank", None)
     assert (spec.strata.leaves, spec.strata.branching) == (256, 2)
