@@ -1,4 +1,4 @@
-"""Items of queries and their grades: what items are called, and what grades say of a query."""
+"""Items of queries and their grades: names of items, and outputs of graded queries."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _ITEMS = list_names(0)[0]
 
 
 def item_ids(rows: pa.Table) -> list[str]:
-    """Return what items are called, ``QUERY/ITEM``, of one query after the other."""
+    """Return the names of items, ``QUERY/ITEM``, query by query."""
     ids, items = rows[ID].to_pylist(), rows[_ITEMS].to_pylist()
     return [f"{id}/{item}" for id, listed in zip(ids, items, strict=True) for item in listed]
 
@@ -32,7 +32,7 @@ def item_ids(rows: pa.Table) -> list[str]:
 def graded_outputs(
     rows: pa.Table, label: IntArray, systems: int, moments: int, depth: int
 ) -> Outputs:
-    """Return what is known of queries once items are graded: the grades by rank."""
+    """Return the outputs of queries whose items are graded: the grades by rank."""
     length = pc.list_value_length(rows[_ITEMS].combine_chunks()).to_numpy(zero_copy_only=False)
     query = np.repeat(np.arange(len(rows)), length)
     grades = np.full((len(rows), systems, depth), NO_ITEM, dtype=np.int64)

@@ -190,7 +190,7 @@ class MemoryPool:
 
     @functools.cached_property
     def analysis(self) -> Analysis:
-        """What stands before the first round."""
+        """The analysis before the first round."""
         return Analysis.of_pool(self, self.spec.analysis)
 
     def ids(self, cell: IntArray, rank: IntArray) -> npt.NDArray[Any]:
@@ -276,12 +276,12 @@ def _listed(keys: Any) -> Any:
 
 
 def _space_of(spec: dict[str, Any], of_items: bool = False) -> LabelSpace:
-    """Return what labels there are, by the keys of a spec."""
+    """Return the label space of a spec, by its keys."""
     return read_space(Section("labels", spec.get("labels", {})), of_items, "")[0]
 
 
 def _by_classes(spec: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return a spec with what follows from a column for each class, given the names of all columns.
+    """Return a spec completed from its column for each class, given the names of all columns.
 
     These are the classes, if it names none and they are many: of two it does not follow which one
     is positive. And strata are cut from the columns in want of a score.
@@ -311,7 +311,7 @@ def _cut_by_columns(spec: dict[str, Any], columns: list[str]) -> dict[str, Any]:
 
 
 def _without_score(spec: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return a spec with what stands in for a score where there is none.
+    """Return a spec with a stand-in for the score where there is none.
 
     It is the probability of the positive class or, for want of that, what is predicted.
     """

@@ -81,7 +81,7 @@ def estimate_kept_rows(
 
 
 def _measures(plan: ReadingPlan, rules: Sequence[str]) -> Iterator[Measure]:
-    """Yield the measures of a plan, checked to be what rows alone can tell."""
+    """Yield the measures of a plan, checked to need no more than the rows themselves."""
     for measure in build_measures(dataclasses.replace(plan, levels=(None,) * len(rules))):
         if measure.looks_at == {"probability"} and NO_PROBABILITY in rules:
             raise InputError(f"{measure.name}: needs pool.probability here")

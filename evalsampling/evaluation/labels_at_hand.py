@@ -169,7 +169,7 @@ def contradictions(analysis: Analysis) -> list[str]:
 
 
 def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
-    """Return the rarest of what is rarer than `_RARE`, in a sentence; else nothing."""
+    """Return a sentence on the least likely difference from the pool, if rarer than `_RARE`."""
     history, table, kinds = analysis.history, analysis.table, analysis.table.kinds
     first, space = history.rounds[0], analysis.reading.labels.space
     weight = 1 / first.probability

@@ -48,7 +48,7 @@ _AT_A_TIME = 16
 
 @dataclasses.dataclass(frozen=True)
 class Proof:
-    """What a sequence of thresholds, given by their places, proves of some measures.
+    """The result of testing a sequence of thresholds, given by their places.
 
     The first ``proved`` of them are; ``wealth`` is the logarithm of that at the one that failed,
     and ``level`` what it did not reach.
@@ -136,7 +136,7 @@ class Search:
 
     @functools.cached_property
     def blocks(self) -> Sequence[bets.Block]:
-        """What was drawn together, in order."""
+        """Rows that were drawn together, in order."""
         analysis, at_hand = self.analysis, self.analysis.reading.labels.at_hand
         blocks = bets.blocks_of(
             analysis.table,
@@ -170,7 +170,7 @@ class Search:
         return int(np.argmax(np.min(won, axis=0)))
 
     def _falling(self, goals: Mapping[str, float], alpha: float) -> list[Proof]:
-        """Return what the sequences that go down from a start prove."""
+        """Return the results of the sequences that go down from a start."""
         prior = self.analysis.table.prior[:, self.positive]
         later = [block for block in self.blocks if block.round > 0]
         starts = {0: self.start(goals, prior)}
@@ -197,7 +197,7 @@ class Search:
         blocks: Sequence[bets.Block],
         alpha: float,
     ) -> Proof:
-        """Return what a sequence of thresholds proves."""
+        """Return the result of testing a sequence of thresholds."""
         level, proved = math.log(1 / alpha), 0
         for first in range(0, len(order), _AT_A_TIME):
             some = order[first : first + _AT_A_TIME]

@@ -87,7 +87,7 @@ class RoundPicker:
         return pa.table(columns)
 
     def tasks(self, rows: pa.Table) -> pa.Table:
-        """Return what annotators get of rows that were picked: tasks, payload, an empty label."""
+        """Return the tasks of the picked rows, for annotators: payload, and an empty label."""
         names = rows[TASK].to_pylist()
         return blind(make_batch(names, rows, self.labelling, mask_key(self.key, len(self.rounds))))
 

@@ -100,7 +100,7 @@ def display_name(estimate: Estimate) -> str:
 
 
 def _order(scored: Collection[str]) -> str:
-    """Return what rows of several systems are ordered by, empty of one: it is its score."""
+    """Return the score that orders the rows of several systems, in words; empty of one system."""
     if len(scored) < 2:
         return ""
     *others, last = sorted(scored)
@@ -127,7 +127,7 @@ def is_due_to_unmet(estimate: Estimate) -> bool:
 
 
 def _next_step(outlook: Outlook | None, estimate: Estimate) -> str:
-    """Return what makes the interval narrower, empty without an outlook."""
+    """Return how to make the interval narrower; empty without an outlook."""
     if outlook is None:
         return ""
     if outlook.labels is not None:

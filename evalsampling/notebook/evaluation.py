@@ -208,7 +208,7 @@ class Evaluation:
         self.state.save(path)
 
     def __repr__(self) -> str:
-        """Return a line that tells where it stands."""
+        """Return a line with measures, size, sampler, rounds and labels."""
         history, table = self.history, self.analysis.table
         names = dict.fromkeys(part.name for part in self.analysis.measures)
         return (
@@ -483,5 +483,5 @@ class Evaluation:
 
     @property
     def spec(self) -> EvaluationSpec:
-        """What was asked for."""
+        """The spec of the evaluation."""
         return self.state.pool.spec

@@ -126,7 +126,7 @@ _PATH = b"evalsampling.path"
 
 
 def path_field(path: Sequence[str], kind: pa.DataType) -> pa.Field:
-    """Return the field of a column that is reached by some names, one within the other."""
+    """Return the Arrow field that is reached by names of structs, from the outermost in."""
     within = {_PATH: json.dumps(list(path))} if len(path) > 1 else None
     return pa.field(".".join(path), kind, metadata=within)
 
@@ -206,12 +206,12 @@ def _path_in(columns: Any, name: str) -> tuple[str, ...] | None:
 
 
 def beginnings(name: str) -> list[str]:
-    """Return what columns a field may be of: what stands before each of its dots."""
+    """Return the names of columns that may hold a field: its name up to each of its dots."""
     return [name[:place] for place, letter in enumerate(name) if letter == "."]
 
 
 def there_are(name: str, columns: Sequence[str], fields: Sequence[str]) -> str:
-    """Return what there is where a column or a field is missing, for a message."""
+    """Return the names of the columns, or of the fields beside a missing field: for a message."""
     parent = str(name).rpartition(".")[0]
     own = [field for field in fields if field.rpartition(".")[0] == parent] if parent else []
     return f"there are: {', '.join(map(str, own or columns))}"

@@ -72,7 +72,7 @@ class PoolBatch:
         return self.first_row + rows if self.kept is None else self.kept[rows]
 
     def rows_numbered(self, numbers: IntArray) -> IntArray:
-        """Return the rows of this batch that have some numbers in the file."""
+        """Return the places in this batch of rows that are given by their numbers in the file."""
         return numbers - self.first_row if self.kept is None else self.kept.searchsorted(numbers)
 
     def take(self, places: IntArray) -> "PoolBatch":
@@ -123,7 +123,7 @@ class PoolBatch:
         problem: Callable[[pa.Scalar, Exception], str],
         rows: IntArray | None = None,
     ) -> pa.Array:
-        """Return what Arrow makes of a column, or of values of some rows, or the first error."""
+        """Return a column as Arrow converts it; an error names the first row that it cannot."""
         try:
             return make(column)
         except pa.ArrowInvalid as error:
@@ -167,7 +167,7 @@ class PoolBatch:
         return column
 
     def _left_out(self, condition: str) -> str:
-        """Return what may be done about rows that are not to be evaluated."""
+        """Return how to leave out rows like a wrong one, as the end of a message."""
         if self.item is None:
             return "; leave such rows out"
         return f"; such rows are left out by pool.where: {condition}"
@@ -209,7 +209,7 @@ class PoolBatch:
         return self._made(name, whole, as_float, lambda value, _: f"{problem}{value.as_py()}")
 
     def parsed(self, name: str, text: pa.Array, kind: pa.DataType, what: str) -> pa.Array:
-        """Return what text stands for."""
+        """Return the numbers, dates or truth values that texts spell."""
         parse = functools.partial(pc.cast, target_type=kind)
 
         def problem(value: pa.Scalar, _: Exception) -> str:
@@ -244,7 +244,7 @@ def _is_written(value: pa.Scalar) -> bool:
 
 
 def whole_number_texts(column: pa.Array) -> pa.Array:
-    """Return texts, those of whole floats and truth values as those of whole numbers.
+    """Return texts with whole floats and truth values spelled as whole numbers.
 
     A typed column of them counts so: ``1`` for ``1.0``, ``True`` and ``true``.
     """

@@ -74,7 +74,7 @@ class PoolFile:
         return cls(file.stored, contents, blocks, path, layout, file.called)
 
     def read(self, schema: pa.Schema) -> pa.Schema:
-        """Return those of some columns that are read of the file: its path has the others."""
+        """Return the columns of a schema that are in the file itself, not in its path."""
         in_path = () if self.layout is None else self.layout.fixed
         return pa.schema([field for field in schema if field.name not in in_path])
 
@@ -202,9 +202,9 @@ def _scratch() -> tempfile.TemporaryDirectory[str]:
 
 
 def lacks_assumed_score(pool: PoolSpec) -> bool:
-    """Tell whether the score that a pool is assumed to have, as nothing names one, is not there.
+    """Tell whether a pool lacks the column ``score``, where the spec names no score.
 
-    Not where a pool cannot be looked into yet: what reads it tells of that.
+    False where the pool cannot be read: the error comes from what reads it.
     """
     if not pool.assumes_score or is_stored(pool):
         return False
@@ -215,7 +215,7 @@ def lacks_assumed_score(pool: PoolSpec) -> bool:
 
 
 def _columns(pool: PoolSpec) -> Iterator[list[str]]:
-    """Yield the columns of files; of one alone where a format writes down which there are."""
+    """Yield the columns' names of each file; of the first alone if its format declares them."""
     files = planned_files(pool)
     every = format_of(files[0].stored.path).inferred
     for file in itertools.islice(files, None if every else 1):

@@ -111,7 +111,7 @@ def read_clusters(batch: PoolBatch, pool: PoolSpec, seed: int) -> IntArray | Non
 
 
 def read_predictions(batch: PoolBatch, plan: ReadingPlan) -> npt.NDArray[np.integer]:
-    """Return what cells know of the predictions of the systems, shape (n, systems).
+    """Return the predictions of the systems as cells tell them apart, shape (n, systems).
 
     Of a single system they may be narrow integers, as they are stored.
     """
@@ -136,7 +136,7 @@ def _side_by_side(systems: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 def read_features(batch: PoolBatch, plan: ReadingPlan) -> FloatArray:
-    """Return what a k-d tree cuts strata from, shape (n, features): columns, or `_label_counts`."""
+    """Return the features of a k-d tree, shape (n, features): columns, or `_label_counts`."""
     if not plan.pool.features:
         return _label_counts(batch, plan)
     return np.stack([batch.numbers(name) for name in plan.pool.features], axis=1, dtype=np.float64)
@@ -217,7 +217,7 @@ def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
 
 
 def missing_column(name: str, pool: PoolSpec) -> str:
-    """Return what may be done where a pool lacks a column; empty where that is plain."""
+    """Return how to mend a spec whose score is missing, for a message; empty for other columns."""
     if name != pool.score:
         return ""
     if not isinstance(pool.probability, Mapping):
@@ -384,7 +384,7 @@ class LabelColumns(PoolBatch):
 
 
 def whole_numbers(column: pa.Array) -> pa.Array:
-    """Return numbers as whole ones if all are, as those of a column that had nulls once."""
+    """Return floats as whole numbers if all are whole, as where a column once had nulls."""
     if pa.types.is_integer(column.type):
         return column
     try:

@@ -99,7 +99,7 @@ class Filter:
 
 
 Leaf = Callable[[Relation | OneOf | IsNull, bool], Any]
-"""Returns what becomes of a comparison, or of its contrary."""
+"""Returns the translation of a comparison, or, if its second argument is true, of its contrary."""
 
 
 def held(
@@ -109,7 +109,7 @@ def held(
     either: Callable[..., Any] = pc.or_kleene,
     negated: bool = False,
 ) -> Any:
-    """Return what becomes of a condition, ``NOT`` being pushed inwards to its comparisons."""
+    """Return a condition translated leaf by leaf, each ``NOT`` pushed down to the comparisons."""
     match condition:
         case Not(part):
             return held(part, leaf, both, either, not negated)
@@ -249,7 +249,7 @@ def _floats_compared(column: Any, kind: pa.DataType, operator: str, value: float
 
 
 def _beyond(column: Any, operator: str, above: bool) -> Any:
-    """Return how values compare with one that is above, or below, all that their type has."""
+    """Return how values compare with a literal outside the range of their type."""
     holds = operator == "!=" or operator in (("<", "<=") if above else (">", ">="))
     return pc.if_else(column.is_valid(), pa.scalar(holds), pa.scalar(None, pa.bool_()))
 
@@ -270,7 +270,7 @@ def _of_columns(batch: PoolBatch, left: str, operator: str, right: str) -> pa.Ar
 
 
 def _parsed(batch: PoolBatch, name: str, column: pa.Array, operator: str, value: Any) -> pa.Array:
-    """Return how what texts stand for compares with a literal: whole numbers among them exactly."""
+    """Return how the values that texts spell compare with a literal; whole numbers exactly."""
     if type(value) not in (int, decimal.Decimal):
         kind, what = _meant(value)
         return _compared(batch.parsed(name, column, kind, what), kind, operator, value)
@@ -287,7 +287,7 @@ def _parsed(batch: PoolBatch, name: str, column: pa.Array, operator: str, value:
 
 
 def _meant(value: Value) -> tuple[pa.DataType, str]:
-    """Return what texts are read as that are compared with a truth value, date or time."""
+    """Return the type, and its name, in which texts are read to compare with a literal."""
     if isinstance(value, bool):
         return pa.bool_(), "true or false"
     if not isinstance(value, datetime.datetime):
@@ -361,7 +361,7 @@ def _literal(
 
 
 def _kind(kind: pa.DataType) -> str:
-    """Return what the values of a type are compared as."""
+    """Return the kind, of `_KINDS`, that values of a type are compared as."""
     return next((name for belongs, name in _KINDS if belongs(kind)), "other")
 
 

@@ -59,9 +59,9 @@ def find_files(pattern: str) -> list[StoredFile]:
 
 
 def would_find(pattern: str, path: str) -> bool:
-    """Return whether a file would be among those of a path or a pattern, if it were there.
+    """Return whether a path or a pattern would match a file that may not exist yet.
 
-    Of a folder: whether files in it would be.
+    A folder counts if files in it would match.
     """
     place = path if is_url(path) else os.path.abspath(path)
     patterns = [pattern] if _is_pattern(pattern) else [pattern, f"{pattern.rstrip('/')}/**"]
@@ -87,7 +87,7 @@ def find_file(path: str) -> StoredFile:
 
 
 def has_changed(file: StoredFile, if_gone: bool = True) -> bool:
-    """Tell whether a file is not as it was, or, unless told otherwise, cannot be looked at."""
+    """Tell whether a file has changed since it was listed; ``if_gone`` answers for a lost file."""
     try:
         return find_file(file.path) != file
     except InputError:

@@ -77,7 +77,7 @@ def to_array(values: Any, name: str) -> pa.Array:
 
 
 def _of_types(values: Any) -> str:
-    """Return what to do with values of several types, empty if they are of one."""
+    """Return how to mend a column of several types, to end a message; empty for one type."""
     listed = values if isinstance(values, Iterable) else ()
     several = {type(value).__name__ for value in listed if value is not None}
     if len(several) < 2:

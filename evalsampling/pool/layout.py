@@ -16,7 +16,7 @@ from evalsampling.spec.where import Condition
 
 @dataclasses.dataclass(frozen=True)
 class Import:
-    """What is imported of a file that is not Parquet, and where to."""
+    """The columns of a file that are imported into Parquet, and the folder of the copy."""
 
     directory: str  # or URL, of the Parquet file
     # columns and their types; those that the path of the file has are not imported
@@ -46,7 +46,7 @@ class PlannedFile:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """What is read of a file, and what becomes of it."""
+    """The columns to read of a file, and how they become columns of its table."""
 
     # columns that are not read; nulls where a file lacks a column of its table
     fixed: Constants = dataclasses.field(default_factory=dict)
@@ -77,7 +77,7 @@ class Layout:
         return pa.schema([*(stored if self.columns is None else self.columns), *fixed])
 
     def stored(self, columns: Sequence[str] | None) -> list[str] | None:
-        """Return what is read of a file for some columns of the pool, or for all: None for all.
+        """Return the columns to read of a file for some columns of the pool; None for all.
 
         Of a field of a table's column all of the column: fields may have come later.
         """
@@ -122,7 +122,7 @@ class Layout:
 
 
 def _is_kept(stored: pa.DataType, wanted: pa.DataType) -> bool:
-    """Tell whether values of a file are those of its table as they are; text has two types."""
+    """Tell whether values need no cast from the type of the file to that of the table."""
     own = plain_type(stored)
     return bool(own == wanted) or (not pa.types.is_nested(own) and is_text(own) and is_text(wanted))
 
@@ -146,7 +146,7 @@ def _as_expressions(constants: Constants) -> dict[str, tuple[pc.Expression, pa.D
 
 
 def may_hold(where: Condition | None, constants: Constants) -> bool:
-    """Tell whether rows may satisfy a condition, by the columns that have one value in all."""
+    """Tell whether a file with some constant columns may have rows that satisfy a condition."""
     if where is None or not constants:
         return True
     wanted = outline(where, _as_expressions(constants))

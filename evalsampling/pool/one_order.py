@@ -41,7 +41,7 @@ class OneOrder:
 
     @property
     def types(self) -> Mapping[str, pa.DataType]:
-        """Types of the columns that tell, by name."""
+        """Types of the columns that decide, by name."""
         return {} if self.where is None else self.where.types
 
     def kept(self, batch: PoolBatch) -> PoolBatch:
@@ -92,7 +92,7 @@ class LeftOut:
 
     @property
     def words(self) -> list[str]:
-        """What to know of them, nothing if there are none."""
+        """A sentence with their number; none without any."""
         if not self.pairs:
             return []
         return [

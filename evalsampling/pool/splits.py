@@ -70,21 +70,21 @@ class RowSelection(Protocol):
 
     @property
     def types(self) -> Mapping[str, pa.DataType]:
-        """Types of the columns that tell, by name."""
+        """Types of the columns that decide, by name."""
 
     def kept(self, batch: Any) -> Any:
         """Return the rows of a `pool.batch.PoolBatch` that there are."""
 
 
 class ColumnLayout(Protocol):
-    """What becomes of the columns of a file: a `pool.layout.Layout`."""
+    """How columns of a file become columns of the pool: a `pool.layout.Layout`."""
 
     @property
     def expected(self) -> Mapping[str, pa.Scalar]:
         """Columns that must have this value in every row."""
 
     def stored(self, columns: Sequence[str] | None) -> list[str] | None:
-        """Return what is read of a file for some columns of the pool, or for all: None for all."""
+        """Return the columns to read of a file for some columns of the pool; None for all."""
 
     def applied(self, rows: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
         """Return rows of the pool, of some columns or all, from what was read of a file."""
@@ -113,5 +113,5 @@ class WorkItem:
     has_places: bool = False
 
     def stored_columns(self, columns: Sequence[str] | None) -> Sequence[str] | None:
-        """Return what is read of the file for some columns of the pool, or for all."""
+        """Return the columns to read of the file for some columns of the pool; None for all."""
         return columns if self.layout is None else self.layout.stored(columns)

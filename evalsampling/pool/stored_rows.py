@@ -52,7 +52,7 @@ def store_batches(
 def _writer(
     open_files: contextlib.ExitStack, directory: str, name: str, schema: pa.Schema
 ) -> pq.ParquetWriter:
-    """Return what writes a file, which is there when the stack is closed."""
+    """Return the writer of a Parquet file, which gets its name when the stack is closed."""
     draft = open_files.enter_context(open_store(directory).new_file(name))
     writer = pq.ParquetWriter(draft, schema, compression="zstd", write_page_checksum=True)
     return open_files.enter_context(writer)

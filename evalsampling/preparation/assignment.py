@@ -88,7 +88,7 @@ class CellBatch:
         return columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
 
     def stored(self, taken: IntArray) -> dict[str, pa.Array]:
-        """Return what is stored of some rows: the systems' outputs, or the lists of queries."""
+        """Return the columns to store of the rows: the systems' outputs, or the queries' lists."""
         if self.queries is not None:
             return query_columns(self.outputs.take(taken)) | self.queries.take(taken)
         places = pa.array(taken)
@@ -97,7 +97,7 @@ class CellBatch:
 
     @property
     def keys(self) -> UInt64Array:
-        """What orders the rows of a cell, shape (n,): the keyed hash of the id.
+        """Sort keys of the rows of a cell, shape (n,): the keyed hashes of the ids.
 
         Where whole clusters are drawn, rows of a cluster follow each other.
         """

@@ -1,4 +1,4 @@
-"""Several systems that predict numbers: what strata are cut from, and what cells sum up."""
+"""Several systems that predict numbers: the scores of strata, and the sums of cells."""
 
 import dataclasses
 
@@ -18,12 +18,12 @@ from evalsampling.stats.disagreement import Disagreement
 from evalsampling.stats.outputs import Outputs
 
 ROOT, DISTANCE, VARIANCE = "root", "distance", "variance"
-"""What strata may be cut from: see `ComparedSystems`."""
+"""Scores that strata may be cut from: see `ComparedSystems`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ComparedSystems:
-    """What is made of the predictions and variances of several systems."""
+    """Scores of strata and sums of cells from the predictions and variances of several systems."""
 
     space: ComparedNumbers  # what labels there are
     disagreement: Disagreement  # of the pairs of systems that the first measure is about
@@ -33,7 +33,7 @@ class ComparedSystems:
 
     @classmethod
     def of(cls, plan: ReadingPlan) -> "ComparedSystems | None":
-        """Return what a plan makes of its systems; None if they are not several of numbers."""
+        """Return the compared systems of a plan; None unless several predict numbers."""
         space = plan.labels.space
         if not isinstance(space, ComparedNumbers):
             return None
@@ -49,14 +49,14 @@ class ComparedSystems:
         return cls(space, disagreement, DISTANCE if is_absolute else ROOT)
 
     def score_of(self, batch: PoolBatch, plan: ReadingPlan) -> FloatArray:
-        """Return what strata are cut from, of the rows of a batch, shape (n,)."""
+        """Return the score that strata are cut from, of each row of a batch, shape (n,)."""
         rows = LabelColumns.of(batch)
         codes = [self.space.predictions(rows, system, None) for system in plan.pool.systems]
         scores = [batch.numbers(str(system.score)) for system in plan.pool.systems]
         return self._score(np.stack(codes, axis=1), np.stack(scores, axis=1, dtype=np.float64))
 
     def score(self, outputs: Outputs) -> FloatArray:
-        """Return what strata are cut from, shape (n,), in units of the squared range or range."""
+        """Return the score that strata are cut from, shape (n,), per range or squared range."""
         return self._score(outputs.prediction, outputs.score)
 
     def _score(self, codes: IntArray, variances: FloatArray) -> FloatArray:
@@ -71,7 +71,7 @@ class ComparedSystems:
         return np.asarray(sizes.mean(axis=1))
 
     def shares(self, outputs: Outputs) -> FloatArray:
-        """Return what cells sum up, shape (n, columns), in [0, 1]."""
+        """Return the columns that cells sum up, shape (n, columns), in [0, 1]."""
         position = self.space.positions(outputs.prediction)
         return self.disagreement.shares(position, self.space.relative(outputs.score))
 

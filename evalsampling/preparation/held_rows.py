@@ -33,7 +33,7 @@ class HeldRows:
         return behind if cells.has_label is None else behind & ~cells.has_label
 
     def check_recount(self, counts: IntArray, path: str) -> None:
-        """Check that the pool is the one that the rows held are of."""
+        """Check that the reserve and a pool have the same rows in each cell."""
         earlier = np.stack([self.count, self.rows])
         differs = np.flatnonzero((counts != earlier).any(axis=0))
         if len(differs):

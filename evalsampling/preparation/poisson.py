@@ -41,7 +41,7 @@ INCLUSION = "inclusion_probability"
 
 @dataclasses.dataclass(frozen=True)
 class PoissonFilter:
-    """What decides whether a row is in the sample."""
+    """The inclusion probability of each row, and whether the row is in the sample."""
 
     deviation: Deviation  # of a row: h is that over the root of its cost
     factor: float  # kappa (1 - delta) / sum h: what that is multiplied with

@@ -1,4 +1,4 @@
-"""Queries of a pool with what is expected of their gains: what strata and cells are made of."""
+"""Queries of a pool with the moments of their gains, from which strata and cells are made."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class ExpectedQueries:
 
     @property
     def features(self) -> FloatArray:
-        """What strata are cut from, shape (n, features).
+        """Features that strata are cut from, shape (n, features).
 
         Mean and standard deviation of each driver, and the logarithm of the cost if there is one.
         """
@@ -55,7 +55,7 @@ class ExpectedQueries:
 
     @property
     def outputs(self) -> Outputs:
-        """What cells sum up: moments as probabilities, in which system each list differs."""
+        """Outputs that cells sum up: moments as probabilities, differing lists as predictions."""
         differs = self.queries.differs
         shares, magnitudes = self.moments.shares(self.gains)[:, :, None], self.magnitudes
         return Outputs(differs, np.zeros(differs.shape), shares, magnitudes=magnitudes)

@@ -179,7 +179,7 @@ class PoolScores:
 
     @property
     def kind(self) -> str | None:
-        """What the score is that the prior comes from; None if a column of probabilities is it."""
+        """Kind of the score that gives the prior; None if a column of probabilities does."""
         return {SCORE: PROBABILITY, LOG_ODDS: ODDS, RANKS: ORDER}.get(self.prior)
 
     def stated(self, plan: ReadingPlan) -> ReadingPlan:
@@ -194,7 +194,7 @@ class PoolScores:
         return dataclasses.replace(plan, pool=pool, levels=self.levels)
 
     def summary(self, plan: ReadingPlan, table: CellTable) -> ScoreSummary | None:
-        """Return what was made of the scores; None where labels are not of classes."""
+        """Return a summary of how the scores were read; None where labels are not of classes."""
         if not plan.has_classes:
             return None
         read, pool = dict[str, str](), plan.pool

@@ -24,7 +24,7 @@ class Step:
     result: type = object  # type of what is returned, or yielded by a step that yields
 
     def __call__(self, element: Any) -> Any:
-        """Return what the function makes of an element, where arguments are values."""
+        """Return the result of the function for an element; arguments are plain values here."""
         return self.function(element, *self.arguments)
 
 
@@ -46,7 +46,7 @@ class Gatherer(Protocol):
         """Take one more batch."""
 
     def finish(self) -> Any:
-        """Return what is kept of all batches."""
+        """Return the result over all batches."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Total:
     keys: ClassVar[int] = 1
 
     def gather(self, _: Any) -> "RunningTotal":
-        """Return what adds up the batches of a share."""
+        """Return the running total of the batches of a share."""
         return RunningTotal(self)
 
     def pieces(self, total: Any, part: int) -> Iterable[tuple[int, Any]]:
@@ -121,12 +121,12 @@ class Keyed:
         return elements
 
     def merged(self, key: int, states: Iterable[Any]) -> Any:
-        """Return what remains of the states of a key."""
+        """Return the merged states of a key, after the step ``finish``."""
         merged = self.merge.function(key, states, *self.merge.arguments)
         return merged if self.finish is None else self.finish(merged)
 
     def result(self, merged: Sequence[Any]) -> list[Any]:
-        """Return what remains of each key."""
+        """Return the merged states of all keys, in a list."""
         return list(merged)
 
 
@@ -134,7 +134,7 @@ Stage = Total | Keyed
 
 
 class Engine(Protocol):
-    """What a plan asks of an engine.
+    """The calls by which a plan runs its stages on an engine.
 
     A *value* is one object, or a list, that an engine holds in a way of its own, until a step gets
     it among its arguments. *Rows* are batches that it goes over as often as it is asked to.

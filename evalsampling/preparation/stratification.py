@@ -135,7 +135,7 @@ class Stratification:
 
     @functools.cached_property
     def compared(self) -> ComparedSystems | None:
-        """What is made of several systems that predict numbers, None for all others."""
+        """The compared systems, if several predict numbers; else None."""
         return ComparedSystems.of(self.plan)
 
     @property
@@ -159,7 +159,7 @@ class Stratification:
 
     @property
     def expects_guesses(self) -> bool:
-        """Whether nothing tells what labels to expect but the verdicts: see `stats.cells`."""
+        """Whether labels are expected from the verdicts alone: see `stats.cells`."""
         return self.plan.strata.by_predictions and self.scores.prior == EVEN
 
     @functools.cached_property
@@ -214,11 +214,11 @@ class Stratification:
         return alike + self.scores.warnings(self.plan, table)
 
     def score_summary(self, table: CellTable) -> ScoreSummary | None:
-        """Return what was made of the scores; None where labels are not of classes."""
+        """Return a summary of how the scores were read; None where labels are not of classes."""
         return self.scores.summary(self.plan, table)
 
     def said_of_scores(self, table: CellTable) -> str | None:
-        """Return what was made of the scores in a sentence, None as `score_summary`."""
+        """Return `score_summary` in a sentence, None as there."""
         summary = self.score_summary(table)
         return None if summary is None else summary.words
 

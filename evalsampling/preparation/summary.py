@@ -102,7 +102,7 @@ class PoolSummary:
         )
 
     def counts(self, driving: str | None) -> dict[str | None, ScoreCounts]:
-        """Return the histograms of scores by column, given that of the one that drives strata."""
+        """Return the histograms of scores by column, given the column that drives the strata."""
         counts = dict(self.ranked)
         if self.histograms:
             counts[driving] = functools.reduce(operator.add, self.histograms)
@@ -230,7 +230,7 @@ class Wanted:
 
     @classmethod
     def of(cls, plan: ReadingPlan) -> "Wanted":
-        """Return what a plan needs."""
+        """Return the statistics that a plan needs."""
         strata = plan.strata
         by_score = strata.edges is None and strata.by_score
         ranked = ranked_columns(plan)

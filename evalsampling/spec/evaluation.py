@@ -215,12 +215,12 @@ class EvaluationSpec:
 
     @functools.cached_property
     def labelling(self) -> LabellingPlan:
-        """What batches and deliveries know of the spec."""
+        """The part of the spec that batches and deliveries need."""
         return LabellingPlan(self.pool, self.labels, self.sink, self.reading.by_cluster)
 
     @functools.cached_property
     def reading(self) -> ReadingPlan:
-        """What passes over the pool know of the spec."""
+        """The part of the spec that passes over the pool need."""
         of_clusters, given = self.sampler.name == "clusters", self.sampler.parameters
         budget = self.budget.labels
         # The size of a Poisson sample varies about the budget, with at most its root as its
@@ -242,7 +242,7 @@ class EvaluationSpec:
 
     @functools.cached_property
     def analysis(self) -> AnalysisPlan:
-        """What rounds and estimates know of the spec."""
+        """The part of the spec that rounds and estimates need."""
         return AnalysisPlan(
             reading=self.reading,
             sampler=self.sampler,

@@ -61,7 +61,7 @@ class LabelsSpec:
 
     @property
     def classes(self) -> tuple[int | str, ...]:
-        """What the columns of probabilities are of: see `LabelSpace.outcomes`."""
+        """The outcomes that have a probability each: see `LabelSpace.outcomes`."""
         return self.space.outcomes
 
     @property
@@ -108,7 +108,7 @@ def read_labels(section: Section, directory: str, of_items: bool = False) -> Lab
 def read_space(
     section: Section, of_items: bool, directory: str
 ) -> tuple[LabelSpace, Mapping[str, Any] | None]:
-    """Return what labels there are; and of a space that is not our own its name and parameters."""
+    """Return the label space; if it is not our own, its name and parameters too."""
     if of_items or section.get("space") is None:
         return LABEL_SPACES["grades" if of_items else _kind(section)].read(section), None
     section.refuse(

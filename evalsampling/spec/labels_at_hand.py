@@ -52,7 +52,7 @@ class LabelsAtHand:
 
     @property
     def turn(self) -> int:
-        """What seeds are turned by, as an evaluation of the same seed may have drawn these rows."""
+        """Number XORed into the seed: an evaluation of the same seed may have drawn these rows."""
         return 0x9E3779B97F4A7C15 if self.drawn in (CHANCE, WEIGHT, DESIGN) else 0
 
     @property
@@ -90,7 +90,7 @@ def read_labels_at_hand(section: Section, directory: str) -> LabelsAtHand | None
 
 
 def drawn_by(text: str) -> str | dict[str, str]:
-    """Return what a command line says of how rows were drawn, as a spec has it.
+    """Return the value of ``labels.drawn`` for an option of the command line.
 
     ``random``, ``clusters``, ``picked``, ``within:COLUMN``, ``chance:COLUMN``, ``weight:COLUMN``,
     or the path of a design.

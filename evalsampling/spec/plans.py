@@ -1,4 +1,4 @@
-"""What others know of a spec: passes over its pool, batches of rows to label, and analyses."""
+"""The parts of a spec that passes over the pool, batches of tasks, and analyses need."""
 
 import dataclasses
 import functools
@@ -43,7 +43,7 @@ class ReadingPlan:
 
     @property
     def signature_shape(self) -> tuple[int, ...]:
-        """How many predictions of each system, then codes of each slice column, cells tell apart.
+        """Number of predictions of each system, then of codes of each slice column, in a signature.
 
         See `LabelSpace.signatures`.
         """
@@ -79,7 +79,7 @@ class ReadingPlan:
 
     @property
     def all_columns(self) -> tuple[str, ...]:
-        """These, and those of the payload, which are read of the rows that are kept."""
+        """`columns`, and the payload, which is read only of the rows that are kept."""
         return tuple(dict.fromkeys((*self.columns, *self.pool.payload)))
 
     @functools.cached_property

@@ -102,7 +102,7 @@ class PoolSpec:
 
     @property
     def scored(self) -> tuple["PoolSpec | SystemSpec", ...]:
-        """What may have a score: each system, then the pool for the one that drives the strata."""
+        """The holders of scores: each system, then the pool, whose score drives the strata."""
         return (*self.systems, self)
 
     @property

@@ -83,7 +83,7 @@ class Section:
         return default if value is None else value
 
     def refuse(self, keys: Sequence[str], problem: str) -> None:
-        """Raise an error if one of some keys is there, which others leave no place for."""
+        """Raise an error if a key is given that does not go with others."""
         for key in keys:
             if self.get(key) is not None:
                 raise InputError(f"{self._path(key)}: {problem}")
@@ -151,7 +151,7 @@ class Section:
 def _fields(
     kind: type[msgspec.Struct],
 ) -> tuple[tuple[str, bool, type[msgspec.Struct] | None], ...]:
-    """Return name of each field, whether it is required, and what reads it if it is a section."""
+    """Return name of each field, whether it is required, and its struct if it is a section."""
     return tuple(
         (field.name, field.required, within if _is_struct(within) else None)
         for field in msgspec.structs.fields(kind)

@@ -40,7 +40,7 @@ class TableSpec:
         return TABLES.find(f"pool.table.{self.kind}", self.kind)
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return the section; what was pinned is no part of it."""
+        """Return the section as in the spec, without the pinned version."""
         return {self.kind: self.name, **self.keys}
 
 

@@ -31,7 +31,7 @@ _Seen = TypeVar("_Seen")
 
 
 def at_once(look: Callable[[_File], _Seen], files: Iterable[_File]) -> list[_Seen]:
-    """Return what a function sees of each file, several at a time: stores answer slowly."""
+    """Return the results of a function for each file, several at a time: stores answer slowly."""
     listed = list(files)
     if len(listed) < 2:
         return list(map(look, listed))
@@ -137,7 +137,7 @@ def _overwritten(path: str) -> InputError:
 
 @contextlib.contextmanager
 def readable(path: str) -> Iterator[None]:
-    """Read a file in a block; what is wrong with it is one line that names it."""
+    """Turn the errors of reading a file in a block into one line that names it."""
     try:
         yield
     except InputError:

@@ -215,7 +215,7 @@ class DesignRound(beam.PTransform):
 
 
 class _Maker:
-    """Makes of states what is asked for."""
+    """Makes estimates, or the design of the next round, from joined states."""
 
     def __init__(self, facts: PoolFacts, last: Rounds | None) -> None:
         self._rounds = facts.rounds if last is None else facts.rounds_until(last)

@@ -60,7 +60,7 @@ class Delivery:
 
 
 def details_of(store: Store, name: str, votes: pa.Table) -> dict[str, Any]:
-    """Return what is kept of a delivery beside its votes."""
+    """Return the details that a delivery stores in the metadata of its votes."""
     try:
         details = json.loads(votes.schema.metadata[b"evalsampling"])
     except (KeyError, TypeError) as error:

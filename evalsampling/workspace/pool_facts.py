@@ -1,4 +1,4 @@
-"""What workers must know of a workspace to draw rows of its rounds, and to estimate."""
+"""Plans, cells, key and chances of a workspace: all that Beam workers need of it."""
 
 import dataclasses
 import functools
@@ -41,7 +41,7 @@ file, of the one after those of the workspace, or of several in order."""
 
 @dataclasses.dataclass(frozen=True)
 class PoolFacts:
-    """What workers must know of a workspace; its rows and labels are not among it."""
+    """Plans, cells, task key and chances of rounds of a workspace; no rows and no labels."""
 
     path: str
     pool: CountedPool
@@ -50,7 +50,7 @@ class PoolFacts:
     key: bytes  # of the names of its tasks, which have a ``check`` character or not
     check: bool
     rounds: tuple[RoundChances, ...]  # chances of the rounds that stand, in order
-    begin: FloatArray | None = None  # `RoundChances.begin` of the round after these
+    begin: FloatArray | None = None  # first permanent number of each cell in the next round
     # the rounds without labels, where the order of draws counts; else None
     drawn: History | None = None
 
@@ -94,11 +94,11 @@ class PoolFacts:
 
     @property
     def identity(self) -> str:
-        """What tells the workspace from all others, wherever it lies."""
+        """A hash of the task key: it identifies the workspace wherever it lies."""
         return _identity(self.key)
 
     def check_own(self, what: str, *workspaces: str | None) -> None:
-        """Check that what comes back by way of a pipeline or a file is of this workspace."""
+        """Check that cells, counts or chances that were made elsewhere are of this workspace."""
         if {*workspaces} - {self.identity}:
             raise InputError(f"{self.path}: {what} are of another workspace")
 
@@ -154,7 +154,7 @@ class PoolFacts:
         return self.rounds[:round]
 
     def begin_after(self, rounds: Sequence[RoundChances], code: IntArray) -> FloatArray | None:
-        """Return `RoundChances.begin` of the round after some, of cells with given codes."""
+        """Return where the numbers of cells begin in the round after some: `RoundChances.begin`."""
         after = len(rounds)
         if after < len(self.rounds):
             return self.rounds[after].beginnings(code)
@@ -184,7 +184,7 @@ def _identity(key: bytes) -> str:
 def _chances(
     table: CellTable, workspace: str, past: Round, begin: FloatArray | None
 ) -> RoundChances:
-    """Return what is known of a round beside its rows."""
+    """Return the chances of a round that was drawn."""
     chance = past.cell_probability
     assert chance is not None
     chances = RoundChances.of_pool(

@@ -261,7 +261,7 @@ class Snapshot:
 
     @functools.cached_property
     def awaited(self) -> Awaited:
-        """What the rows of rounds that are not closed wait for."""
+        """Counts of unanswered, started and disputed rows of rounds that are not closed."""
         counts = collections.Counter[str]()
         for question in itertools.chain.from_iterable(self._waiting.values()):
             disputed = self.states[question] is State.DISPUTED
@@ -389,7 +389,7 @@ class Snapshot:
 
     @functools.cached_property
     def analysis(self) -> "Analysis":
-        """What all rounds and labels so far say.
+        """The analysis of all rounds and labels so far.
 
         Commands that only count labels never call it, so they load no measure and no sampler.
         """

@@ -140,7 +140,7 @@ class Workspace:
 
     @property
     def table(self) -> dict[str, Any]:
-        """What `preparing` was given by a `prepare` that was killed, if there is anything."""
+        """The table that a killed `prepare` was reading, and its version; empty if none."""
         return self.store.find_json(_TABLE)
 
     @contextlib.contextmanager
@@ -290,7 +290,7 @@ def _job(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 @contextlib.contextmanager
 def _alone(where: str, done: str) -> Iterator[None]:
-    """Create what others may create too; ``done`` says what a command did that was first."""
+    """Turn a `FileExistsError` into the error that another command was first."""
     try:
         yield
     except FileExistsError as error:

@@ -97,7 +97,7 @@ def _opened(path: str, stream: Any) -> tuple[Any, list[Any]]:
 
 
 def _is_recursive(written: Any, within: frozenset[str]) -> bool:
-    """Tell whether a type, or part of it, has a part of a type that it is within."""
+    """Tell whether a type contains one of the records that enclose it."""
     if isinstance(written, str):
         return written in within
     if isinstance(written, list):

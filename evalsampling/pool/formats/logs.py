@@ -45,7 +45,7 @@ class Logs:
 
 
 class LinesOrLog:
-    """What a name that ends with .json may stand for: an object a line, or a log. The text tells.
+    """A file that ends in .json: objects, one a line, or a log, as its first line tells.
 
     A text whose first line is an object of its own, and no log, is rows.
     """

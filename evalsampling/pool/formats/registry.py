@@ -95,7 +95,7 @@ def stored_bytes(item: WorkItem, columns: Sequence[str]) -> int:
 
 
 def read_batches(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBatch]:
-    """Yield the rows of a work item, of some columns or all; if there are none, an empty batch."""
+    """Yield the rows of a work item in batches; without rows, one empty batch."""
     wanted = columns if columns is None else list(dict.fromkeys([*columns, *read_beside(item)]))
     first_row, batches = item.first_row, PARQUET.read(item, item.stored_columns(wanted))
     last_row, some = item.first_row + item.rows, False
@@ -114,13 +114,13 @@ def read_batches(item: WorkItem, columns: Sequence[str] | None) -> Iterator[Pool
 
 
 def read_beside(item: WorkItem) -> list[str]:
-    """Return the columns that tell which rows are of the pool, and that are right."""
+    """Return the columns to read besides those asked for: those of the condition, and `PLACE`."""
     names = [] if item.where is None else list(item.where.types)
     return [*names, PLACE] if item.has_places else names
 
 
 def rows_of_pool(batch: PoolBatch, columns: Sequence[str] | None) -> PoolBatch:
-    """Return the rows of the pool among those of a batch, with some columns of the pool or all."""
+    """Return the rows of a batch that satisfy the condition, with the columns of the pool."""
     item = batch.item
     assert item is not None
     if item.layout is not None:
@@ -161,7 +161,7 @@ def _check_expected(batch: PoolBatch, expected: Mapping[str, pa.Scalar]) -> None
 
 
 def _is(column: pa.Array, value: pa.Scalar) -> pa.Array:
-    """Return which values of a column are that of a path: a whole number, text or null."""
+    """Return which values of a column equal that of the path: a whole number, text or null."""
     if not value.is_valid:
         return pc.is_null(column)
     kind = pa.int64() if pa.types.is_integer(value.type) else pa.string()

@@ -1,4 +1,4 @@
-"""What a kind of tables provides."""
+"""The interface of a kind of tables, and the files that tables name."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol

@@ -41,7 +41,7 @@ _LARGE_BYTES = 1 << 32
 
 
 class Iceberg:
-    """A table of a catalog, at a snapshot; what is pinned has the number of its schema too."""
+    """A table of a catalog, pinned at a snapshot and the number of its schema."""
 
     keys = ("catalog", "snapshot")
     is_path = False
@@ -138,7 +138,7 @@ class DataFile:
 
 @functools.lru_cache(maxsize=4)
 def _table_at(metadata: str) -> Any:
-    """Return a table as it is described somewhere, which no catalog has to be asked for."""
+    """Return the table that a metadata file describes, without asking its catalog."""
     from pyiceberg.table import StaticTable
 
     with decodable(metadata):
@@ -147,7 +147,7 @@ def _table_at(metadata: str) -> Any:
 
 @functools.lru_cache(maxsize=4)
 def _tasks_by_path(metadata: str, snapshot: int) -> Mapping[str, Any]:
-    """Return what there is to read of each file of a snapshot."""
+    """Return the scan tasks of a snapshot by the paths of their files."""
     tasks = _tasks(_table_at(metadata).scan(snapshot_id=snapshot), metadata)
     return {task.file.file_path: task for task in tasks}
 
@@ -198,7 +198,7 @@ def _snapshot(loaded: Any, name: str, number: int) -> Any:
 
 
 def _tasks(scan: Any, what: str) -> list[Any]:
-    """Return what there is to read of a snapshot."""
+    """Return the scan tasks of a snapshot, one a file."""
     try:
         return list(scan.plan_files())
     except Exception as error:  # It has many of its own.
@@ -211,7 +211,7 @@ def _tasks(scan: Any, what: str) -> list[Any]:
 
 
 def row_filter(where: Condition | None, columns: Any, table: Any) -> Any:
-    """Return what a table of pyiceberg is scanned by; it holds wherever a condition does.
+    """Return the filter of a scan by pyiceberg: true wherever a condition is, and maybe elsewhere.
 
     The columns are those of the snapshot's schema, as pyiceberg has it. What pyiceberg understands
     otherwise is always true.
