@@ -113,7 +113,7 @@ class Analysis:
     clusters: SharedClusters | None = None
 
     def with_history(self, history: History) -> Self:
-        """Return the analysis with another history; itself if the history is its own."""
+        """Return the analysis with a history; the same object if it has that history already."""
         return self if history is self.history else dataclasses.replace(self, history=history)
 
     def with_round(
@@ -222,7 +222,7 @@ class Analysis:
 
     @property
     def said_of_labels(self) -> tuple[str, ...]:
-        """What numbers rest on where the first labels were at hand, in a sentence; else nothing."""
+        """A sentence on how rows with labels at hand were drawn; empty without such labels."""
         at_hand, space = self.reading.labels.at_hand, self.reading.labels.space
         if at_hand is None or not self.history.rounds or at_hand.drawn == PICKED:
             return ()
@@ -243,7 +243,7 @@ class Analysis:
         return {code: tuple(names) for code, names in about.items()}
 
     def chosen(self, measures: Any) -> Sequence[Measure]:
-        """Return the measures that names, mappings or objects ask for; its own for none."""
+        """Return the measures given by name, mapping or object; by default the analysis' own."""
         listed = list(measures) if isinstance(measures, list | tuple) else [measures]
         if not listed:
             return self.measures
@@ -363,7 +363,7 @@ class Analysis:
         return [label_likelihood(self.table, self.history, sample, part) for part in inside]
 
     def diagnose(self) -> list[LeafDiagnosis]:
-        """Return, for each leaf, what the scores said and what the labels say."""
+        """Return the rates of each leaf by the scores and by the labels."""
         return diagnose(self.table, self.history)
 
     @classmethod

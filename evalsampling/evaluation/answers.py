@@ -201,7 +201,7 @@ def _listed(label: Any, flags: Sequence[str]) -> list[Any]:
 
 
 def _by_name(label: Any, names: Sequence[str]) -> Any:
-    """Return a matrix with a column for each label; those of a table are found by their names."""
+    """Return a matrix with a column for each label; columns of a table are found by name."""
     if isinstance(label, np.ndarray):
         return label
     table = Table.of(label, "labels")

@@ -59,14 +59,14 @@ class MissingBounds:
 
 @dataclasses.dataclass(frozen=True)
 class Doubts:
-    """What is to be said of labels before any number, and what it leaves of claims."""
+    """Texts on doubtful labels, told before any number, and the bounds that claims must hold in."""
 
     texts: tuple[str, ...] = ()  # the worst first
     are_odd: bool = False  # whether labels may not be what they seem, so that they decide nothing
     bounds: Sequence[MissingBounds] = ()  # of each number, where more than a few rows lack a label
 
     def interval(self, target: Target) -> tuple[float, float] | None:
-        """Return where the interval of a number lies whatever missing labels are, if it is said."""
+        """Return the interval of a number over all missing labels; None if `bounds` lack it."""
         wanted = target.measure, target.system, target.threshold, target.against
         for one in self.bounds:
             named = one.measure, one.system, one.threshold, one.against
@@ -134,7 +134,7 @@ def _fillings(analysis: Analysis, missing: IntArray) -> list[IntArray]:
 
 
 def bounds_in_words(bounds: Iterable[MissingBounds]) -> str:
-    """Return what numbers are whatever the missing labels are, in a sentence; empty without any."""
+    """Return a sentence with the bounds of numbers over all missing labels; empty without any."""
     plain = [bound for bound in bounds if bound.threshold is None][:_MOST_NUMBERS]
     parts = []
     for bound in plain:
@@ -156,7 +156,7 @@ def silent_rows(analysis: Analysis) -> IntArray:
 
 
 def seldom_at_random(counts: Mapping[str, int], drawn: int, bounds: Sequence[MissingBounds]) -> str:
-    """Return that rows have no label, why, and what numbers may be; empty if they are few."""
+    """Return a text on rows without a label, with bounds of numbers; empty for few rows."""
     total = sum(counts.values())
     if not more_than_a_few(total, drawn):
         return ""

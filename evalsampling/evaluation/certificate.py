@@ -1,4 +1,4 @@
-"""Certificates: what labels prove of a promise of the rows above a threshold, in plain words."""
+"""Certificates: proofs, by labels, of a promise of the rows above a threshold, in plain words."""
 
 import dataclasses
 import hashlib
@@ -29,7 +29,7 @@ _NAMES = {"f1": "F1"}
 
 @dataclasses.dataclass(frozen=True)
 class Certificate:
-    """What is proved of a promise, and what it rests on."""
+    """The proof of a promise: threshold, bounds, and the data and assumptions behind them."""
 
     promise: str  # in words
     confidence: float  # with which it is kept
@@ -64,7 +64,7 @@ class Certificate:
 
     @property
     def name(self) -> str:
-        """Hash of what it says, which its file is called by."""
+        """Hash of the certificate's content, which names its file."""
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).hexdigest()
 
 
@@ -107,7 +107,7 @@ def _hash(*arrays: Any) -> str:
 
 
 def _found(search: Search) -> Certificate:
-    """Return the certificate, without what it was made from."""
+    """Return the certificate, without the digests of its inputs."""
     promise, table = search.promise, search.analysis.table
     blank = Certificate(
         str(promise), search.confidence, False, None, None, None,
@@ -181,7 +181,7 @@ def _with_model(search: Search, threshold: float | None) -> Iterator[str]:
 
 
 def _assumption(search: Search, threshold: float) -> Iterator[str]:
-    """Yield what a promise by the model assumes, and what labels alone leave open."""
+    """Yield sentences: the assumptions of a promise by the model, and doubts of labels alone."""
     yield (
         f"The {_named(search.parts[2])} part assumes that positives become rarer with the score as "
         "the calibration curve says."

@@ -88,7 +88,7 @@ def next_chances(
 def estimated(
     analysis: Analysis, rejects: int = 0, outside: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return what an analysis says of its measures as plain values, and as finite numbers or None.
+    """Return the estimates of an analysis as plain values: numbers are finite or None.
 
     They are ``rows`` of the pool, those ``drawn``, those with ``labels``, ``rejects``: answers that
     do not count, ``measures`` as those of `estimate --json`, and ``warnings``. ``outside`` has the

@@ -64,7 +64,7 @@ class Estimates(list[Estimate]):
         warnings: Iterable[str] = (),
         people: PeopleAgreement | None = None,
     ) -> None:
-        """Hold estimates with what is to be known about all of them."""
+        """Hold estimates with the warnings on all of them."""
         super().__init__(estimates)
         self.warnings, self.people = tuple(warnings), people
 
@@ -119,7 +119,7 @@ class Estimates(list[Estimate]):
             ) from error
 
     def __repr__(self) -> str:
-        """Return a sentence for each estimate, and what their intervals rest on."""
+        """Return a sentence for each estimate, and the assumptions of the intervals."""
         text = [line for estimate in self._shown for line in _wrapped(estimate.statement)]
         notes = [line for note in self._notes() for line in _wrapped(note)]
         return "\n".join([f"<{len(self)} estimate{'s' * (len(self) != 1)}>", *text, *notes])
@@ -140,13 +140,13 @@ class Estimates(list[Estimate]):
 
     @property
     def _shown(self) -> list[Estimate]:
-        """What is shown: all comparisons on the whole pool, and then as many others as fit."""
+        """The estimates shown: all comparisons on the whole pool, then as many others as fit."""
         first = [each for each in self if each.target.compares_on_pool]
         others = [each for each in self if not each.target.compares_on_pool]
         return [*first, *others[: max(_MOST_LINES - len(first), 1)]]
 
     def _notes(self) -> Iterable[str]:
-        """Return how many are not shown, and what the default intervals rest on."""
+        """Return lines: the number of estimates left out, the assumptions of default intervals."""
         if left := len(self) - len(self._shown):
             yield f"and {left} more: to_frame() has them all"
         if self.people is not None:

@@ -94,7 +94,7 @@ def check_gates(gates: GatesSpec, targets: Sequence[Target]) -> None:
 def judge(
     gates: GatesSpec, estimates: Sequence[Estimate], labels: int, doubts: Doubts = NO_DOUBTS
 ) -> Gates:
-    """Return what estimates say of at least one gate, after some labels.
+    """Return whether each of one or more gates holds, by estimates from a number of labels.
 
     Odd labels decide nothing, and of many missing ones it is to be so whatever they are.
     """
@@ -194,7 +194,7 @@ def _labels_to_decide(target: float, estimate: Estimate, labels: int) -> Outlook
 
 
 def _because(problem: str | None, interval: Interval) -> str:
-    """Return what the interval is, or why it decides nothing."""
+    """Return the interval in words, or the reason that it decides nothing."""
     if problem:
         return f"{problem[:1].upper()}{problem[1:]}."
     if interval.low == interval.high:

@@ -76,7 +76,7 @@ def with_given(
 def _drawn(
     pool: Pool, rows: pa.Table, cell: IntArray, elsewhere: Mapping[str, float] | None
 ) -> Round:
-    """Return the round that drew some rows, with the chance of each and that of every cell.
+    """Return a round of the given rows, with the chance of each row and of every cell.
 
     Where chances are known of the labelled rows alone, that of the other rows of a cell is taken to
     be the share of its rows that have a label.
@@ -136,7 +136,7 @@ def _elsewhere(pool: Pool, rows: pa.Table, chances: Mapping[str, float]) -> Floa
 
 
 def scope_of_labels(analysis: Analysis) -> list[str]:
-    """Return what labels at hand are about, where these are all rows, or people picked them."""
+    """Return a sentence on the rows that numbers are about: all labelled, or picked by people."""
     at_hand = analysis.reading.labels.at_hand
     if at_hand is None or not analysis.history.rounds:
         return []
@@ -155,7 +155,7 @@ def scope_of_labels(analysis: Analysis) -> list[str]:
 
 
 def contradictions(analysis: Analysis) -> list[str]:
-    """Return what the rows that had a label show against what was said of them, a sentence each."""
+    """Return sentences on labels at hand that contradict how they were said to be drawn."""
     history, at_hand = analysis.history, analysis.reading.labels.at_hand
     if at_hand is None or not history.rounds or scope_of_labels(analysis):
         return []
@@ -218,7 +218,7 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
 
 
 def _chance_of_share(seen: float, expected: float, rows: float) -> float:
-    """Return the chance of a share at least as far from what is expected, on its side, twice.
+    """Return twice the chance of a share at least as far from the expected one, on its side.
 
     By the binomial law of effective rows, of which the number need not be whole.
     """
@@ -231,7 +231,7 @@ def _chance_of_share(seen: float, expected: float, rows: float) -> float:
 
 
 def about_clusters(drawn: str, rows: IntArray, pool: SharedClusters) -> str | None:
-    """Return a sentence if labelled rows share clusters otherwise than was said of them.
+    """Return a sentence if labelled rows share clusters more or less than their design says.
 
     Of n rows drawn by themselves the number of pairs that share a cluster has the mean c per pair,
     the chance of two rows of the pool, and at most the variance of independent pairs and n^3 c^1.5;

@@ -68,7 +68,7 @@ class AnswerGroup:
 
 
 def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
-    """Return what is odd about answers that came together, a text for each such group."""
+    """Return warnings of odd answers, a text for each group of answers that came together."""
     history = analysis.history
     are_numbers = isinstance(analysis.reading.labels.space, Numbers)
     if not (are_numbers or (analysis.reading.has_classes and analysis.table.classes > 1)):
@@ -98,7 +98,7 @@ def groups_of_calls(analysis: Analysis) -> list[AnswerGroup]:
 
 
 def _judged(analysis: Analysis, group: AnswerGroup) -> str:
-    """Return what is odd about a group in one or two sentences; empty if nothing is."""
+    """Return a warning of a group's oddity in one or two sentences; empty without oddity."""
     systems = analysis.history.outputs.prediction.shape[1]
     parts = [_Compared(analysis, group, system) for system in range(systems)]
     finders = [_Compared.one_left_out, _Compared.one_class, _Compared.copied]
@@ -129,7 +129,7 @@ def _of_another_unit(analysis: Analysis, group: AnswerGroup) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class _Compared:
-    """A group of answers beside what a system predicts."""
+    """A group of answers beside a system's predictions of the same rows."""
 
     analysis: Analysis
     group: AnswerGroup
@@ -311,7 +311,7 @@ class _Compared:
 
     @property
     def means_right(self) -> bool:
-        """Whether most rows are answered positive, whatever is predicted of two classes."""
+        """Whether most rows are answered positive, whether predicted so or not."""
         if self.analysis.table.classes > 2:
             return False
         is_positive = self.group.code == self.positive
@@ -345,7 +345,7 @@ class _Compared:
         )
 
     def copied(self) -> str:
-        """Return that all answers are what is predicted, though the scores expect otherwise."""
+        """Return a warning that all answers equal the predictions, though scores expect errors."""
         n, agree = len(self.predicted), self.group.code == self.predicted
         if n < _MANY or not agree.all() or not self.has_both_sides or self.expected is None:
             return ""

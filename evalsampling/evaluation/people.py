@@ -77,7 +77,7 @@ def people_agree(
 
 
 def _errors(agreement: float, share: float, votes: int) -> tuple[str, ...]:
-    """Return a warning if wrong labels may be many beside the rarer class, a share of the answers.
+    """Return a warning if wrong labels may be many beside the rarer class, given its share.
 
     Two people who err on any row with the chance e agree with the chance 1 - 2 e (1 - e). Of
     several most err by the binomial distribution.

@@ -61,7 +61,7 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
 
 
 def _positive(analysis: Analysis) -> int:
-    """Return the code of the class that the measures call positive, else that of the second."""
+    """Return the code of the class that the measures call positive, else of the second class."""
     plain = (measure.plain for measure in analysis.measures)
     named = (measure for measure in plain if hasattr(measure, "positive"))
     return next((int(measure.positive) for measure in named), 1)

@@ -67,7 +67,7 @@ class Proof:
         return int(self.order[self.proved - 1])
 
     def holds(self, thresholds: int) -> BoolArray:
-        """Return which of all thresholds are proved."""
+        """Return whether each threshold is proved, shape (thresholds,)."""
         mask = np.zeros(thresholds, dtype=np.bool_)
         mask[self.order[: self.proved]] = True
         return mask
@@ -287,7 +287,7 @@ class Search:
 
     @functools.cached_property
     def best(self) -> tuple[float, float] | None:
-        """The threshold that is wanted, and the highest one that is proved with it."""
+        """The wanted threshold, and the highest threshold proved with it."""
         sequences, allowed = self.proofs
         masks = [proof.holds(len(allowed)) & allowed for proof in sequences] or [allowed]
         places = [np.flatnonzero(mask) for mask in masks if mask.any()]

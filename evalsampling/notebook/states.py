@@ -282,7 +282,7 @@ class StoredState:
             return certificates_of(snapshot, [promise], confidence)[0]
 
     def run(self, gates: GatesSpec) -> Run:
-        """Return the estimates as receivers get them, those of `estimate` on the workspace."""
+        """Return the estimates as receivers get them: the result of `estimate` on the workspace."""
         started = time.time()
         return run_of(self.snapshot, result_of(self.snapshot, gates=gates), started)
 

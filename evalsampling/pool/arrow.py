@@ -17,23 +17,23 @@ _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Tell whether a type is that of text."""
+    """Tell whether a type is text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def is_bytes(kind: pa.DataType) -> bool:
-    """Tell whether a type is that of bytes."""
+    """Tell whether a type is bytes."""
     belongs = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
     return any(is_kind(kind) for is_kind in belongs)
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Tell whether a type is that of lists of any length."""
+    """Tell whether a type is a list of any length."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def without_views(column: pa.Array) -> pa.Array:
-    """Return a column that is no view, nor a list of views: few functions of Arrow's know them."""
+    """Return a column with views, also within lists, as plain values: few functions take views."""
     kind = column.type
     if is_list(kind) and kind.value_type in _VIEWS:
         kind = pa.large_list(_VIEWS[kind.value_type])
@@ -82,7 +82,7 @@ def characters(texts: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.u
 
 
 def is_number(kind: pa.DataType) -> bool:
-    """Tell whether a type is that of numbers, whole or not."""
+    """Tell whether a type is a number, whole or not."""
     belongs = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
     return any(is_kind(kind) for is_kind in belongs)
 
@@ -132,7 +132,7 @@ def path_field(path: Sequence[str], kind: pa.DataType) -> pa.Field:
 
 
 def path_of(field: pa.Field) -> tuple[str, ...]:
-    """Return the names by which a field is reached; its own alone if it is a column."""
+    """Return the names that lead to a field, from its column down; one name for a column."""
     path = (field.metadata or {}).get(_PATH)
     return (field.name,) if path is None else tuple(json.loads(path))
 
@@ -180,7 +180,7 @@ def _inside(
 
 
 def column_of(rows: pa.RecordBatch | pa.Table, name: str) -> Any:
-    """Return a column of a table, or a field of one; None if there is neither.
+    """Return a column of a table, or a field of a column; None if there is no such name.
 
     A field is null where what it is part of is null.
     """

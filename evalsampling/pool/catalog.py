@@ -179,7 +179,7 @@ class PoolSource:
     directory: str
 
     def files(self) -> list[PlannedFile]:
-        """Return the files to read, with the types that columns have in all of them."""
+        """Return the files to read, with the common types of their columns."""
         planned = planned_files(self.plan.pool)
         if check_one_format(planned):
             return planned

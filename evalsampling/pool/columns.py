@@ -189,7 +189,7 @@ def read_named_slices(batch: PoolBatch, named: Where) -> SliceCodes | None:
 
 
 def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
-    """Return a column of groups as text, a null as `NULL`; numbers that are all whole as such."""
+    """Return a column of groups as text, a null as `NULL`; whole numbers without a point."""
     column = batch.any_column(name)
     column = whole_numbers(column) if is_number(column.type) else column
     kind = column.type
@@ -268,7 +268,7 @@ class LabelColumns(PoolBatch):
         return coded.dictionary.to_pylist(), coded.indices.to_numpy().astype(np.int64)
 
     def shares(self, name: str) -> FloatArray:
-        """Return a column of numbers in [0, 1], shape (n,); what rounding put outside is cut."""
+        """Return a column of numbers in [0, 1], shape (n,); values just outside are clipped."""
         values = self.numbers(name).astype(np.float64, copy=False)
         wrong = (values < -ROUNDING) | (values > 1 + ROUNDING)
         self.refuse(name, wrong, lambda row: f"a probability lies in [0, 1], got {values[row]}")
@@ -322,7 +322,7 @@ class LabelColumns(PoolBatch):
         return np.asarray(codes.to_numpy().astype(np.int64))
 
     def _spelled(self, name: str, column: pa.Array, classes: Sequence[int | str]) -> IntArray:
-        """Return the place of each text among classes, also of one that spells a class otherwise.
+        """Return the place of each text among classes, also of other spellings of a class.
 
         That is ``1.0`` for 1, ``Match `` for match, and a word like yes for the class that says so.
         """

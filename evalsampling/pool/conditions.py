@@ -214,7 +214,7 @@ def _compared(column: Any, kind: pa.DataType, operator: str, value: Any) -> Any:
 
 
 def _steps_compared(column: Any, kind: pa.DataType, operator: str, value: Any) -> Any:
-    """Return how whole numbers, decimals or points of time compare with any of them, exactly."""
+    """Return the exact comparison of whole numbers, decimals or times with a value of any type."""
     steps = _steps(kind, value)
     below = math.floor(steps)
     if below != steps:  # Between two values of the type.

@@ -103,7 +103,7 @@ def error_of_reading(file: StoredFile | None, error: InputError) -> InputError:
 
 @contextlib.contextmanager
 def decodable(path: str) -> Iterator[None]:
-    """Turn whatever another package raises over a file into an `InputError` that names it."""
+    """Turn any exception of another package over a file into an `InputError` naming the file."""
     try:
         yield
     except InputError:
@@ -150,7 +150,7 @@ def _files(pattern: str) -> list[StoredFile]:
 
 
 def _stored(entries: Iterable[Any], prefix: str) -> list[StoredFile]:
-    """Return the files among what a file system of Arrow's has found."""
+    """Return the files among the entries that a file system of Arrow's has found."""
     files = [info for info in entries if info.type == pyarrow.fs.FileType.File]
     if not prefix:
         return [StoredFile(info.path, info.size, written=info.mtime_ns) for info in files]

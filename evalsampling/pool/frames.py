@@ -26,7 +26,7 @@ class Column(Protocol):
         """Return the number of rows."""
 
     def __getitem__(self, key: Any, /) -> Any:
-        """Return some of the values."""
+        """Return the values at the given places."""
 
 
 class Frame(Protocol):
@@ -150,7 +150,7 @@ class Table:
         raise InputError(f"column {name!r} is missing; {there_are(name, self.names, fields)}")
 
     def has(self, name: str) -> bool:
-        """Tell whether there is a column of a name, or one that a field of that name may be of."""
+        """Tell whether a name is a column, or may be a field of a column."""
         return name in self.names or self._column_with(name) is not None
 
     def _column_with(self, name: str) -> str | None:

@@ -83,7 +83,7 @@ class SampledColumn:
 
     @classmethod
     def of(cls, batch: PoolBatch, name: str, label: str | None = None) -> "SampledColumn":
-        """Return a column of a batch; text of files without types is read as what it may be.
+        """Return a column of a batch; text of files without types as the type that fits it.
 
         With a column of labels the others tell of these where only rows with a label have a value,
         as the name of an annotator, or where they say which rows have one.
@@ -130,7 +130,7 @@ class SampledColumn:
 
     @property
     def is_unique(self) -> bool:
-        """Whether every row has a value of its own."""
+        """Whether no two rows have the same value."""
         return self.distinct == self.rows > 0
 
     @property
@@ -330,7 +330,7 @@ def _sum_to_one(one: SampledColumn | None, other: SampledColumn) -> bool:
 def _of_positives(
     both: Sequence[SampledColumn], said: SampledColumn | None, positive: int | str
 ) -> SampledColumn:
-    """Return which of two columns is greater where a class is predicted; else the last one."""
+    """Return the column, of two, that is greater where a class is predicted; else the last."""
     if said is not None and said.rows == both[0].rows:
         names = [plain(str(value)) for value in said.first.to_pylist()]
         chosen = pa.array([name in (plain(str(positive)), "true") for name in names])
@@ -411,7 +411,7 @@ def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
 def _systems(
     scores: Sequence[SampledColumn], coded: Sequence[SampledColumn]
 ) -> dict[str, tuple[SampledColumn | None, SampledColumn]]:
-    """Return score and prediction of each system, by what their names share; none of one alone."""
+    """Return score and prediction of each system, by the shared part of names; none of a single."""
     predictions = {_without(_PREDICTIONS, column.name): column for column in coded}
     found = {
         name: (column, predictions[name])
@@ -423,14 +423,14 @@ def _systems(
 
 
 def _without(words: Sequence[str], name: str) -> str:
-    """Return a name without the one word that tells a role; empty if there is no other."""
+    """Return a name without its word for a role; empty if it has no other word."""
     parts = name.split("_")
     others = [part for part in parts if part.lower() not in words]
     return "_".join(others) if len(others) == len(parts) - 1 else ""
 
 
 def _typed(text: pa.Array) -> pa.Array:
-    """Return whole numbers or numbers if that is what all texts are; empty ones are null."""
+    """Return texts as whole numbers or numbers, if all can be read so; empty texts are null."""
     filled = pc.if_else(pc.equal(text, ""), None, text)
     for kind in (pa.int64(), pa.float64()):
         try:

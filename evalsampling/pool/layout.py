@@ -93,7 +93,7 @@ class Layout:
         return next((head for head in heads if head in known), name)
 
     def applied(self, rows: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
-        """Return rows of the pool, of some columns or all, from what was read of a file."""
+        """Return rows of the pool, of the wanted columns or all, from rows read of a file."""
         made = {}
         for field, column in zip(rows.schema, rows.columns, strict=True):
             if self.columns is not None and field.name in self.columns.names:

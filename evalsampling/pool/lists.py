@@ -42,7 +42,7 @@ class QueryBatch:
         return np.any(place != place[:, :1], axis=2).astype(np.int64)
 
     def take(self, queries: IntArray) -> dict[str, pa.Array]:
-        """Return what is stored of some queries: columns of lists, by the names of `list_names`."""
+        """Return the columns to store of the given queries: lists, by the names of `list_names`."""
         ends = np.append(0, np.cumsum(self.length))
         sizes = self.length[queries]
         offsets = np.append(0, np.cumsum(sizes))

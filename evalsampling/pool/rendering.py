@@ -114,7 +114,7 @@ def _duration(ticks: int, per_second: int) -> str:
 
 
 def _nested(values: pa.Array) -> list[Any]:
-    """Return values as lists and objects of what `rendered` makes of those in them."""
+    """Return nested values as lists and objects whose items are `rendered`."""
     values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     kind, made = values.type, list[Any]()
     if pa.types.is_map(kind):

@@ -56,7 +56,7 @@ def text_of(parts: Sequence[int | str]) -> str:
 
 
 def parts_of(id: str) -> list[int | str]:
-    """Return the values that an id is made of; a text that is no such id as its only part."""
+    """Return the values that an id is made of; of any other text, the text alone."""
     try:
         parts = json.loads(id)
     except (ValueError, RecursionError):

@@ -34,7 +34,7 @@ class Contents:
     fields: pa.Schema = dataclasses.field(default_factory=lambda: pa.schema([]))
 
     def with_field(self, name: str) -> pa.Schema:
-        """Return the columns, and a field of one of them if that is what a name means."""
+        """Return the columns, and the field of a column that the name means, if it means one."""
         if name in self.schema.names or name not in self.fields.names:
             return self.schema
         return self.schema.append(self.fields.field(name))
@@ -87,7 +87,7 @@ class ColumnLayout(Protocol):
         """Return the columns to read of a file for some columns of the pool; None for all."""
 
     def applied(self, rows: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
-        """Return rows of the pool, of some columns or all, from what was read of a file."""
+        """Return rows of the pool, of the wanted columns or all, from rows read of a file."""
 
 
 @dataclasses.dataclass(frozen=True)

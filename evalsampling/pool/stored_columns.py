@@ -71,7 +71,7 @@ def magnitudes_of(rows: pa.Table) -> dict[str, FloatArray]:
 
 
 def query_columns(outputs: Outputs) -> dict[str, pa.Array]:
-    """Return the columns of queries beside their lists: which systems differ, and the cost."""
+    """Return the columns of queries besides their lists: which systems differ, and the cost."""
     columns = {f"prediction.{s}": pa.array(codes) for s, codes in enumerate(outputs.prediction.T)}
     return columns | _magnitude_columns(outputs)
 

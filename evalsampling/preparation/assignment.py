@@ -181,7 +181,7 @@ def assign_cells(batch: PoolBatch, stratification: Stratification) -> CellBatch:
 
 
 def _assign_queries(batch: PoolBatch, ids: pa.Array, stratification: Stratification) -> CellBatch:
-    """Return queries with their cells: by what is expected of their gains."""
+    """Return queries with their cells, which are cut by expected gains."""
     plan = stratification.plan
     expected = ExpectedQueries.read(batch, plan)
     outputs = expected.outputs

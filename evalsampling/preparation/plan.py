@@ -209,7 +209,7 @@ def _count_orders(cells: CellBatch, rows: int) -> OrderCounts:
 
 
 def recount(held: HeldRows) -> Total:
-    """Return the stage that counts rows, and those of an earlier reserve, by cell."""
+    """Return the stage that counts rows by cell, and the rows of an earlier reserve by cell."""
     return Total("CheckHeld", Step("Recount", recounted, (held,)), "AddCounts")
 
 

@@ -91,7 +91,7 @@ class Reserve:
 
     @property
     def ranks_without_label(self) -> IntArray:
-        """Place of each row among those of its cell without a label; below 0 of those with one."""
+        """Place of each row among its cell's rows without a label; below 0 of rows with a label."""
         assert self.rows is not None
         return _ranks_without_label(self.rows[CELL].to_numpy(), labelled(self.rows))
 
@@ -125,7 +125,7 @@ def labelled(rows: pa.Table) -> BoolArray:
 
 
 def _ranks_without_label(cell: IntArray, has_label: BoolArray) -> IntArray:
-    """Return the place of each row among those of its cell without a label, which come last.
+    """Return the place of each row among its cell's rows without a label, which come last.
 
     Cells are in order. The place of a row with a label is below 0.
     """

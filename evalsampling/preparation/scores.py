@@ -140,7 +140,7 @@ class PoolScores:
         counts: Mapping[str | None, ScoreCounts],
         remarks: ScoreRemarks,
     ) -> "PoolScores":
-        """Return what the scores are, given their sums and histograms of them by column."""
+        """Return the kind of the scores, by their sums and by histograms of each column."""
         rule = plan.labels.space.prior_rule
         *rules, prior = (
             rule(part.probability, kind)
@@ -330,7 +330,7 @@ class PoolScores:
         return contradictions + turned
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return what `from_mapping` takes, for JSON."""
+        """Return the argument of `from_mapping`, for JSON."""
         own: dict[str, Any] = {}  # Pools that do without lack the keys.
         if self.ranks is not None:
             own["ranks"] = as_plain(self.ranks)

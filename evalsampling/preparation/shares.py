@@ -157,7 +157,7 @@ _INSPECT_POOL = Total("InspectPool", Step("InspectFiles", _inspected), "AddFiles
 
 
 def deal(items: Sequence[Item], most: int) -> list[list[Item]]:
-    """Return items dealt out into shares, at most ``most``; neighbours go to different ones."""
+    """Return items dealt out into at most ``most`` shares; neighbours go to different shares."""
     shares = min(len(items), most)
     return [list(items[number::shares]) for number in range(shares)]
 

@@ -99,7 +99,7 @@ class RunningTotal:
 
 @dataclasses.dataclass(frozen=True)
 class Keyed:
-    """A stage that merges what it makes of batches under each of some whole numbers."""
+    """A stage whose results of batches are merged under keys, whole numbers."""
 
     name: str  # of the stage
     # each yields elements from one; the first takes a batch, or what is gathered, and the last
@@ -114,7 +114,7 @@ class Keyed:
     keys: int = 1  # how many there may be, if they are to be merged apart
 
     def pieces(self, element: Any, _: int) -> Iterable[tuple[int, Any]]:
-        """Return keys and states of a batch, or of what was gathered."""
+        """Return keys and states of a batch, or of gathered states."""
         elements: Iterable[Any] = (element,)
         for step in self.steps:
             elements = itertools.chain.from_iterable(map(step, elements))
@@ -147,7 +147,7 @@ class Engine(Protocol):
         """Return the value that a step makes of one."""
 
     def each(self, step: Step, values: Any) -> Any:
-        """Return the list, as a value, of what a step makes of each of another list."""
+        """Return the list, as a value, of a step's results for the items of another list."""
 
     def expand(self, step: Step, value: Any) -> Any:
         """Return the list, as a value, of all that a step yields."""

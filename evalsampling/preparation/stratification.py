@@ -206,7 +206,7 @@ class Stratification:
         ]
 
     def about_scores(self, table: CellTable, whole: bool = True) -> list[str]:
-        """Return warnings of scores: match weights, and those that predictions contradict.
+        """Return warnings of scores: of match weights, and of scores that predictions contradict.
 
         Of the whole pool also those of classes that are never predicted, or always.
         """
@@ -248,7 +248,7 @@ class Stratification:
         ]
 
     def table(self, sums: CellSums | None, whole: bool = True) -> CellTable:
-        """Return the cells of rows that were summed up: those of a whole pool, or some of them."""
+        """Return the cells of rows, of a whole pool or a part, given their sums."""
         check_not_empty(0 if sums is None else sums.count.sum())
         assert sums is not None
         table = self.table_of_means(*sums.means())
@@ -257,7 +257,7 @@ class Stratification:
         return table
 
     def table_of_means(self, code: IntArray, count: IntArray, mean: FloatArray) -> CellTable:
-        """Return the cells that hold rows, given the means of what they sum up."""
+        """Return the cells that hold rows, given the means of their sums."""
         if self.plan.strata.by_predictions:
             table = self.grid.table(code, count, mean, classes=self.signatures.shape[0])
             table = by_verdict(table, GUESSED if self.expects_guesses else None)
@@ -315,7 +315,7 @@ class Stratification:
         return least.ravel()
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return what `from_mapping` takes, for JSON: all but `min_rows`."""
+        """Return the argument of `from_mapping`, for JSON: all but `min_rows`."""
         own: dict[str, Any] = {}  # Pools that do without lack the keys.
         for name, each in self.magnitudes.items():
             own[f"{name}s"] = each.edges.tolist()
@@ -366,7 +366,7 @@ class Stratification:
 
 
 def _grouped_from(content: Mapping[str, Any]) -> KdTree | Partition | GreatestRank | None:
-    """Return `Stratification.grouped` of what its `to_mapping` returned."""
+    """Return `Stratification.grouped`, read from the mapping that `to_mapping` returned."""
     if "paths" in content:
         return read_record(Partition, content)
     if "ranked" in content:

@@ -87,7 +87,7 @@ class GatesSpec(msgspec.Struct, frozen=True):
 
 
 def _targets(option: str, texts: Sequence[str]) -> dict[str, float]:
-    """Return the target of each number; a title of a slice has an equals sign of its own."""
+    """Return the target of each number; titles of slices hold an equals sign too."""
     targets: dict[str, float] = {}
     sign = ">" if option == "--at-least" else "<"  # recall>=0.9 is meant alike
     for text in texts:

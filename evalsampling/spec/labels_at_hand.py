@@ -42,7 +42,7 @@ class LabelsAtHand:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the pool that it reads, beside slices."""
+        """The columns of the pool that labels at hand take, besides slices."""
         return (self.column,) if self.number is None else (self.column, self.number)
 
     @property

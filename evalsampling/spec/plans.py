@@ -38,7 +38,7 @@ class ReadingPlan:
 
     @property
     def has_classes(self) -> bool:
-        """Whether a row has one of several classes: not a number, nor items with grades."""
+        """Whether labels are classes: neither numbers nor grades of items."""
         return self.labels.space.has_classes
 
     @property
@@ -120,7 +120,7 @@ class AnalysisPlan:
 
     @property
     def promise(self) -> Promise | None:
-        """What is to be certified; None if nothing is."""
+        """The promise to certify; None without a promise."""
         listed = self.reading.measures
         return next((each.parameters["promise"] for each in listed if each.name == CERTIFY), None)
 

@@ -142,7 +142,7 @@ def _check_columns(chosen: str, payload: Sequence[str], mistaken: Sequence[str])
 
 
 def _records(sink: SinkSpec, payload: Sequence[str], id: IdColumns) -> RecordColumns | None:
-    """Return the columns of the two records; by default those of Splink, if they are the id.
+    """Return the columns of the two records; by default Splink's, if they are the id.
 
     They are among ``payload``, or ids unless the records have to be shown.
     """

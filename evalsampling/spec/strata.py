@@ -64,12 +64,12 @@ class StrataSpec(msgspec.Struct, frozen=True):
 
     @property
     def by_predictions(self) -> bool:
-        """Whether the leaves are what systems predict, so that no score is needed."""
+        """Whether the leaves are the systems' predictions, so that no score is needed."""
         return self.method == PREDICTIONS and not self.columns
 
     @property
     def has_own_hierarchy(self) -> bool:
-        """Whether the tree over the leaves is that of the method or the columns."""
+        """Whether the tree over the leaves comes from the method or the columns."""
         return self.hierarchy == "own" or (self.hierarchy is None and bool(self.columns))
 
     @property
@@ -111,12 +111,12 @@ def read_strata(top: Section, space: LabelSpace) -> StrataSpec:
 
 
 def of_verdicts(strata: StrataSpec) -> StrataSpec:
-    """Return the strata of systems that have verdicts and no scores: what they predict."""
+    """Return the strata of systems with verdicts and no scores: a leaf for each prediction."""
     return msgspec.structs.replace(strata, method=PREDICTIONS)
 
 
 def are_verdicts(top: Section, space: LabelSpace) -> bool | None:
-    """Tell whether strata are what systems predict: nothing else is named to cut them from.
+    """Tell whether leaves are the systems' predictions, as nothing else is named to cut them from.
 
     None if they are where the pool has no column of scores. None is assumed of several systems, nor
     where one number does not say which class is likely.

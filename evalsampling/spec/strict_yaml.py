@@ -14,7 +14,7 @@ class _Loader(yaml.SafeLoader):
     """Loader of plain YAML that refuses duplicate keys, of which YAML would take the last."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Return the next node, which is no alias: a few lines of them may stand for billions."""
+        """Return the next node; refuse an alias: a few lines of aliases may stand for billions."""
         if self.check_event(yaml.AliasEvent):
             line = self.peek_event().start_mark.line + 1  # type: ignore[no-untyped-call]
             raise InputError(f"line {line}: an alias (*): write out what it stands for")

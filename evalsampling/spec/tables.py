@@ -32,7 +32,7 @@ class TableSpec:
 
     @property
     def named(self) -> dict[str, str]:
-        """Kind and name alone: what is shown of a table, whose catalog may be nobody's business."""
+        """Kind and name of the table, to be shown; not the catalog, which may be confidential."""
         return {self.kind: self.name}
 
     def find_kind(self) -> Any:

@@ -54,7 +54,7 @@ def _plain(value: Any) -> Any:
 
 
 def _wrong(path: str, value: Any, kind: Any, message: str) -> tuple[str, Any, Any]:
-    """Return path, value and type of what a message of `msgspec` is about."""
+    """Return path, value and expected type of the value that a message of `msgspec` is about."""
     _, _, place = message.partition(" - at `")
     for field, index in _STEP.findall(place):
         kind, _ = bare(kind)
@@ -86,7 +86,7 @@ def bare(kind: Any) -> tuple[Any, str]:
 
 
 def _wanted(value: Any, kind: Any) -> str:
-    """Return in words what values of a type are, as far as this one is something else."""
+    """Return the expected values of a type in words, as far as the given value differs."""
     plain, words = bare(kind)
     if plain is float and not is_number(value):
         return wanted_number(value)
@@ -96,7 +96,7 @@ def _wanted(value: Any, kind: Any) -> str:
 
 
 def wanted_number(value: Any) -> str:
-    """Return what a value that is no finite number should have been."""
+    """Return the words for the number expected in place of a value."""
     return "finite" if isinstance(value, float) and math.isinf(value) else "a number"
 
 

@@ -59,7 +59,7 @@ class OneOf:
 
     @property
     def spelt_out(self) -> "AnyOf":
-        """The same as comparisons, of which one holds."""
+        """The condition as comparisons joined by OR."""
         return AnyOf(tuple(Relation(self.column, "=", value) for value in self.values))
 
 

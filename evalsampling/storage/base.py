@@ -70,7 +70,7 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def overwrite(self, name: str, content: bytes) -> None:
-        """Write a file, in place of one that may be there."""
+        """Write a file, replacing a file of its name."""
 
     @abc.abstractmethod
     def sizes(self, beginning: str = "") -> Mapping[str, int]:

@@ -103,7 +103,7 @@ class PoolFacts:
             raise InputError(f"{self.path}: {what} are of another workspace")
 
     def picker(self, rounds: tuple[RoundChances, ...]) -> RoundPicker:
-        """Return what picks the rows of the last of some rounds."""
+        """Return the picker of rows of the last of the given rounds."""
         return RoundPicker(self.plan.reading, self.labelling, self.key, rounds, self.check)
 
     def check_draws_by_row(self) -> None:
@@ -116,7 +116,7 @@ class PoolFacts:
             )
 
     def check_same_rows(self, pool: CountedPool) -> None:
-        """Check that a pool has as many rows in each cell as that of the workspace.
+        """Check that a pool has as many rows in each cell as the workspace's pool.
 
         Of those of its slices, where they were counted, too.
         """
@@ -137,7 +137,7 @@ class PoolFacts:
                 )
 
     def rounds_until(self, round: Rounds) -> tuple[RoundChances, ...]:
-        """Return the chances of the rounds up to one that the workspace has, or that comes next."""
+        """Return the chances of the rounds up to the given round, which may be the next one."""
         self.check_draws_by_row()
         if not isinstance(round, int):
             later: Any = round if isinstance(round, list | tuple) else [round]
@@ -194,7 +194,7 @@ def _chances(
 
 
 def _beginnings(snapshot: Snapshot) -> list[FloatArray | None]:
-    """Return `RoundChances.begin` of each round of a workspace, and of the one after them."""
+    """Return `RoundChances.begin` of each round of a workspace, and of the next round."""
     sampler, history = snapshot.analysis.sampler, snapshot.history
     rounds, cells = len(history.rounds), len(snapshot.pool.table)
     if not rounds or "numbers" in sampler.takes or not sampler.by_row:

@@ -21,7 +21,7 @@ GROUP_ROWS = 4096
 
 @dataclasses.dataclass(frozen=True)
 class ReserveFiles:
-    """The parts of the reserve that `prepare` wrote, and those of later top-ups.
+    """The parts of the reserve: written by `prepare`, and by later top-ups.
 
     ``attempt`` is in the names of the parts of the `prepare` that finished, in a shared store.
     """

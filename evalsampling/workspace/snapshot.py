@@ -399,7 +399,7 @@ class Snapshot:
 
 
 def chances_elsewhere(at_hand: LabelsAtHand) -> Mapping[str, float] | None:
-    """Return the chance that some round up to that of a design had drawn each row that was drawn.
+    """Return each drawn row's chance to be drawn by any round up to the design's round.
 
     By ids as text; None if labels at hand were drawn otherwise. Rounds draw without replacement,
     each row with the chance of its cell.

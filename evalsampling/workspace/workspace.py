@@ -234,7 +234,7 @@ class Workspace:
     # --- labels and estimates
 
     def add_deliveries(self, first: int, deliveries: Sequence[NewDelivery]) -> str:
-        """Store deliveries, all of them or none, and return the folder that they are in."""
+        """Store deliveries, all or none, and return their folder."""
         with begin(self.store, "labels") as files:
             for order, new in enumerate(deliveries, start=first):
                 name = files.place(f"{new.name}.parquet")

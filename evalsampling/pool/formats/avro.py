@@ -134,7 +134,7 @@ def _type(written: Any) -> pa.DataType:
 
 
 def _inside(path: tuple[str, ...], written: Any) -> Iterator[tuple[tuple[str, ...], pa.DataType]]:
-    """Yield the paths and types of the fields of a record, also one that may be null."""
+    """Yield the paths and types of the fields of a record, also of a record that may be null."""
     kinds = written if isinstance(written, list) else [written]
     records = [kind for kind in kinds if isinstance(kind, dict) and kind["type"] == "record"]
     for field in records[0]["fields"] if len(records) == 1 else ():

@@ -153,7 +153,7 @@ def _is_judged(name: str) -> bool:
 
 
 def _scores(scores: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield what each scorer says: `verdict_` of a text or a truth value, `score_` of a number."""
+    """Yield each scorer's value: `verdict_` of a text or a truth value, `score_` of a number."""
     for name, score in scores.items():
         value = score.get("value") if isinstance(score, Mapping) else score
         parts = value.items() if isinstance(value, Mapping) else [("", value)]
@@ -205,7 +205,7 @@ def _name_apart(rows: list[Row]) -> None:
 
 
 def _extra(given: Any, kind: str) -> Row:
-    """Return single values that a sample has beside, under names that no column of ours has."""
+    """Return further single values of a sample, under names that no column of ours has."""
     pairs = given.items() if isinstance(given, Mapping) else ()
     return {
         f"{kind}_{name}" if name in _OWN or is_taken(name) or _is_judged(name) else name: value
@@ -215,7 +215,7 @@ def _extra(given: Any, kind: str) -> Row:
 
 
 def _text(value: Any) -> str | None:
-    """Return a text, or that of the messages of a chat."""
+    """Return a text; of a chat, the text of its messages."""
     if isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
         said = (
             f"{one.get('role', '')}: {_text(one.get('content', one.get('text')))}" for one in value

@@ -36,7 +36,7 @@ small then. Text that differs from row to row has more."""
 
 
 class Parquet:
-    """Columns of row groups: what is not asked for is not read."""
+    """Parquet: only the columns and row groups asked for are read."""
 
     untyped = False
     inferred = False
@@ -151,7 +151,7 @@ def _groups(metadata: pq.FileMetaData) -> list[pq.RowGroupMetaData]:
 def _chunks(
     group: pq.RowGroupMetaData, columns: Sequence[str] | None
 ) -> list[pq.ColumnChunkMetaData]:
-    """Return what a row group has of some columns, or of all; a column may have several chunks."""
+    """Return columns of a row group, by default all; a column may have several chunks."""
     chunks = [group.column(place) for place in range(group.num_columns)]
     if columns is None:
         return chunks

@@ -114,7 +114,7 @@ def read_batches(item: WorkItem, columns: Sequence[str] | None) -> Iterator[Pool
 
 
 def read_beside(item: WorkItem) -> list[str]:
-    """Return the columns to read besides those asked for: those of the condition, and `PLACE`."""
+    """Return the columns to read besides the wanted: columns of the condition, and `PLACE`."""
     names = [] if item.where is None else list(item.where.types)
     return [*names, PLACE] if item.has_places else names
 
@@ -161,7 +161,7 @@ def _check_expected(batch: PoolBatch, expected: Mapping[str, pa.Scalar]) -> None
 
 
 def _is(column: pa.Array, value: pa.Scalar) -> pa.Array:
-    """Return which values of a column equal that of the path: a whole number, text or null."""
+    """Return whether each value equals the path's: a whole number, text or null."""
     if not value.is_valid:
         return pc.is_null(column)
     kind = pa.int64() if pa.types.is_integer(value.type) else pa.string()

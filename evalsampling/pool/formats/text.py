@@ -67,7 +67,7 @@ def _place(row: int) -> str:
 def read_blocks(
     path: str, split: Callable[[bytes], Lines], size: int, first_row: int = 0
 ) -> Generator[Block]:
-    """Yield the records of a file in blocks of about so many bytes, up to one that is not UTF-8."""
+    """Yield the records of a file in blocks of about ``size`` bytes, up to a block not in UTF-8."""
     rest, more, mark = b"", True, BOM
     with open_text(path) as source:
         while more:
@@ -119,7 +119,7 @@ _LINE_END = re.compile(rb"[\r\n]")
 
 
 def delimiter_of(text: bytes, usual: str = ",") -> str:
-    """Return what separates the cells of a text that begins with a header.
+    """Return the character that separates cells, of a text that begins with a header.
 
     That is a semicolon or a tab, as spreadsheets of many countries write, if the header has that
     and not the usual delimiter; what is within quotes does not count.

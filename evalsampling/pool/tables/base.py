@@ -31,7 +31,7 @@ class TableKind(Protocol):
         """
 
     def pin(self, table: TableSpec) -> Any:
-        """Return the version to read, as JSON: that of the spec, else the current one.
+        """Return the version to read, as JSON: the spec's, else the current version.
 
         Raises:
             InputError: if there is no such table or version, or a package is not installed.

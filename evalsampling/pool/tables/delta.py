@@ -38,7 +38,7 @@ class Delta:
             section.integer("version", 0, least=0)
 
     def pin(self, table: TableSpec) -> int:
-        """Return the version to read: that of the spec, else the current one."""
+        """Return the version to read: the spec's, else the current version."""
         return int(_opened(table.name, table.keys.get("version")).version())
 
     def plan(self, table: TableSpec, where: Condition | None) -> Sequence[PlannedFile]:
@@ -114,7 +114,7 @@ def _check_readable(log: Any, what: str) -> None:
 
 
 def _with_deleted_rows(log: Any, paths: Sequence[str], table: TableSpec, what: str) -> set[str]:
-    """Return those of some paths whose files have rows which a deletion vector leaves out.
+    """Return the paths of files with rows that a deletion vector leaves out.
 
     Vectors name their files by URLs, so the begin of a path does not count.
     """

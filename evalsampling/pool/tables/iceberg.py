@@ -60,7 +60,7 @@ class Iceberg:
             section.integer("snapshot", 0, least=0)
 
     def pin(self, table: TableSpec) -> dict[str, int]:
-        """Return the snapshot to read, that of the spec or the current one, and its schema."""
+        """Return the snapshot to read, the spec's or the current snapshot, and its schema."""
         loaded, wanted = _loaded(table), table.keys.get("snapshot")
         if wanted is None:
             current = loaded.current_snapshot()

@@ -79,7 +79,7 @@ def is_stored(pool: PoolSpec) -> bool:
 
 
 def stored_in(pool: PoolSpec, directory: str) -> PoolSpec:
-    """Return a pool that, if it is such a table, is in files below a directory or URL."""
+    """Return the pool; a table of Spark as stored in files below a directory or URL."""
     if pool.table is None or not is_stored(pool):
         return pool
     return pool.at_version({**pool.table.pinned, FILES: directory})
