@@ -29,15 +29,9 @@ def exit_code(error: BaseException) -> int:
 
 @contextlib.contextmanager
 def from_extra(extra: str, package: str, what: str) -> Iterator[None]:
-    """Import optional packages in a block; one that is missing is an InputError.
+    """Import optional packages in a block; a failure is an `InputError` that says how to install.
 
-    Args:
-        extra: of this package, by which it is installed.
-        package: its name.
-        what: option or key that needs it, for the message.
-
-    Raises:
-        InputError: if an import in the block fails, with the command that installs the extra.
+    ``extra`` is the extra of this package, ``what`` the option or key that needs the ``package``.
     """
     try:
         yield

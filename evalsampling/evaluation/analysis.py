@@ -122,16 +122,9 @@ class Analysis:
         """Return the analysis with one round more; itself if the money buys no label.
 
         A round is so large that its expected cost and one standard deviation more are within the
-        money: which rows it draws does not answer to what they cost.
-
-        Args:
-            new_rows: rows wanted that were never drawn before (of a stochastic oracle, draws),
-                at least 1; a sampler with a fixed number of draws does not heed it.
-            budget: most such rows in any case.
-            money: what their labels may cost.
-
-        Raises:
-            InputError: if ``new_rows`` is no such number, or the measure is undefined.
+        money: which rows it draws does not answer to what they cost. ``new_rows`` were never drawn
+        before (of a stochastic oracle, draws), at most ``budget``; a sampler with a fixed number of
+        draws does not heed them.
         """
         check_new_rows(new_rows)
         rows = new_rows if budget is None else min(new_rows, budget)
@@ -288,15 +281,8 @@ class Analysis:
         """Return the joint confidence region of a measure's components, as [MR], section 3.
 
         By default it is about the values that `estimate` reports, and of the kind of their default
-        intervals, which are its projections, widened to the joint level.
-
-        Args:
-            measure: as `estimate` takes it: usually a `measures.Joint`, or several. Differences
-                that come by themselves are left out.
-
-        Raises:
-            InputError: if there is no measure of a name, or the draws do not support it, or a
-                component is undefined.
+        intervals, which are its projections, widened to the joint level. The measure is usually a
+        `measures.Joint`, or several; differences that come by themselves are left out.
         """
         asked = as_one(self._parts(measure))
         if not self.sampler.can_estimate(self.table, asked):

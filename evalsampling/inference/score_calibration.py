@@ -39,11 +39,9 @@ class OwnModel(Protocol):
     def __call__(self, cells: CellTable, labels: FloatArray) -> FloatArray:
         """Return P(label | cell), shape (cells, classes), rows summing to 1.
 
-        Args:
-            cells: the cells of the pool: see `stats.cells.CellTable`.
-            labels: shape (cells, classes): labels of each class so far. Which rows of a cell have
-                labels does not depend on the labels, so they have no weights. Of a stochastic
-                oracle an answer counts once; several to a question share one.
+        ``labels``, shape (cells, classes), are those of each class so far. Which rows of a cell
+        have labels does not depend on the labels, so they have no weights. Of a stochastic oracle
+        an answer counts once; several to a question share one.
         """
 
 

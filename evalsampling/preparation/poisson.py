@@ -111,9 +111,6 @@ def fill_water(
     """Return the filter that keeps the rows of a budget, for the first measure of a pool.
 
     ``delta`` and ``smoothing`` are those of the sampler, if that is ``poisson``.
-
-    Raises:
-        InputError: if a parameter is wrong, the pool empty, or the measure undefined on it.
     """
     given = plan.sampler.parameters if plan.sampler.name == "poisson" else {}
     shares = {"delta": 0.1, "smoothing": 1.0}

@@ -76,16 +76,12 @@ class Total:
 
 
 class RunningTotal:
-    """The sum of a stage over the batches so far.
-
-    Attributes:
-        total: of their states, None if there were none.
-    """
+    """The sum of a stage over the batches so far."""
 
     def __init__(self, stage: Total) -> None:
         """Start with no batch."""
         self._state = stage.state
-        self.total: Any = None
+        self.total: Any = None  # of the states; None before the first batch
 
     def add(self, batch: Any) -> None:
         """Add the state of a batch."""

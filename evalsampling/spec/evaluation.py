@@ -88,14 +88,8 @@ class EvaluationSpec:
     ) -> "EvaluationSpec":
         """Return the spec with the content of a spec file, with the checks of `load`.
 
-        Args:
-            content: the parsed file.
-            directory: path or URL that relative paths resolve against.
-            is_stored: whether it is the spec of a workspace. The parts that it names need not be
-                installed: an error comes where one is used.
-
-        Raises:
-            InputError: naming the key that is wrong.
+        Relative paths resolve against the directory or URL. The parts that a spec names which
+        ``is_stored`` in a workspace need not be installed: an error comes where one is used.
         """
         top = Section("", content, is_stored)
         top.check_keys(

@@ -44,11 +44,8 @@ def unknown_keys() -> Iterator[list[str]]:
 class Section:
     """A mapping of the file, with typed and checked access to its keys.
 
-    Attributes:
-        name: path of the section in the file, empty at the top.
-        content: the mapping.
-        is_stored: whether it is from the spec of a workspace, whose names of parts were checked
-            when it was made.
+    The name is the path of the section in the file, empty at the top. A section ``is_stored`` in
+    the spec of a workspace, whose names of parts were checked when it was made.
     """
 
     def __init__(self, name: str, content: Any, is_stored: bool = False) -> None:

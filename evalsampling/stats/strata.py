@@ -158,14 +158,9 @@ class CutMethod(Protocol):
         """Return the number of bins to count scores in, at least 2; all are held in memory."""
 
     def cut(self, scores: ScoreBins, leaves: int) -> FloatArray:
-        """Return interior edges, strictly increasing: leaf k has scores in [edge k-1, edge k).
+        """Return interior edges of at most so many leaves: leaf k is [edge k-1, edge k).
 
-        Args:
-            scores: lower ends, upper ends and counts of bins, the least and the greatest score.
-            leaves: most leaves wanted, at least 1.
-
-        Raises:
-            ValueError: if the scores allow no such edges.
+        A `ValueError` says that the scores allow no such edges.
         """
 
 

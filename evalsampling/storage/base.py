@@ -34,16 +34,12 @@ class Store(abc.ABC):
 
     A class below defines `read`, `create`, `overwrite`, `sizes` and `remove`. All raise
     `InputError` if the store fails.
-
-    Attributes:
-        root: path of the directory, or ``gs://bucket/prefix``.
-        shared: whether machines that cannot lock each other out may write here.
-        latest_version: returns, for the name of a JSON file, the version that is written and the
-            greatest that is read; None for files without a version.
     """
 
-    root: str
-    shared: bool = True
+    root: str  # path of the directory, or ``gs://bucket/prefix``
+    shared: bool = True  # whether machines that cannot lock each other out may write here
+    # returns, for the name of a JSON file, the version that is written and the greatest that is
+    # read; None for files without a version
     latest_version: Callable[[str], int | None] = staticmethod(lambda _: None)
 
     # --- the five calls
@@ -58,14 +54,9 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def create(self, name: str, content: bytes | Path) -> bool:
-        """Create a file if there is none of its name; an existing file stays as it is.
+        """Create a file if there is none of its name; return whether it was created.
 
-        Args:
-            name: of the file.
-            content: of the file; or a file that holds it, written in `scratch`.
-
-        Returns:
-            Whether it was created. A request that is sent twice may say no.
+        A request that is sent twice may say no. A path is a file with the content, in `scratch`.
         """
 
     @abc.abstractmethod

@@ -29,19 +29,14 @@ COMMIT = "commit"
 
 
 class Commit:
-    """Files that come into a store together.
-
-    Attributes:
-        id: of the commit, like no other.
-        folder: where its files come to be. In a shared store each commit has its own, since rivals
-            that write at once must not meet before one of their commits is there.
-        directory: of this machine, where its files are written.
-    """
+    """Files that come into a store together."""
 
     def __init__(self, store: Store, folder: str, id: str, directory: Path) -> None:
-        """Begin with no files."""
+        """Begin with no files; they are written in a directory of this machine."""
         self._store = store
         self.id = id
+        # In a shared store each commit has its own folder, since rivals that write at once must not
+        # meet before one of their commits is there.
         self.folder = f"{folder}/{id}" if store.shared else folder
         self.directory = directory
 
