@@ -1,1 +1,0 @@
-from .workspace import Workspace as Workspace
