@@ -46,7 +46,7 @@ class Command:
         beam: Beam = Beam.NEVER,
         **settings: Any,
     ) -> Self:
-        """Return the command that calls a function with its options and does nothing beside."""
+        """Return a command that only calls a function with its options."""
         from evalsampling.commands.options import add_to_command, read_options  # Help needs none.
 
         def run(arguments: argparse.Namespace, _: Any) -> "Result":

@@ -100,7 +100,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _status(arguments: argparse.Namespace, result: EstimateResult) -> int:
-    """Return the exit code: 1 if a receiver has failed, else what the gates say."""
+    """Return the exit code: 1 if a receiver has failed, else the code of the gates."""
     if any(receipt.problem for receipt in result.reports):
         return 1
     if arguments.exit_zero:
@@ -157,7 +157,7 @@ def _value(number: Number) -> str:
 
 
 def _detail(result: EstimateResult) -> list[str]:
-    """Return all numbers with all their intervals, and what they rest on."""
+    """Return all numbers with all their intervals, and the assumptions of these."""
     shown = _thinned(result.measures)
     kinds = [*assumed(intervals := [each for number in shown for each in number.intervals])]
     lines = estimate_table(shown, kinds, _methods_asked_for(shown))
@@ -187,7 +187,7 @@ def _likelihood(result: EstimateResult) -> list[str]:
 
 
 def _gates(result: EstimateResult) -> list[str]:
-    """Return what the intervals say of each gate, and of all if there are several."""
+    """Return the verdict on each gate, and on all of several, by the intervals."""
     if result.gates is None:
         return []
     lines = hanging(gate.statement for gate in result.gates.gates)

@@ -86,7 +86,7 @@ def parse(argv: Sequence[str] | None) -> tuple[str, Command, argparse.Namespace]
 
 @functools.cache
 def _parsers() -> tuple[argparse.ArgumentParser, dict[str, CommandParser]]:
-    """Return the parser of the program, and those of the commands by their names."""
+    """Return the parser of the program, and the commands' parsers by name."""
     parser = argparse.ArgumentParser(
         prog="evalsampling",
         description="Tell how good a classifier is, with honest intervals, from few labels.",

@@ -77,7 +77,7 @@ def _what_to_expect(result: PlanResult) -> list[str]:
 
 
 def _range(row: PlannedError) -> str:
-    """Return the half-widths to expect of a measure, or the one if the scores are right."""
+    """Return the half-widths to expect of a measure; the one of right scores without a range."""
     low, high = row.half_width_low, row.half_width_high
     if low is None or high is None:
         low = high = row.half_width
@@ -86,7 +86,7 @@ def _range(row: PlannedError) -> str:
 
 
 def _half_or_none(width: float | None, no_claim: float | None) -> str:
-    """Return a half-width as text; what rounding has left of an exact number is 0."""
+    """Return a half-width as text: 0 for an exact number, whatever rounding has left of it."""
     most = math.inf if no_claim is None else no_claim * (1 - 1e-9)  # That of a ratio has no end.
     is_whole = width is not None and width >= most
     return "no claim" if is_whole else f"{PLUS_MINUS}{round(width or 0.0, _MOST_DECIMALS):.2g}"

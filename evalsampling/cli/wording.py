@@ -14,7 +14,7 @@ NARROWEST, WIDEST = 60, 120
 
 
 def columns() -> int:
-    """Return how many columns a line may have: those of the terminal, 80 without a terminal."""
+    """Return the columns of a line: the terminal's, 80 without a terminal."""
     return min(max(shutil.get_terminal_size((80, 24)).columns, NARROWEST), WIDEST)
 
 

@@ -1,1 +1,1 @@
-"""What each command does: options, a plain function, a result."""
+"""The commands: options, a plain function and a result of each."""

@@ -60,7 +60,7 @@ class Request:
 def write_round(
     request: Request, snapshot: Snapshot, drawn: Analysis, has_answers: bool = False
 ) -> None:
-    """Write the last round of a history; what has its answers already is not for annotators."""
+    """Write the last round of a history; annotators get no round with answers already."""
     pool, history = snapshot.pool, drawn.history
     new = np.arange(len(snapshot.history), len(history))
     plan, number = pool.spec.labelling, len(snapshot.rounds) + 1

@@ -18,7 +18,7 @@ FOLDER = "certificates"
 def certificate_of(
     snapshot: Snapshot, promise: Promise, confidence: float | None = None
 ) -> Certificate:
-    """Return what a workspace proves of a promise."""
+    """Return the certificate of a promise, by the labels of a workspace."""
     pool = snapshot.pool
     files = json.dumps(pool.marker["pool"], sort_keys=True)
     made = certify(
@@ -36,7 +36,7 @@ def certificate_of(
 def certificates_of(
     snapshot: Snapshot, promises: Sequence[Promise], confidence: float | None = None
 ) -> tuple[Certificate, ...]:
-    """Return what a workspace proves of promises, and keep those that hold as files of it."""
+    """Return the certificates of promises; those that hold are kept as files of the workspace."""
     made = tuple(certificate_of(snapshot, promise, confidence) for promise in promises)
     store = snapshot.pool.workspace.store
     for certificate in made:

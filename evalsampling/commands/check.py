@@ -58,7 +58,7 @@ class CheckResult(Result):
 
 
 def check(options: SpecOptions) -> CheckResult:
-    """Return what is wrong with a spec, its pool's files and their first rows; changes nothing."""
+    """Return the problems of a spec, its pool's files and their first rows; changes nothing."""
     problems: list[str] = []
     specs: list[EvaluationSpec] = []
     with unknown_keys() as unknown, _telling(problems):
@@ -110,7 +110,7 @@ def check(options: SpecOptions) -> CheckResult:
 
 @contextlib.contextmanager
 def _telling(problems: list[str]) -> Iterator[None]:
-    """Put what is found wrong within a block among the problems, and go on behind it."""
+    """Add an error raised within a block to the problems, and go on behind the block."""
     try:
         yield
     except InputError as error:
@@ -153,14 +153,14 @@ def _take_first(spec: EvaluationSpec, catalog: Catalog, batches: list[PoolBatch]
 
 
 def _are_more(catalog: Catalog, looked_at: int) -> bool:
-    """Tell whether there may be rows of a pool behind the first ones."""
+    """Tell whether a pool may have more rows than the first ones."""
     return looked_at < catalog.rows if catalog.where is None else looked_at == MOST_ROWS
 
 
 def _prepared(
     spec: EvaluationSpec, batches: Sequence[PoolBatch], catalog: Catalog | None
 ) -> tuple[list[str], str | None]:
-    """Return what `prepare` would warn of, and say of the scores, were these the whole pool."""
+    """Return the warnings and words on scores of `prepare`, were these rows the whole pool."""
     stratification = stratify_rows(batches, spec.reading)
     cells = LOCAL.map(Rows(batches), assign(stratification))
     sums, counts = LOCAL.run(cells, SUM_CELLS, COUNT_SLICES)

@@ -91,7 +91,7 @@ def estimate_labelled(
 
 
 def _others(plan: ReadingPlan, options: EstimateCommandOptions, positive: str) -> str:
-    """Return what a plan says otherwise than the options, in words; nothing if it says the same."""
+    """Return the first value of a plan that differs from the options, as a line, if any."""
     at_hand, here = plan.labels.at_hand, str(Path.cwd())
     if plan.pool.path != absolute("pool.path", options.workspace, here):
         return f"pool.path: {plan.pool.path}"

@@ -148,7 +148,7 @@ def result_of(
     intervals: Sequence[str] = (),
     gates: GatesSpec | None = None,
 ) -> EstimateResult:
-    """Return the estimates from what a workspace holds."""
+    """Return the estimates from the labels of a workspace, with all that is said of them."""
     spec, history, analysis = snapshot.pool.spec, snapshot.history, snapshot.analysis
     if measures is not None:
         analysis = dataclasses.replace(analysis, measures=measures)
@@ -192,7 +192,7 @@ def result_of(
 
 
 def _judged(gates: GatesSpec, estimates: Estimates, analysis: Analysis, doubts: Doubts) -> Gates:
-    """Return what the intervals say of gates; they may be about the spec's measures too."""
+    """Return whether gates hold, by the intervals; gates may be about the spec's measures too."""
     reported = {estimate.target for estimate in estimates}
     titles = {name for target in reported for name in (target.title, target.measure)}
     if not titles.issuperset(gate.number for gate in gates):

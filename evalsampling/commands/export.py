@@ -106,5 +106,5 @@ def _as_csv(table: pa.Table) -> bytes:
 
 
 def _shown(value: Any) -> Any:
-    """Return a cell that is no formula; a number, such as an id or a label below 0, is none."""
+    """Return a cell with a formula escaped; a number below 0 is no formula."""
     return value if _NUMBER.fullmatch(str(value)) else escaped(value)

@@ -41,7 +41,7 @@ class InitOptions:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are named for what rows share and for how much they count."""
+        """The named columns of clusters and of weights."""
         return tuple(name for name in (self.cluster, self.weight) if name is not None)
 
 
@@ -92,7 +92,7 @@ def init(options: InitOptions) -> InitResult:
 
 
 def _labels_at_hand(options: InitOptions, names: Sequence[str]) -> LabelsAtHand | None:
-    """Return what the options say of labels that rows have already, checked."""
+    """Return the labels at hand by the options, checked; None without."""
     section = Section("labels", {"column": options.label, "drawn": options.drawn})
     at_hand = read_labels_at_hand(section, str(Path.cwd()))
     groups = [str(at_hand.source)] if at_hand is not None and at_hand.drawn == WITHIN else []
@@ -153,7 +153,7 @@ def _spec_text(
 
 
 def _positive(guess: Guess, named: str | None) -> int | str:
-    """Return the class that measures are about: the one that is named, or the likely one."""
+    """Return the class that measures are about: as named, else the likely one."""
     if named is None or len(guess.classes) < 2:
         return guess.positive
     by_text = {str(value): value for value in guess.classes}
@@ -261,7 +261,7 @@ def _prediction(guess: Guess) -> str:
 
 
 def _threshold(guess: Guess) -> float | None:
-    """Return the score of even odds where it stands in for a prediction, None where none does."""
+    """Return the score of even odds if it is to stand in for a prediction, else None."""
     score = guess.score
     if guess.prediction is not None or score is None or score.low is None or score.high is None:
         return None
@@ -287,7 +287,7 @@ def _quoted(value: int | str) -> str:
 
 
 def _printable(text: str) -> str:
-    """Return a text with what YAML may refuse escaped as YAML reads it within quotes."""
+    """Return a text with the characters that YAML may refuse escaped, for use within quotes."""
 
     def code(letter: str) -> str:
         return f"\\u{ord(letter):04x}" if ord(letter) < 1 << 16 else f"\\U{ord(letter):08x}"

@@ -97,7 +97,7 @@ def _are_most(delivery: Delivery, count: int) -> bool:
 
 
 def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | None:
-    """Return which rows drawn have no label and what that may do, None if there are none."""
+    """Return the rows without a label, and bounds of numbers over them; None if all have one."""
     counts = {why: len(questions) for why, questions in snapshot.undecided.items()}
     if not any(counts.values()) and not snapshot.late:
         return None
@@ -138,7 +138,7 @@ def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
 
 
 def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> Doubts:
-    """Return what is to be said of the answers before any number."""
+    """Return the texts on doubtful answers that stand before any number."""
     bounds: Sequence[MissingBounds] = ()
     told = [text for each in snapshot.rejections if (text := rejection(snapshot, *each))]
     if missing is not None:
@@ -195,7 +195,7 @@ def _group(whose: str, answers: Sequence[Answer]) -> AnswerGroup:
 def label_error(
     analysis: Analysis, gold: IntArray, estimates: Sequence[Estimate]
 ) -> LabelError | None:
-    """Return what wrong labels do to the measures, None without gold rows."""
+    """Return the measures corrected for wrong labels; None without gold rows."""
     if not gold.any():
         return None
     table, codes = gold.tolist(), analysis.reading.labels.codes

@@ -11,7 +11,7 @@ from evalsampling.workspace.snapshot import Snapshot, chances_elsewhere
 
 
 def take_labels_at_hand(pool: PreparedPool, context: ExecutionContext) -> None:
-    """Make the rows that have a label the first round, or finish what a kill left of it."""
+    """Make the rows with labels at hand the first round, or finish it after a kill."""
     at_hand = pool.spec.labels.at_hand
     if at_hand is None or len(pool.workspace.batches("rounds")) > 1:
         return

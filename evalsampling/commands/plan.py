@@ -117,7 +117,7 @@ def _compares(plan: ReadingPlan) -> bool:
 def _of_clusters(
     clusters: SharedClusters, errors: Sequence[PlannedError], asked: AnalysisPlan, table: CellTable
 ) -> str:
-    """Return what is reckoned with where rows share clusters, at the largest budget."""
+    """Return a sentence on the worth of labels where rows share clusters, at the largest budget."""
     labels = max(row.budget or 0 for row in errors)
     if asked.budget.money is not None and table.cost is not None:
         labels /= float(table.count @ table.cost) / table.rows

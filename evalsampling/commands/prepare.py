@@ -89,7 +89,7 @@ class PrepareResult(Result):
 
     @classmethod
     def of(cls, pool: PreparedPool) -> "PrepareResult":
-        """Return what was said when a pool was prepared."""
+        """Return the result that `prepare` printed of a pool."""
         marker, votes = pool.marker, pool.spec.labels.votes
         return cls(
             workspace=pool.workspace.path,
@@ -305,7 +305,7 @@ class Preparation:
         raise InputError(f"{path}: prepared with {what}")
 
     def check_same_pool(self, pool: Sequence[Mapping[str, Any]]) -> None:
-        """Check that the files of the pool that can be read are those that were prepared."""
+        """Check that the readable files of the pool are as they were when it was prepared."""
         changed, absent = changes_of(pool)
         if changed:
             raise InputError(f"{changed[0]} in {self.workspace.path}; {_ANEW}")

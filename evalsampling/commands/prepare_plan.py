@@ -82,7 +82,7 @@ def prepare_by_shares(preparation: Preparation, engine: Shares) -> PrepareResult
 
 
 def finished(preparation: Preparation) -> PrepareResult:
-    """Return what is said of a workspace that is prepared, its labels at hand taken."""
+    """Return the result for a prepared workspace, after labels at hand are taken."""
     pool = PreparedPool.read(preparation.workspace)
     take_labels_at_hand(pool, preparation.context)
     return PrepareResult.of(pool)

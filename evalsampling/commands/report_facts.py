@@ -83,7 +83,7 @@ def _shown_classes(space: LabelSpace) -> dict[str, list[int]]:
 
 
 def _rounds(analysis: Analysis, estimated: EstimateResult) -> list[dict[str, Any]]:
-    """Return the numbers after each round; after the last they are those of the estimate."""
+    """Return the numbers after each round; after the last they are the estimate's."""
     latest = estimated.to_json()["measures"]
     rounds = []
     for moment in convergence(analysis):
@@ -136,7 +136,7 @@ def _quality(snapshot: Snapshot, estimated: EstimateResult) -> dict[str, int]:
 
 
 def _provenance(snapshot: Snapshot) -> dict[str, Any]:
-    """Return what it takes to make the same numbers again."""
+    """Return the seed, spec, pool, rounds, deliveries and versions behind the numbers."""
     pool, marker = snapshot.pool, snapshot.pool.marker
     return {
         "seed": pool.spec.seed,
@@ -167,7 +167,7 @@ def _provenance(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def run_of(snapshot: Snapshot, result: EstimateResult, started: float) -> Run:
-    """Return the run that made a result of what a workspace holds, as receivers get it."""
+    """Return a result of `estimate` as receivers get it, with its workspace and pool."""
     pool, path = snapshot.pool, snapshot.pool.workspace.path
     workspace = path.rstrip("/") if is_url(path) else os.path.abspath(path)
     return Run(

@@ -76,7 +76,7 @@ class TopUp:
         )
 
     def items(self) -> list[WorkItem]:
-        """Return what there is to read: the scored rows, if a scorer made them."""
+        """Return the work items to read: the scored rows, if a scorer made them."""
         if not self.preparation.spec.pool.scorer:
             return list(self.pool.items)
         return [scored_item(item, self.preparation.scored_directory) for item in self.pool.items]

@@ -52,7 +52,7 @@ class VerifyResult(Result):
 
 
 def verify(options: WorkspaceOptions) -> VerifyResult:
-    """Return which files of a workspace are missing or damaged, and which of its pool changed.
+    """Return the missing or damaged files of a workspace, and the changed files of its pool.
 
     JSON is compared with the checksum within it, other files with those in the commit that names
     them, all other Parquet with the checksums of its pages. Nothing is changed.
@@ -130,7 +130,7 @@ def _read_delivery(store: Store, name: str) -> None:
 def _check_certificates(
     workspace: Workspace, names: list[str], contents: dict[str, dict[str, Any]]
 ) -> None:
-    """Check that certificates follow from what the workspace holds."""
+    """Check that certificates follow from the labels of the workspace."""
     from evalsampling.commands.certify import check_certificate  # It loads measures and samplers.
 
     snapshot = Snapshot.read(PreparedPool.read(workspace))
@@ -212,7 +212,7 @@ def _closed(contents: dict[str, dict[str, Any]]) -> set[int]:
 
 
 def _taken(markers: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """Yield the markers of deliveries that were there before others, by what these are called.
+    """Yield the markers of deliveries that were there before others, by the names of these.
 
     Each is called by the place of its first delivery, so one that is missing leaves a gap.
     """

@@ -217,7 +217,7 @@ class LabelSpace(abc.ABC):
 
     @abc.abstractmethod
     def to_mapping(self) -> dict[str, Any]:
-        """Return the keys of ``labels`` that are its own, as `read` takes them."""
+        """Return the space's own keys of ``labels``, as `read` takes them."""
 
     @property
     @abc.abstractmethod
@@ -345,7 +345,7 @@ class LabelSpace(abc.ABC):
         return None
 
     def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return what cells know of predictions: codes below `signatures`, (n, systems)."""
+        """Return predictions as cells are cut by them: codes below `signatures`, (n, systems)."""
         return predictions
 
     @abc.abstractmethod

@@ -130,7 +130,7 @@ class Classes(LabelSpace):
 
 @dataclasses.dataclass(frozen=True)
 class Grades(Classes):
-    """Grades, one of which each item of a query has; what cells know is of the query.
+    """Grades: each item of a query has one; cells are of queries, by their expected gains.
 
     A query has one outcome, graded, so its predictions are whether a list is another than the
     first system's.
@@ -156,7 +156,7 @@ class Grades(Classes):
         return grades
 
     def signatures(self, systems: int) -> tuple[int, ...]:
-        """Return 2, whether its list differs from that of the first system, which has 1."""
+        """Return 2, for a list that differs from the first system's or not; 1 for the first."""
         return (1, *(2,) * (systems - 1))
 
 

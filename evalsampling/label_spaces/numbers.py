@@ -243,7 +243,7 @@ class ComparedNumbers(Numbers):
         return tuple(f"{error} {k}" for k in range(self.systems) for error in EXPECTED)
 
     def signatures(self, systems: int) -> tuple[int, ...]:
-        """Return the number of systems for each of them: cells know the order of predictions."""
+        """Return the number of systems for each: cells are cut by the order of predictions."""
         return (systems,) * systems
 
     def signed(self, predictions: npt.NDArray[Any]) -> npt.NDArray[Any]:

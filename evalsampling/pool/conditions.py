@@ -92,7 +92,7 @@ class Filter:
 
     def kept(self, batch: PoolBatch) -> PoolBatch:
         """Return the rows of a batch that satisfy the condition, with their places."""
-        mask = pc.fill_null(held(self.condition, functools.partial(_mask, batch)), False)
+        mask = pc.fill_null(translated(self.condition, functools.partial(_mask, batch)), False)
         if pc.all(mask).as_py():
             return batch
         return batch.take(np.flatnonzero(mask.to_numpy(zero_copy_only=False)))
@@ -102,7 +102,7 @@ Leaf = Callable[[Relation | OneOf | IsNull, bool], Any]
 """Returns the translation of a comparison, or, if its second argument is true, of its contrary."""
 
 
-def held(
+def translated(
     condition: Condition,
     leaf: Leaf,
     both: Callable[..., Any] = pc.and_kleene,
@@ -112,9 +112,9 @@ def held(
     """Return a condition translated leaf by leaf, each ``NOT`` pushed down to the comparisons."""
     match condition:
         case Not(part):
-            return held(part, leaf, both, either, not negated)
+            return translated(part, leaf, both, either, not negated)
         case AllOf(parts) | AnyOf(parts):
-            made = [held(part, leaf, both, either, negated) for part in parts]
+            made = [translated(part, leaf, both, either, negated) for part in parts]
             join = both if isinstance(condition, AllOf) != negated else either
             return functools.reduce(join, made)
         case _:
@@ -126,7 +126,7 @@ def _mask(batch: PoolBatch, part: Relation | OneOf | IsNull, negated: bool) -> p
     if isinstance(part, IsNull):
         mask = pc.is_null(batch.any_column(part.column))
     elif isinstance(part, OneOf):
-        mask = held(part.spelt_out, functools.partial(_mask, batch))
+        mask = translated(part.spelt_out, functools.partial(_mask, batch))
     elif isinstance(part.value, ColumnName):
         mask = _of_columns(batch, part.column, part.operator, part.value.name)
     else:
@@ -153,7 +153,7 @@ def outline(condition: Condition, columns: Columns) -> pc.Expression:
 
     Arrow may leave out the parts of a file in which it holds of no row.
     """
-    return held(condition, functools.partial(_outlined, columns))
+    return translated(condition, functools.partial(_outlined, columns))
 
 
 def _outlined(columns: Columns, part: Relation | OneOf | IsNull, negated: bool) -> pc.Expression:

@@ -66,13 +66,13 @@ def interval_rows(
 
 
 def _ends(number: Number) -> list[float]:
-    """Return what an axis must reach: the value, and the interval unless it claims nothing."""
+    """Return the numbers that an axis must reach: value, and interval unless it claims nothing."""
     ends = [number.value, *((number.low, number.high) if number.claims else ())]
     return [end for end in ends if end is not None]
 
 
 def _with_claim(number: Number, digits: int) -> str:
-    """Return value and interval as text, or what stands in place of an interval."""
+    """Return value and interval as text, or the reason for no interval."""
     if number.value is None:
         return "undefined"
     if not number.claims:

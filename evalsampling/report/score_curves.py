@@ -40,7 +40,7 @@ class ScoreCurve:
     by: str = ""
 
     def titled(self, name: str) -> str:
-        """Return a title of what is made of the curve."""
+        """Return the title of a picture or number of the curve."""
         return title(f"{name}{BY}{self.by}" if self.by else name, self.system)
 
 

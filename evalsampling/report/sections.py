@@ -154,7 +154,7 @@ def summary(facts: Facts, short: bool = False) -> Section:
 
 
 def _sentence(number: Number) -> dict[str, str]:
-    """Return what a number says, its value and interval apart, and its measure.
+    """Return the sentence of a number in parts: value and interval apart, and its measure.
 
     What it may be by the labels alone is said where positives that hide are: see `what_if`.
     """

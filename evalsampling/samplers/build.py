@@ -107,7 +107,7 @@ def _check_promise(plan: AnalysisPlan, is_calibrated: bool) -> None:
 
 
 def _check_needs(maker: type[Sampler], name: str, plan: AnalysisPlan) -> None:
-    """Raise an `InputError` if a plan lacks what a sampler needs."""
+    """Raise an `InputError` if a plan lacks a column or key that a sampler needs."""
     pool = plan.reading.pool
     lacking = (
         (

@@ -234,7 +234,7 @@ def mean_selection(selections: Sequence[Selection | None]) -> dict[str, float | 
 
 
 def promise_outcome(pool: KnownPool, analysis: Analysis, promise: Promise, planned: int) -> Outcome:
-    """Return what becomes of a promise of the pool, which has no slices here."""
+    """Return whether a promise is proved of the pool, and broken in truth."""
     found = certify(analysis, promise, planned=planned)
     table = pool.table
     score = table.kinds.score[table.kinds.first, 0]

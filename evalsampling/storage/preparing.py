@@ -117,7 +117,7 @@ def _in_directory(store: LocalStore, marker: str, products: Collection[str]) -> 
 
 
 def _check_no_file(store: LocalStore) -> None:
-    """Check that neither the directory nor one of its parents is a file."""
+    """Check that the directory and its parents are no files."""
     for path in (store.directory, *store.directory.parents):
         if path.is_file():
             raise InputError(f"{path}: a file, where a directory is wanted; choose another")

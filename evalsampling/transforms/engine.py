@@ -22,7 +22,7 @@ from evalsampling.transforms.stages import (
 
 
 class BeamEngine:
-    """Builds a pipeline of what a plan asks for.
+    """An engine that turns the steps of a plan into transforms of a pipeline.
 
     Its values are side inputs, with their collection as ``pvalue``; its rows are collections of
     batches, with the columns they have.

@@ -39,7 +39,7 @@ COUNTS, POOL, SLICES = "counts", "pool", "slices"
 
 @dataclasses.dataclass(frozen=True)
 class _Joined:
-    """What answers and rows of a share come to."""
+    """The joined answers and rows of a share, summed up."""
 
     counts: LabelledCounts  # of the rows with their labels
     rejects: int  # answers that do not count
@@ -238,7 +238,7 @@ class _Maker:
     def _analysis(
         self, states: Latest, own: bool
     ) -> tuple[Analysis, int, Mapping[str, int]] | None:
-        """Return what stands with some states, the answers that do not count, `Slices.outside`."""
+        """Return the analysis of joined states, the number of rejects, `Slices.outside`."""
         shares, pools = states.named(COUNTS), states.named(POOL)
         if not (pools if own else shares):
             return None

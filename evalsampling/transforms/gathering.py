@@ -24,7 +24,7 @@ class Gather(beam.DoFn):
         keyed: Callable[[Any], Iterator[tuple[Any, Any]]],
         made_of: Callable[[Any, Sequence[Any]], Iterator[Any]],
     ) -> None:
-        """Choose what to hold of an element.
+        """Choose the function that returns the part of an element to hold.
 
         Args:
             keyed: yields keys with parts of an element; a part with a length is as many rows.

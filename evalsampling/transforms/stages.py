@@ -40,7 +40,7 @@ def _inspect(file: PlannedFile) -> PoolFile:
 
 
 class ReadItems(beam.PTransform):
-    """Reads items, each of them by one worker, in an order of the runner's choice.
+    """Reads work items, each by one worker, in an order of the runner's choice.
 
     The output is a PCollection of batches. Of a reading that stores what it reads, ``batches`` are
     these, and ``items`` a PCollection of the items that read them again.
@@ -121,7 +121,7 @@ class AddUp(beam.PTransform):
 
 
 class MergeByKey(beam.PTransform):
-    """Merges what a stage makes of batches: PCollection of batches to one element for each key."""
+    """Merges a stage's results of batches: PCollection of batches to one element for each key."""
 
     def __init__(self, stage: Keyed) -> None:
         super().__init__(stage.name)

@@ -17,7 +17,7 @@ from evalsampling.pool.arrow import (
     plain_type,
     with_fields,
 )
-from evalsampling.pool.conditions import CONTRARY, Filter, held
+from evalsampling.pool.conditions import CONTRARY, Filter, translated
 from evalsampling.pool.files import StoredFile, decodable
 from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.splits import Contents
@@ -248,7 +248,7 @@ def row_filter(where: Condition | None, columns: Any, table: Any) -> Any:
 
     def leaf(part: Relation | OneOf | IsNull, negated: bool) -> Any:
         if isinstance(part, OneOf):
-            return held(part.spelt_out, leaf, sql.And, sql.Or, negated)
+            return translated(part.spelt_out, leaf, sql.And, sql.Or, negated)
         name = names.get(part.column)  # None of a field of a struct column.
         if name is None or (isinstance(part, Relation) and isinstance(part.value, ColumnName)):
             return always
@@ -258,7 +258,7 @@ def row_filter(where: Condition | None, columns: Any, table: Any) -> Any:
         operator = CONTRARY[part.operator] if negated else part.operator
         return always if value is None else made[operator](name, value)
 
-    return held(Filter.of(where, with_fields(types)).condition, leaf, sql.And, either)
+    return translated(Filter.of(where, with_fields(types)).condition, leaf, sql.And, either)
 
 
 def _literal(kind: pa.DataType, value: Any, negated: bool) -> Any:
