@@ -76,7 +76,7 @@ def prepare(
         return None
     spilling, preparation = _spill(options, needed=check_ids), preparation.settled()
     preparing = workspace.preparing(preparation.attempt, preparation.table)
-    watched = progress.watch(JOB, "rows", stream=logs.stream())
+    watched = progress.watch(JOB, "rows")
     with preparing, watched, spilling as folder:
         plan_passes(BeamEngine(pipeline), preparation, folder)
         done = run(pipeline)
@@ -123,7 +123,7 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
         if work is not None:
             pipeline = beam.Pipeline(options=options)
             plan_top_up(BeamEngine(pipeline), work)
-            with progress.watch("top-up", "rows", snapshot.pool.marker["rows"], logs.stream()):
+            with progress.watch("top-up", "rows", snapshot.pool.marker["rows"]):
                 done = run(pipeline)
             workspace.add_steps(work.name, read_meters(done))
         held = len(snapshot.pool.reserve.places())

@@ -117,9 +117,7 @@ def store(name: str, snapshot: Snapshot, labels: Mapping[int, int], replace: boo
     _add([_Checked(file, _name(file.sha256, names), taken, [])], snapshot.register, snapshot)
 
 
-def of_codes(
-    name: str, snapshot: Snapshot, labels: Mapping[int, int], replace: bool = False
-) -> LabelFile:
+def of_codes(name: str, snapshot: Snapshot, labels: Mapping[int, int], replace: bool) -> LabelFile:
     """Return labels that were in no file, class codes by question, as a file of a name."""
     space = snapshot.pool.spec.labels.space
     lines = [

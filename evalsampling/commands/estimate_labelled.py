@@ -35,7 +35,7 @@ class EstimateCommandOptions(EstimateOptions):
 
 
 def estimate_labelled(
-    options: EstimateCommandOptions, shown: Callable[[EstimateResult], None] | None = None
+    options: EstimateCommandOptions, shown: Callable[[EstimateResult], None]
 ) -> EstimateResult:
     """Estimate from the labels in a table; without ``label`` from those of a workspace.
 

@@ -254,7 +254,7 @@ def _region(parts: Sequence[Measure], analysis: Analysis) -> ReportedRegion:
     return dataclasses.replace(told, radius=region.radius, **numbers)
 
 
-def curve_of(snapshot: Snapshot, at: Sequence[int] = ()) -> RankCurve | None:
+def curve_of(snapshot: Snapshot, at: Sequence[int]) -> RankCurve | None:
     """Return the curve of a sampler that queries ranks; None of others, and without labels."""
     curve = snapshot.analysis.curve
     if curve is None:

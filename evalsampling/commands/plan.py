@@ -22,7 +22,7 @@ from evalsampling.simulation.plan import usable_samplers
 from evalsampling.spec import AnalysisPlan, ReadingPlan
 from evalsampling.stats.cells import CellTable, expected_of_verdicts
 from evalsampling.stats.clusters import CORRELATION, SharedClusters
-from evalsampling.telemetry import logs, progress
+from evalsampling.telemetry import progress
 from evalsampling.telemetry.logs import LOG
 
 
@@ -171,7 +171,7 @@ def plan(options: PlanOptions) -> PlanResult:
     if not names:  # The spec's own and `passive`; if its own cannot be planned, all that can.
         usable, own = usable_samplers(asked), spec.sampler.name
         names = tuple(n for n in usable if own not in usable or n in (own, "passive"))
-    with progress.watch("plan", "repeats", stream=logs.stream()):
+    with progress.watch("plan", "repeats"):
         entries = predict_errors(
             asked,
             table,

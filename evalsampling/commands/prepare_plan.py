@@ -93,5 +93,5 @@ def prepare_in_process(spec: EvaluationSpec, threads: int | None = None) -> Prep
     context = ExecutionContext("this process")
     preparation = Preparation.from_spec(spec, context)
     logs.tell(workspace=preparation.workspace.path, runner=context.runner)
-    with progress.watch(JOB, "rows", stream=logs.stream()):
+    with progress.watch(JOB, "rows"):
         return prepare_by_shares(preparation, by_threads(threads))

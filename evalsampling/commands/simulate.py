@@ -18,7 +18,7 @@ from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.simulate import simulate as repeat_evaluations
 from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec.promise import Promise
-from evalsampling.telemetry import logs, progress
+from evalsampling.telemetry import progress
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,7 +133,7 @@ def simulate(options: SimulateOptions) -> SimulateResult:
     asked = dataclasses.replace(spec.analysis, reading=reading)
     tried = [build_sampler(asked, name) for name in names]
     measures = build_measures(reading)
-    with progress.watch("simulate", "repeats", len(tried) * plan.repeats, logs.stream()):
+    with progress.watch("simulate", "repeats", len(tried) * plan.repeats):
         content = repeat_evaluations(truth, tried, measures, plan, report=progress.advance)
     content |= {"by_cost": plan.by_cost, "promise": None if promise is None else str(promise)}
     return read_record(SimulateResult, content)

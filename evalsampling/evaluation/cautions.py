@@ -81,17 +81,16 @@ def missing_beside_labels(history: History) -> IntArray:
     return np.flatnonzero((history.label == NO_LABEL) & answered)
 
 
-def missing_bounds(analysis: Analysis, rows: IntArray | None = None) -> list[MissingBounds]:
-    """Return bounds for each number on the whole pool; an empty list if no label is missing.
+def missing_bounds(analysis: Analysis, questions: IntArray) -> list[MissingBounds]:
+    """Return bounds for each number on the whole pool, over the missing labels of questions.
 
     They are over labels that are all one class, all as a system predicts, or all other than it
-    predicts: for two classes the least and the greatest that any labels give. The list is empty
-    too if labels are no classes of rows. Rounds without any label are left out, as they are from
-    the estimates.
+    predicts: for two classes the least and the greatest that any labels give. The list is empty if
+    no label is missing, or labels are no classes of rows. Rounds without any label are left out, as
+    they are from the estimates.
     """
     history = analysis.history
-    missing = missing_beside_labels(history)
-    missing = missing if rows is None else np.intersect1d(missing, rows)
+    missing = np.intersect1d(missing_beside_labels(history), questions)
     if not len(missing) or not analysis.reading.has_classes:
         return []
     whole = dataclasses.replace(analysis.scope, domains=(Domain(),), bands_seed=None)

@@ -97,7 +97,7 @@ def anticipated_error(
 
 
 def draw_moments(
-    measure: Measure, table: CellTable, chance: FloatArray, self_normalised: bool = False
+    measure: Measure, table: CellTable, chance: FloatArray, self_normalised: bool
 ) -> tuple[float, float]:
     """Return the value of a measure by the prior, and the standard deviation of one draw.
 

@@ -90,7 +90,7 @@ variance is computed to 16 digits, so its root to 8."""
 
 
 def estimate_measure(
-    measure: Measure, inputs: EstimationInput, scope: ReportedDomains, aimed_at: bool = True
+    measure: Measure, inputs: EstimationInput, scope: ReportedDomains, aimed_at: bool
 ) -> list[Estimate]:
     """Return the estimates of one measure on every domain of a scope."""
     if isinstance(measure, Extreme):

@@ -215,9 +215,7 @@ class DrawnNumber:
         return Interval(low, high, interval.kind, interval.method)
 
 
-def by_model(
-    estimates: Sequence[Estimate], estimand: Estimand, band: bool = False
-) -> list[DrawnNumber]:
+def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> list[DrawnNumber]:
     """Return the components of a measure by the model of the labels; without draws if it has none.
 
     The weight of the draws is 1 where the model assumes no more than the design does. A value is

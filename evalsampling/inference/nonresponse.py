@@ -71,7 +71,7 @@ def share_answered(history: History) -> FloatArray:
     return np.where(asked > 0, answered / np.maximum(asked, 1), 1.0)
 
 
-def rows_represented(history: History, table: CellTable, ask_again: bool = False) -> FloatArray:
+def rows_represented(history: History, table: CellTable, ask_again: bool) -> FloatArray:
     """Return how many rows each draw represents, itself among them: (draws,), 0 without a label."""
     first_drawn, drawn, share = history.met, history.drawn, share_answered(history)
     question, has_label = history.question, history.label != NO_LABEL

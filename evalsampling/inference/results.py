@@ -364,9 +364,7 @@ def is_narrow(estimates: Sequence[Estimate], half_width: float | None) -> bool:
     return half_width is not None and widest is not None and widest <= half_width
 
 
-def is_significant(
-    estimates: Sequence[Estimate], level: float | None, anytime: bool = True
-) -> bool:
+def is_significant(estimates: Sequence[Estimate], level: float | None, anytime: bool) -> bool:
     """Return whether the comparisons of the first measure, on the whole pool, are all significant.
 
     With ``anytime`` p-values are those that hold if they are looked at after every round.

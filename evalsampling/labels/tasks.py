@@ -42,8 +42,8 @@ def task_name(
 def make_batch(
     names: Sequence[str],
     rows: pa.Table,
-    plan: LabellingPlan | None = None,
-    key: bytes = b"",
+    plan: LabellingPlan,
+    key: bytes,
     kind: str = SAMPLE,
     kept: Sequence[str] = (),
 ) -> pa.Table:
@@ -57,9 +57,9 @@ def make_batch(
     table = pa.table({**columns, **{name: rows[name] for name in kept}})
     for name in payload_columns(rows):
         shown = rows[name].combine_chunks()
-        mask = plan.pool.masks.get(name.removeprefix(PAYLOAD_PREFIX)) if plan else None
+        mask = plan.pool.masks.get(name.removeprefix(PAYLOAD_PREFIX))
         table = table.append_column(name, shown if mask is None else masked(shown, mask, key))
-    if plan is not None and plan.by_cluster and kind == SAMPLE:
+    if plan.by_cluster and kind == SAMPLE:
         return _by_cluster(table, rows[CLUSTER].to_numpy())
     return table.take(pa.array(np.argsort(names)))
 

@@ -148,11 +148,7 @@ def predictive(table: CellTable, systems: Sequence[int]) -> FloatArray:
 
 
 def expected_norms(
-    measure: Measure,
-    table: CellTable,
-    prior: FloatArray,
-    stochastic: bool = False,
-    floor: float = FLOOR,
+    measure: Measure, table: CellTable, prior: FloatArray, stochastic: bool, floor: float
 ) -> FloatArray:
     """Return the expected norm v of the losses of the rows of each cell, shape (cells,).
 

@@ -10,7 +10,7 @@ from evalsampling.errors import InputError
 Record = TypeVar("Record")
 
 
-def read_record(kind: type[Record], content: Any, where: str = "") -> Record:
+def read_record(kind: type[Record], content: Any) -> Record:
     """Return the record that an object of JSON stands for, with all records within it.
 
     Lists become tuples, or arrays, where the record has those; a key that is no field is passed
@@ -20,7 +20,7 @@ def read_record(kind: type[Record], content: Any, where: str = "") -> Record:
         return msgspec.convert(content, kind, dec_hook=_array)
     except msgspec.ValidationError as error:
         problem = f"{error}".replace("`", "").replace(" - at $", ", at ").replace("at .", "at ")
-        raise InputError(f"{where}: {problem}" if where else problem) from error
+        raise InputError(problem) from error
 
 
 def as_plain(record: Any) -> Any:

@@ -166,7 +166,7 @@ def _merge_parts(part: int, reserves: Iterable[Reserve]) -> tuple[int, Reserve]:
     return part, sum_reserves(reserves)
 
 
-def check_ids(plan: ReadingPlan, items: Any, folder: Path | None = None) -> Keyed:
+def check_ids(plan: ReadingPlan, items: Any, folder: Path | None) -> Keyed:
     """Return the stage that checks all ids of a pool: how many hashes repeat, by shares of ids.
 
     It fails with an `InputError` if two ids are alike. Eight bytes of every row are gathered; ids

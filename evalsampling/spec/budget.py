@@ -65,7 +65,7 @@ class Budget:
             return self.money == other.money and self.labels >= other.labels
         return self.money >= other.money and self.labels >= other.labels
 
-    def raised(self, amount: float, labels: int | None = None) -> "Budget":
+    def raised(self, amount: float, labels: int | None) -> "Budget":
         """Return the budget with another amount, of money if it has any, else of labels."""
         if self.money is not None:
             return Budget(labels or self.labels, amount)

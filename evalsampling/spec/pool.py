@@ -143,11 +143,7 @@ class PoolSpec:
 
 
 def read_pool(
-    section: Section,
-    labels: LabelsSpec,
-    directory: str,
-    strata: StrataSpec,
-    may_lack_score: bool = False,
+    section: Section, labels: LabelsSpec, directory: str, strata: StrataSpec, may_lack_score: bool
 ) -> PoolSpec:
     """Return the section ``pool``, checked."""
     section.check_keys(*KEYS)

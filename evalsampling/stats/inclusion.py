@@ -138,7 +138,7 @@ def draw_simply(
     inside: BoolArray,
     sizes: Mapping[bool, int],
     rng: np.random.Generator,
-    posterior: FloatArray | None = None,
+    posterior: FloatArray,
 ) -> History:
     """Return the history with one more round, of simple random samples of two strata.
 

@@ -1,11 +1,11 @@
 """Progress of long work, printed while it runs."""
 
 import contextlib
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import TextIO
+
+from evalsampling.telemetry import logs
 
 _SECONDS_BETWEEN = 1.0
 
@@ -62,11 +62,12 @@ def expect(units: int, times: int = 1) -> None:
 
 
 @contextlib.contextmanager
-def watch(label: str, unit: str, total: int = 0, stream: TextIO = sys.stderr) -> Iterator[None]:
+def watch(label: str, unit: str, total: int = 0) -> Iterator[None]:
     """Print progress while the block runs: every second on a terminal, else every ten seconds."""
     global _current
     progress = Progress(label, unit, total)
     finished = threading.Event()
+    stream = logs.stream()
     terminal = stream.isatty()
 
     def report() -> None:

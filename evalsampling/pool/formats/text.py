@@ -118,7 +118,7 @@ _QUOTED = re.compile(rb'"[^"]*"?')
 _LINE_END = re.compile(rb"[\r\n]")
 
 
-def delimiter_of(text: bytes, usual: str = ",") -> str:
+def delimiter_of(text: bytes, usual: str) -> str:
     """Return the character that separates cells, of a text that begins with a header.
 
     That is a semicolon or a tab, as spreadsheets of many countries write, if the header has that
