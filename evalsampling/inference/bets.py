@@ -62,7 +62,7 @@ class Block:
     stratum: IntArray | None = None
 
     def ahead(self, place: int) -> int:
-        """Return how many rows a bet looks ahead to: what was planned, or as many as before.
+        """Return the number of rows that a bet looks ahead to: as planned, else as many as before.
 
         At least the rest of the round. All of that was known before these rows were drawn.
         """
@@ -79,7 +79,7 @@ def blocks_of(
     replaced: bool,
     at_random: bool = False,
 ) -> Iterator[Block]:
-    """Yield the rounds of a history, in the order drawn, but for those of unknown chances.
+    """Yield the rounds of a history, in the order drawn, without rounds of unknown chances.
 
     `planned`: rows that were to be drawn in all, known before the first; None if it was not.
     `at_random`: whether the first round are labels at hand, of a simple random sample.
@@ -168,7 +168,7 @@ class _Bet:
     ahead: FloatArray  # (m,): variance of d until the planned end
 
     def gain(self, need: FloatArray) -> FloatArray:
-        """Return what it adds to the logarithm of the wealth, to which `need` is to be added."""
+        """Return the gain in the logarithm of the wealth, to which `need` is to be added."""
         is_one = self.outcome.shape[1] == 1
         # Of one row 1 + v (d + A) has a mean of at most 1, so that v may be larger if A is.
         most = np.maximum(self.worst - self.surplus if is_one else self.worst, 1e-12)

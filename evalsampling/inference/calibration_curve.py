@@ -175,7 +175,7 @@ class GroupLabels:
     def from_cells(
         cls, curve: CalibrationCurve, labelled: IntArray, positive: IntArray
     ) -> "GroupLabels":
-        """Return the numbers of labels by group, given those of cells, shape (cells,) each."""
+        """Return the numbers of labels by group, given the numbers by cell, shape (cells,) each."""
         groups = len(curve.share)
         rows: FloatArray = np.bincount(curve.group, labelled, groups).astype(np.float64)
         hits: FloatArray = np.bincount(curve.group, positive, groups).astype(np.float64)

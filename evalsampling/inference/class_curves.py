@@ -29,7 +29,7 @@ def obstacle(table: CellTable) -> str | None:
 
 
 def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> dict[int, CurveFit]:
-    """Return the fitted curve of each class; with two classes that of the second alone."""
+    """Return the fitted curve of each class; of two classes only the second's."""
     seen = labels_by_chance(table, history, Domain())
     labelled = seen.sum(axis=1)
     classes = (1,) if table.classes == 2 else range(table.classes)
@@ -134,7 +134,7 @@ def labels_by_cell(table: CellTable, history: History, domain: Domain) -> IntArr
 
 
 def labels_by_chance(table: CellTable, history: History, domain: Domain) -> IntArray:
-    """Return `labels_by_cell` without those of rows that people picked, which tell of no others."""
+    """Return `labels_by_cell` without rows that people picked, which tell nothing of other rows."""
     labelled = domain.labelled(history)
     drawn = labelled[~history.picked[labelled]]
     return history.seen(len(table), table.classes, drawn).astype(np.int64)

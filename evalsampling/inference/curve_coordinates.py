@@ -1,4 +1,4 @@
-"""Coordinates of the parameters of a calibration curve, and what is linear in them."""
+"""Coordinates of the parameters of a calibration curve, and quantities linear in them."""
 
 import dataclasses
 import functools
@@ -98,7 +98,7 @@ def _slope_and_direct(effects: int) -> tuple[FloatArray, FloatArray]:
 
 
 def fallen(cut: float, effects: int) -> FloatArray:
-    """Return what falls add to corners and effects, shape (J, J + 1 + effects).
+    """Return the changes of corners and effects by each fall, shape (J, J + 1 + effects).
 
     Corners above the cut, a place in steps from the top, are higher than it by the falls between,
     those below it lower.

@@ -61,7 +61,7 @@ class ReportedDomains:
         return tuple(domain for domain in self.domains if domain.count is None)
 
     def all_targets(self, measures: Iterable[Measure]) -> list[Target]:
-        """Return what measures are reported for, each target once, in order."""
+        """Return the targets that measures are reported for, each once, in order."""
         targets = [
             target
             for measure in measures

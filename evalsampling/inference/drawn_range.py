@@ -1,4 +1,4 @@
-"""Draws of a number: intervals and bands that hold a share of them."""
+"""Draws of a number: intervals and bands that hold a share of the draws."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""The least, or the greatest, of a number over slices: its interval from theirs.
+"""The least, or the greatest, of a number over slices: its interval from the slices' intervals.
 
 The extreme of several estimates has no normal distribution where slices are tied, and no
 derivative. But with limits L_k and U_k of K slices the least number g has

@@ -1,4 +1,4 @@
-"""Confidence intervals, and what several methods of them share.
+"""Confidence intervals, and the parts that several methods share.
 
 References:
     C. J. Clopper and E. S. Pearson, *The use of confidence or fiducial limits illustrated in the

@@ -314,7 +314,7 @@ def weight_of_draws(error: float | None, drawn: DrawnRange, bias: float = 0.0) -
 
 
 def between(error: float | None, expected: float, least: float = 0.0) -> float | None:
-    """Return the geometric mean of a standard error and of the one that draws predict.
+    """Return the geometric mean of a standard error and the error that draws predict.
 
     The one estimated from labels is too small until the rows that matter most are labelled; the
     predicted one is too large if fewer positives are hidden than the prior expects.

@@ -31,7 +31,7 @@ SPREAD = 2.0
 
 @dataclasses.dataclass(frozen=True)
 class Outlook:
-    """A half-width that an interval may come to, and what it takes."""
+    """A half-width that an interval may come to, and the labels that it takes."""
 
     half_width: float  # above 0
     labels: int | None  # in all, at least; None if beyond `AFFORDABLE` times those so far
@@ -41,7 +41,7 @@ class Outlook:
 
     @property
     def in_words(self) -> str:
-        """What it takes: expect 740 to 1,500 labels."""
+        """The labels in words: expect 740 to 1,500 labels."""
         assert self.labels is not None
         if self.rows is not None:
             return f"label the {counted(self.rows, 'other row')} that it depends on"

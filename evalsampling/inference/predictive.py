@@ -355,7 +355,7 @@ class Predictive:
     def losses_if(
         self, measure: Measure, label: int, true: int, views: Sequence[Outputs] | None = None
     ) -> FloatArray:
-        """Return what rows with a label add to the mean losses if of a true class: (draws, d)."""
+        """Return the part of labelled rows in the mean losses, given a true class: (draws, d)."""
         views = bounding_outputs(measure, self.table) if views is None else views
         labelled = self.domain.labelled(self.history)
         is_known = (self.history.label[labelled] == label) & (not self.stochastic)

@@ -49,7 +49,7 @@ def ratio_bias(loss: FloatArray, sample: WeightedSample) -> Bias | None:
 
 
 def less_bias(value: FloatArray, biases: Sequence[Bias | None]) -> FloatArray:
-    """Return values, shape (m,), minus the bias of each; those of unknown bias are unchanged."""
+    """Return values, shape (m,), minus the bias of each; values of unknown bias stay."""
     return value - np.array([0.0 if bias is None else bias.total for bias in biases])
 
 

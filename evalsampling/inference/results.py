@@ -69,7 +69,7 @@ class Target:
 
 
 def full_name(name: str, targets: Sequence[Target]) -> str:
-    """Return the name of the one measure that is called so but for what rows count by, if any.
+    """Return the full name of a measure called without the weight of rows, if just one fits.
 
     Also by the name that sentences give it, as ``ROC AUC``.
     """
@@ -119,7 +119,7 @@ SAID = "all numbers rest on what was said"
 
 
 def said_of_labels(notes: Iterable[str]) -> list[str]:
-    """Return the notes that say what was said of labels that rows had before, as sentences."""
+    """Return the notes on how labels at hand were drawn, as sentences."""
     return [f"A{note[1:]}." for note in notes if note.startswith(SAID)]
 
 
@@ -434,7 +434,7 @@ _OF_STRATA = (
 
 
 def rested_on(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
-    """Return what intervals assume, in words, by kind; exact numbers assume nothing."""
+    """Return the assumptions of intervals, in words, by kind; exact numbers have none."""
     return assumed(each for each in intervals if each.method not in EXACT)
 
 

@@ -213,7 +213,7 @@ class WeightedSample:
         return float(rows @ rows) / len(self.question)
 
     def with_latest(self, weight: FloatArray) -> "WeightedSample":
-        """Return the sample with weights under the latest proposal, 0 of what that never draws."""
+        """Return the sample with weights by the latest proposal, 0 of rows that it never draws."""
         return dataclasses.replace(self, latest=self.weight_sum * weight[self.question])
 
     def mean(self, values: FloatArray) -> FloatArray:
@@ -260,7 +260,7 @@ class WeightedSample:
         return self._more * (covariance + within) * np.outer(missed, missed)
 
     def contributions(self, values: FloatArray) -> FloatArray:
-        """Return what each row, or cluster, adds to the error of the weighted sum: (k, m).
+        """Return the part of each row, or cluster, in the error of the weighted sum: (k, m).
 
         Their squares add up to the variance, apart from draws that have a weight and no label.
         """
@@ -278,7 +278,7 @@ class WeightedSample:
         return 1 + np.divide(more, total, out=np.zeros_like(total), where=total > 0)
 
     def _of_rows(self, values: FloatArray) -> FloatArray:
-        """Return what each row adds to the error, shape (n, m): see `contributions`."""
+        """Return the part of each row in the error, shape (n, m): see `contributions`."""
         centre = self.mean_correction if self.centre is None else self.centre
         mean = self._by_group(self.weight_sum[:, None] * values) * centre[:, None]
         root = np.sqrt(self.weight_square_sum)[:, None]

@@ -96,7 +96,7 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> Markup:
     return Markup("{} to {}").format(data(low, digits), data(high, digits))
 
 
-def figures(number: Number, digits: int | None) -> tuple[Markup, Markup]:
+def figures(number: Number, digits: int | None = None) -> tuple[Markup, Markup]:
     """Return value and interval of a number, by default with as many digits as the latter has."""
     digits = decimals(number.low, number.high) if digits is None else digits
     return data(number.value, digits), interval(number.low, number.high, digits)

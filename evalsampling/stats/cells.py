@@ -38,7 +38,7 @@ these as integers exactly (2^16 x 2^32 < 2^53)."""
 
 @dataclasses.dataclass(frozen=True)
 class Leaves:
-    """The leaves that cells are in: how many there are, and what their order says."""
+    """The leaves that cells are in: their number, and the meaning of their order."""
 
     number: int  # none of them is empty when cut from the pool
     # (leaves - 1,): level at which each two neighbouring leaves part in their own hierarchy, from 1
@@ -58,7 +58,7 @@ class Leaves:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Kinds(Outputs):
-    """What the systems say of each *kind* of rows: predictions, least scores and means.
+    """The systems' outputs for each *kind* of rows: predictions, least scores and means.
 
     A cell whose rows have different signatures, being pooled, is of several kinds; every other
     cell is of one. Mean cost and weight are the same for all kinds of a cell.
@@ -89,7 +89,7 @@ class Kinds(Outputs):
         return self if self.upper is None else dataclasses.replace(self, score=self.upper)
 
     def of_cells(self, cell: IntArray) -> Outputs:
-        """Return what systems say of a row of the first kind of given cells."""
+        """Return the systems' outputs for a row of the first kind of given cells."""
         return self.take(self.first[cell])
 
     def by_cell(self, values: FloatArray) -> FloatArray:
@@ -139,7 +139,7 @@ class CellTable:
 
     @functools.cached_property
     def memory(self) -> dict[Any, Any]:
-        """What was worked out from these very cells and is asked for again; no part of them."""
+        """Results worked out from these very cells, kept for the next call; no part of them."""
         return {}
 
     @functools.cached_property
@@ -315,20 +315,20 @@ class CellGrid:
 
 
 def expected_of_verdicts() -> str:
-    """Return what is expected of verdicts, in words."""
+    """Return the assumed share of right verdicts, in words."""
     right = 100 * (1 - GUESSED)
     return f"{right:.0f} % of the verdicts are right and the others are guesses, for want of scores"
 
 
 def named_verdicts(table: CellTable, classes: Sequence[str]) -> list[list[str]]:
-    """Return what each system predicts in each leaf, as texts; of mixed leaves of one kind."""
+    """Return each system's prediction in each leaf, as texts; in mixed leaves that of one kind."""
     first = np.unique(table.leaf, return_index=True)[1]
     verdict = table.kinds.prediction[table.kinds.first[first]]
     return [[f"predicted {classes[code]}" for code in says] for says in verdict.tolist()]
 
 
 def by_verdict(table: CellTable, guessed: float | None = GUESSED) -> CellTable:
-    """Return cells whose leaves are what the systems predict: rows of a leaf are exchangeable.
+    """Return cells whose leaves are the systems' predictions: rows of a leaf are exchangeable.
 
     The share ``guessed`` of the verdicts are guesses; None keeps the prior probabilities.
     """

@@ -1,4 +1,4 @@
-"""Costs of labels: proposals that allow for them, and what money buys.
+"""Costs of labels: proposals that allow for them, and the draws that money buys.
 
 References:
     [AE] C. Sawade, *Active Evaluation of Predictive Models*, Potsdam 2012, section 4.3

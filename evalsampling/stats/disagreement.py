@@ -17,7 +17,7 @@ _POSITION, _ROOT, _DISTANCE = 4.0, 32.0, 4.0
 
 @dataclasses.dataclass(frozen=True)
 class Disagreement:
-    """What is expected of the squared errors of pairs of systems before a label is known.
+    """Expected squared errors of pairs of systems, before a label is known.
 
     Predictions are positions: 0 is the least label and 1 the greatest. Those farther outside than
     the range is wide are taken at that distance, from -1 to 2. Variances are in units of the
@@ -46,7 +46,7 @@ class Disagreement:
         return np.asarray(self.distance(position) * np.sqrt(inner))
 
     def shares(self, position: FloatArray, variance: FloatArray) -> FloatArray:
-        """Return what cells sum up of rows, shape (n, columns), in [0, 1]: see `means`."""
+        """Return the columns that cells sum up, shape (n, columns), in [0, 1]: see `means`."""
         distance = self.distance(position) / _DISTANCE
         root = self.root(position, variance) / _ROOT
         parts = ((position + 1) / _POSITION, variance, root, distance, distance**2)

@@ -164,7 +164,7 @@ def _avalanche(state: UInt64Array) -> None:
 
 
 def bottom_k(hashes: UInt64Array, values: npt.NDArray[np.generic], capacity: int) -> IntArray:
-    """Return the places of the rows of least hash, in that order; of equal ones by their values."""
+    """Return the places of the rows of least hash, by hash; of equal hashes by value."""
     places = np.arange(len(hashes))
     if len(hashes) > capacity:
         places = np.flatnonzero(hashes <= np.partition(hashes, capacity - 1)[capacity - 1])

@@ -52,7 +52,7 @@ class Votes:
         return cls(row, code, spread[row, code], n, answers)
 
     def spread(self, weight: FloatArray) -> FloatArray:
-        """Return the weight of each entry, shape (v,), from that of the questions, shape (n,)."""
+        """Return the weight of each entry, shape (v,), given the questions' weights, shape (n,)."""
         return weight if self.rows == len(self.row) else weight[self.row] * self.share
 
     def mean(self, values: FloatArray) -> FloatArray:
@@ -168,7 +168,7 @@ class History:
 
     @functools.cached_property
     def memory(self) -> dict[str, tuple[Any, ...]]:
-        """What was worked out from this very history: from what beside it, then the result."""
+        """Results worked out from this very history, each with the argument that it is for."""
         return {}
 
     @functools.cached_property
@@ -240,7 +240,7 @@ class History:
 
     @functools.cached_property
     def ordered(self) -> "History":
-        """The same history, the questions of each round in an order of what is known of them.
+        """The same history, the questions of each round ordered by the facts about them.
 
         Whoever asked first, or answered first, decides nothing then: estimates add up the same
         numbers in the same order, so they are equal to the last digit (`stats.labelled_counts`).
@@ -261,7 +261,7 @@ class History:
         )
 
     def _of_questions(self, index: IntArray) -> dict[str, Any]:
-        """Return what is known of some questions, by the names of the fields."""
+        """Return the fields of some questions, by name."""
         return {
             "cell": self.cell[index],
             "rank": self.rank[index],
@@ -273,7 +273,7 @@ class History:
         }
 
     def _facts(self) -> list[npt.NDArray[Any]]:
-        """Return what is known of each question, columns of shape (questions,), its round first."""
+        """Return the facts about each question, columns of shape (questions,), the round first."""
         corrected = np.zeros(len(self), dtype=np.int64)
         corrected[list(self.corrected)] = list(self.corrected.values())
         columns = [self.met, self.cell, self.label, corrected, *self.outputs.columns]

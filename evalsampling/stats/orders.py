@@ -28,7 +28,7 @@ class OrderCounts:
 
     @classmethod
     def of_keys(cls, rows: int, key: UInt64Array) -> "OrderCounts":
-        """Return the state of some rows, given the keys of those that are kept, in any order."""
+        """Return the counts of rows, given the keys of the sampled rows, in any order."""
         return cls(rows, np.sort(key))
 
     def __add__(self, other: "OrderCounts") -> "OrderCounts":
@@ -56,7 +56,7 @@ class OrderCounts:
 
     @property
     def words(self) -> str | None:
-        """What to know of pairs in both orders, None if there are none."""
+        """A sentence on pairs in both orders; None without such pairs."""
         twice, every = self.pairs
         if not twice:
             return None
@@ -94,7 +94,7 @@ def turned(key: UInt64Array) -> BoolArray:
 
 
 def sampled(left: IntArray, right: IntArray, rows: int) -> BoolArray:
-    """Return which rows of a pool are kept: about `SAMPLED`, both orders of a pair or neither."""
+    """Return whether each row is sampled: about `SAMPLED`, both orders of a pair alike."""
     mixed = (_spread(left) + _spread(right)) * _ODD
     share = SAMPLED / max(rows, SAMPLED)
     return np.asarray(_spread(mixed.view(np.int64)) <= np.uint64(share * (2**64 - 2**11)))

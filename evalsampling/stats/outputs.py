@@ -84,7 +84,7 @@ class Outputs:
         return made, taken
 
     def take(self, index: npt.ArrayLike) -> "Outputs":
-        """Return some of the rows, by index or mask."""
+        """Return the outputs of rows given by index or mask."""
         index = np.asarray(index)
         grades = None if self.grades is None else self.grades[index]
         magnitudes = {name: values[index] for name, values in self.magnitudes.items()}

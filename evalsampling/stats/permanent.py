@@ -84,7 +84,7 @@ class PermanentNumbers:
         return np.append(self.cell[taken], short), np.append(rank[taken], held[short])
 
     def after(self, drawn: IntArray) -> FloatArray:
-        """Return the least number above those of the first rows of each cell, shape (cells,)."""
+        """Return the least number above the numbers of each cell's first rows, shape (cells,)."""
         first = np.searchsorted(self.cell, np.arange(len(self.count)))
         begin = np.zeros(len(self.count))
         has = drawn > 0
@@ -92,7 +92,7 @@ class PermanentNumbers:
         return begin
 
     def fresh(self, drawn: IntArray, before: FloatArray) -> "FreshNumbers":
-        """Return the numbers of rows never drawn, as shares of what is beyond ``before``."""
+        """Return the numbers of rows never drawn, as shares of the range beyond ``before``."""
         first = np.searchsorted(self.cell, np.arange(len(self.count)))
         rank = np.arange(len(self.cell)) - first[self.cell]
         kept = rank >= drawn[self.cell]

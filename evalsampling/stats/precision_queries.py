@@ -1,4 +1,4 @@
-"""Numbers of answers that estimates of precision at some ranks need, and what answers support.
+"""Numbers of answers that estimates of precision at some ranks need, and bounds by answers.
 
 A *query* asks for the precision p(r) of the r items ranked first. Its answer p~ is a
 beta-approximation if p / beta <= p~ <= beta p.

@@ -21,7 +21,7 @@ from evalsampling.stats.permanent import share_beyond
 
 @dataclasses.dataclass(frozen=True)
 class RoundChances:
-    """What is known of a round beside its rows."""
+    """The facts of a round besides its rows."""
 
     code: IntArray  # (cells,), ascending: codes of the cells of the pool it was designed for
     # (cells,), in [0, 1]: chance of a row of each cell that no earlier round had drawn; of rounds

@@ -1,4 +1,4 @@
-"""What scores are: probabilities, log-odds, or an order; told from sums over a whole pool."""
+"""Kinds of scores: probabilities, log-odds, or an order; found from sums over a whole pool."""
 
 import dataclasses
 import math
@@ -106,7 +106,7 @@ class ScoreSums:
 
     @property
     def kind(self) -> str | None:
-        """What the scores are by themselves; None if they were not counted."""
+        """The kind of the scores by themselves; None if they were not counted."""
         if self.ends is None:  # Perhaps all are infinite.
             return None if not self.rows else LOG_ODDS if self.fits else ORDER
         if self.least >= -ROUNDING and self.greatest <= 1 + ROUNDING:
@@ -118,7 +118,7 @@ class ScoreSums:
         return LOG_ODDS if self.fits and both_signs and not near else ORDER
 
     def words(self, column: str, kind: str, stated: bool) -> str:
-        """Return in a sentence what was made of scores, and why; nothing where it is plain."""
+        """Return a sentence on the kind that scores are taken for, and why; empty if plain."""
         if kind == PROBABILITY and not (stated or self.beyond):
             return ""
         is_one = {

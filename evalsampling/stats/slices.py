@@ -75,7 +75,7 @@ class SliceCodes:
     code: IntArray  # (n, columns)
 
     def take(self, index: npt.ArrayLike) -> "SliceCodes":
-        """Return the codes of some of the rows, by index or mask."""
+        """Return the codes of rows given by index or mask."""
         return SliceCodes(self.named, self.code[np.asarray(index)])
 
     def within(self, where: Where) -> BoolArray:

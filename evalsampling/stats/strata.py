@@ -147,7 +147,7 @@ def geometric_edges(minimum: float, maximum: float, leaves: int) -> FloatArray:
 
 
 def _distinct(edges: FloatArray, minimum: float, maximum: float) -> FloatArray:
-    """Return edges without those that rounding made equal, or that no score lies beyond."""
+    """Return the distinct edges with scores beyond them: rounding may make edges equal."""
     return np.unique(edges[(edges > minimum) & (edges <= maximum)])
 
 
