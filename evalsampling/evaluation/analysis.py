@@ -20,6 +20,7 @@ from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
 from evalsampling.inference.interval_methods import check_names
 from evalsampling.inference.label_likelihood import label_likelihood
+from evalsampling.inference.own_chances import go_with_scores
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.random_answers import one_answer_a_row
@@ -52,7 +53,7 @@ from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.costs import Price
 from evalsampling.stats.counted import counted
-from evalsampling.stats.history import ELSEWHERE, History
+from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
@@ -286,12 +287,12 @@ class Analysis:
         """Draws of all labels given those so far; None where there is no such model.
 
         There is no model for a pool to which `inference.class_curves.obstacle` objects, before the
-        first label, and where rows of a cell had chances of their own: they may differ in what
+        first label, and where rows of equal scores had unequal chances: they may differ in what
         these depended on.
         """
         if self.hidden is None or obstacle(self.table) or not len(self.history.labelled):
             return None
-        if any(past.origin == ELSEWHERE for past in self.history.rounds):
+        if not go_with_scores(self.table, self.history):
             return None
         stochastic, history = self.sampler.stochastic, self._settled
         if stochastic:
