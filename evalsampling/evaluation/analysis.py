@@ -46,7 +46,7 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
 from evalsampling.spec import AnalysisPlan, LabelsSpec, MeasureSpec, PoolSpec, ReadingPlan
 from evalsampling.spec.hidden import HiddenPrior
-from evalsampling.spec.labels_at_hand import PICKED
+from evalsampling.spec.labels_at_hand import PICKED, WITHIN
 from evalsampling.spec.rounds import StopSpec
 from evalsampling.spec.strata import StrataSpec
 from evalsampling.stats.cells import CellTable
@@ -395,7 +395,7 @@ class Analysis:
             confidence=plan.confidence,
             history=empty_history(reading, pool.table),
             scope=ReportedDomains(
-                domains=_domains(pool.slices),
+                domains=_domains(pool.slices, reading),
                 systems=tuple(system.name for system in reading.pool.systems),
                 bands_seed=reading.seed,
             ),
@@ -433,14 +433,19 @@ def check_new_rows(new_rows: int) -> None:
         raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
 
 
-def _domains(slices: Slices) -> tuple[Domain, ...]:
-    """Return the domains of estimates: the whole pool, then each slice that has rows."""
+def _domains(slices: Slices, reading: ReadingPlan) -> tuple[Domain, ...]:
+    """Return the domains of estimates: the whole pool, then each slice that has rows.
+
+    No slices are the verdicts themselves, which are counted if labels were drawn within each.
+    """
+    at_hand, verdicts = reading.labels.at_hand, [one.prediction for one in reading.pool.systems]
+    by_verdict = at_hand is not None and at_hand.drawn == WITHIN and at_hand.source in verdicts
     return (
         Domain(),
         *(
             Domain(f"{name}={value}", column, code, slices.counts[column][code])
             for column, name in enumerate(slices.names)
             for code, value in enumerate(slices.values[column])
-            if slices.counts[column][code].any()
+            if slices.counts[column][code].any() and not (by_verdict and name in verdicts)
         ),
     )
