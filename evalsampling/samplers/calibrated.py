@@ -19,6 +19,7 @@ from evalsampling.inference.class_rates import expected_rates, fit_labels
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import influences_by_cell, variance_of_any
 from evalsampling.inference.nonresponse import response_by_cell
+from evalsampling.inference.own_chances import mean_chances
 from evalsampling.inference.predictive import LabelModel, expected_labels
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.measures.base import Measure, check_defined
@@ -29,7 +30,7 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
 from evalsampling.stats.hamiltonian import Schedule
-from evalsampling.stats.history import ELSEWHERE, History, Round
+from evalsampling.stats.history import ELSEWHERE, History
 from evalsampling.stats.inclusion import compromise, draw_these, draw_unseen, mix_evenly, water_fill
 
 POWERS = (0.7, 1.0, 1.5, 2.0, 3.0)
@@ -44,9 +45,6 @@ EVEN_SHARE = 0.1
 
 STRATA_SHARE = 0.02
 """Share of a round that is spread evenly over the strata, so that small ones are looked at too."""
-
-_LABELS_A_PART = 20
-"""Rows drawn elsewhere of leaves that are taken together, to know of the chances of others."""
 
 _SCHEDULE = Schedule(kept=4)
 """Of the model that designs are compared on: rough, as they are compared on the same draws."""
@@ -141,7 +139,7 @@ class CalibratedDesign(Sampler):
                 continue
             chance = drawn.chances(history.cell)
             if drawn.origin == ELSEWHERE:
-                chance = _mean_chances(table, history, drawn)
+                chance = mean_chances(table, history, drawn)
             answered = response_by_cell(table, history, question)[history.cell]
             inclusion = chance * answered + (1 - chance) * later
             if drawn.origin == ELSEWHERE:
@@ -163,16 +161,6 @@ class CalibratedDesign(Sampler):
         own = model if model is not None and model.hidden == self.hidden else None
         response = own.likely_rates if own else expected_rates(table, history, self.hidden)
         return dataclasses.replace(inputs, response=response, combine=True)
-
-
-def _mean_chances(table: CellTable, history: History, drawn: Round) -> FloatArray:
-    """Return the harmonic mean of chances in the leaves about that of each question: (n,)."""
-    leaf = table.leaf[history.cell]
-    own, number = leaf[drawn.question], len(drawn.question)
-    parts = max(number // _LABELS_A_PART, 1)
-    part = np.searchsorted(np.sort(own), np.minimum(leaf, own.max())) * parts // number
-    sums = [np.bincount(part[drawn.question], drawn.probability**-k, parts) for k in (1.0, 2.0)]
-    return np.asarray((sums[0] / np.maximum(sums[1], 1e-300))[part])
 
 
 @dataclasses.dataclass(frozen=True)

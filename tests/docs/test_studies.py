@@ -165,6 +165,25 @@ def test_runner_simulates_what_is_missing_and_notes_the_commit(tmp_path: Path) -
         dataclasses.replace(study, plan=dataclasses.replace(plan, budgets=(3,))).run(options)
 
 
+def test_figures_of_the_readme_are_those_of_real_pools() -> None:
+    page = (ROOT / "docs" / "real-pools.md").read_text("utf-8")
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    rows = re.findall(r"^\| f1 \|[^|]+\| (0\.\d+) \|.*?(0\.\d+) \(", page, re.M)
+    for sentence, found in zip(
+        (r"hold the truth in (\.\d+) to (\.\d+) of the runs", r"error is (\.\d+) to (\.\d+) of"),
+        zip(*rows, strict=True),
+        strict=True,
+    ):
+        said = re.search(sentence, readme)
+        assert said
+        assert [f"0{figure}" for figure in said.groups()] == [
+            f"{end([float(figure) for figure in found]):.2f}" for end in (min, max)
+        ]
+    low = page.split("by more than two standard errors")[1].split("These err")[0]
+    pools = {*re.findall(r"^\| ([\w-]+) \| (?!measure)", low, re.M)} - {"---"}
+    assert f"On {['none', 'one', 'two', 'three', 'four'][len(pools)]} of the 53" in readme
+
+
 def test_settings_of_coverage_are_those_of_the_results(tmp_path: Path) -> None:
     import coverage
     import runner

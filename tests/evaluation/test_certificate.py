@@ -49,10 +49,10 @@ def test_without_labels_nothing_is_proved() -> None:
 
 
 def test_where_labels_do_not_fit_the_curve_nothing_is_proved_by_it() -> None:
-    """Chances of their own leave no model."""
+    """Chances that differ within scores leave no model."""
     pool, truth = frame()
     labels = [int(y) if place < 900 else None for place, y in enumerate(truth)]
-    columns = {**pool, "label": labels, "chance": [0.3] * len(truth)}
+    columns = {**pool, "label": labels, "chance": [0.3, 0.03] * (len(truth) // 2)}
     evaluation = Evaluation.from_labelled(columns, label="label", drawn="chance:chance")
     found = evaluation.certify("recall >= 0.5 by model")
     assert not found.holds

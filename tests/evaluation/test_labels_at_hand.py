@@ -254,6 +254,17 @@ def test_labels_by_strata_have_the_variance_of_strata() -> None:
     assert evaluation.analysis.label_model is None  # Rows of a cell had chances of their own.
 
 
+def test_verdicts_within_which_labels_were_drawn_are_no_slices() -> None:
+    """Of the rows predicted positive, recall would be 1."""
+    human = [0, 1, None, 0, None, 1, 1]
+    table = {"score": SCORE, "prediction": PREDICTION, "human": human, "g": list("aabbaab")}
+    for drawn, expected in (("prediction", [None]), ("g", [None, "g=a", "g=b"])):
+        evaluation = Evaluation.from_labelled(
+            table, label="human", drawn={"within": drawn}, measure="accuracy"
+        )
+        assert [estimate.target.slice for estimate in evaluation.estimate()] == expected
+
+
 @pytest.mark.slow
 def test_intervals_hold_after_later_rounds() -> None:
     """Most positives had the greater chance, which no score tells."""

@@ -1,0 +1,106 @@
+"""Rows that were drawn elsewhere with chances of their own: how their labels are modelled."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evalsampling import Evaluation
+from evalsampling.inference.intervals import MODEL_BASED
+from evalsampling.inference.own_chances import (
+    LABELS_A_PART,
+    effective_labels,
+    go_with_scores,
+    mean_chances,
+)
+
+ROWS = 4000
+
+
+def evaluated(way: str, seed: int = 1, **options: Any) -> tuple[Evaluation, np.ndarray]:
+    """Return an evaluation of rows that had labels, and the truth, positive in a tenth of the rows.
+
+    Chances are by bands of the score, by verdict, or by what no score tells but positives have.
+    """
+    rng = np.random.default_rng(seed)
+    truth = rng.random(ROWS) < 0.1
+    score = rng.normal(np.where(truth, 2.0, -2.0), 2.0)
+    told = rng.normal(np.where(truth, 1.0, -1.0)) > 0
+    chance = np.where({"band": score > -1, "other": told, "verdict": score > 0}[way], 0.3, 0.03)
+    labelled = rng.random(ROWS) < chance
+    columns = {
+        "score": score,
+        "prediction": (score > 0).astype(int),
+        "human": np.where(labelled, truth, np.nan),
+        "chance": chance,
+    }
+    options = {"drawn": "chance:chance", "seed": seed, **options}
+    return Evaluation.from_labelled(columns, label="human", **options), truth
+
+
+def kinds(evaluation: Evaluation) -> set[str]:
+    """Return the kind of the interval that stands in front, of each measure."""
+    return {estimate.intervals[0].kind for estimate in evaluation.estimate()}
+
+
+def test_effective_labels_add_up_to_those_of_kish() -> None:
+    evaluation, _ = evaluated("other")
+    table, history = evaluation.analysis.table, evaluation.history
+    [drawn] = history.rounds
+    weight = 1 / drawn.probability
+    mean = mean_chances(table, history, drawn)
+    found = effective_labels(table, history)
+    assert found == pytest.approx(mean * weight)
+    of_part = [np.flatnonzero(mean == each) for each in np.unique(mean)]
+    assert min(map(len, of_part)) >= LABELS_A_PART / 2
+    for part in of_part:
+        kish = weight[part].sum() ** 2 / np.square(weight[part]).sum()
+        assert found[part].sum() == pytest.approx(kish)
+
+
+@pytest.mark.parametrize("measure", ["f1", "prevalence"])
+@pytest.mark.parametrize(
+    ("way", "drawn"), [("band", "chance:chance"), ("verdict", "within:prediction")]
+)
+def test_labels_are_modelled_if_their_chances_go_with_scores(
+    way: str, drawn: str, measure: str
+) -> None:
+    evaluation, truth = evaluated(way, drawn=drawn, measure=measure)
+    assert go_with_scores(evaluation.analysis.table, evaluation.history)
+    assert evaluation.analysis.label_model is not None
+    assert MODEL_BASED in kinds(evaluation)
+    ids = evaluation.sample(50)
+    evaluation.label(ids, truth[ids])
+    assert MODEL_BASED in kinds(evaluation)
+
+
+def test_labels_are_not_modelled_if_chances_differ_within_scores() -> None:
+    evaluation, truth = evaluated("other")
+    for size in (50, 50):
+        assert not go_with_scores(evaluation.analysis.table, evaluation.history)
+        assert evaluation.analysis.label_model is None
+        assert MODEL_BASED not in kinds(evaluation)
+        ids = evaluation.sample(size)
+        evaluation.label(ids, truth[ids])
+
+
+def test_our_own_rows_count_once() -> None:
+    evaluation, truth = evaluated("band")
+    ids = evaluation.sample(80)
+    evaluation.label(ids, truth[ids])
+    found = effective_labels(evaluation.analysis.table, evaluation.history)
+    assert np.all(found[-80:] == 1)
+    assert not np.all(found[:-80] == 1)  # A leaf that a band ends in has both chances.
+
+
+def test_rates_that_are_fitted_are_those_of_the_pool() -> None:
+    """Of the labelled rows .28 are positive, of the pool .1."""
+    found = []
+    for seed in range(10):
+        evaluation, truth = evaluated("other", seed)
+        table, sampler = evaluation.analysis.table, evaluation.analysis.sampler
+        inputs = sampler.inputs(table, evaluation.history.ordered, 0.95)
+        assert inputs.response is not None
+        found.append(table.count @ inputs.response[:, 1] / truth.sum())
+    # The standard error of the mean is .05; without weights the mean is 1.8.
+    assert 0.8 < np.mean(found) < 1.25
