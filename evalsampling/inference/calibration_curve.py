@@ -127,7 +127,7 @@ class CalibrationCurve:
         """Number of parameters: a, b, s, the effects and log rho."""
         return 3 + STEPS + self.effect.shape[1]
 
-    def fit(self, labelled: FloatArray, positive: FloatArray) -> "CurveFit":
+    def fit(self, labelled: IntArray, positive: IntArray) -> "CurveFit":
         """Return the posterior near its mode, given labelled and positive rows of each cell."""
         labels = GroupLabels.from_cells(self, labelled, positive)
         start = _starts(self, labels)
@@ -173,7 +173,7 @@ class GroupLabels:
 
     @classmethod
     def from_cells(
-        cls, curve: CalibrationCurve, labelled: FloatArray, positive: FloatArray
+        cls, curve: CalibrationCurve, labelled: IntArray, positive: IntArray
     ) -> "GroupLabels":
         """Return the numbers of labels by group, given the numbers by cell, shape (cells,) each."""
         groups = len(curve.share)

@@ -4,7 +4,6 @@ import numpy as np
 
 from evalsampling.inference.calibration_curve import CalibrationCurve, CurveFit
 from evalsampling.inference.domains import Domain
-from evalsampling.inference.own_chances import effective_labels
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from evalsampling.stats.cells import CellTable
@@ -30,15 +29,15 @@ def obstacle(table: CellTable) -> str | None:
 
 
 def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> dict[int, CurveFit]:
-    """Return the fitted curve of each class; of two classes only the second's."""
-    seen = labels_to_fit(table, history)
+    """Return the fitted curve of each class; with two classes that of the second alone."""
+    seen = labels_by_chance(table, history, Domain())
     labelled = seen.sum(axis=1)
     classes = (1,) if table.classes == 2 else range(table.classes)
     return {y: fit_either_way(table, y, labelled, seen[:, y], hidden) for y in classes}
 
 
 def fit_either_way(
-    table: CellTable, y: int, labelled: FloatArray, positive: FloatArray, hidden: HiddenPrior
+    table: CellTable, y: int, labelled: IntArray, positive: IntArray, hidden: HiddenPrior
 ) -> CurveFit:
     """Return the curve of a class under which the labels are likeliest: rising or falling.
 
@@ -139,9 +138,3 @@ def labels_by_chance(table: CellTable, history: History, domain: Domain) -> IntA
     labelled = domain.labelled(history)
     drawn = labelled[~history.picked[labelled]]
     return history.seen(len(table), table.classes, drawn).astype(np.int64)
-
-
-def labels_to_fit(table: CellTable, history: History) -> FloatArray:
-    """Return `labels_by_chance` of the pool, those of rows drawn elsewhere as effective labels."""
-    drawn = history.labelled[~history.picked[history.labelled]]
-    return history.seen(len(table), table.classes, drawn, effective_labels(table, history))

@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from evalsampling.inference.calibration_curve import HIDDEN, SCHEDULE
-from evalsampling.inference.class_curves import labels_to_fit
+from evalsampling.inference.class_curves import labels_by_chance
+from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import STRATUM_RATES
 from evalsampling.inference.predictive import LabelModel, likely_rates
 from evalsampling.spec.hidden import HiddenPrior
@@ -81,7 +82,7 @@ def mean_rates(table: CellTable, history: History) -> FloatArray:
 
 def _posterior(table: CellTable, history: History) -> FloatArray:
     """Return the parameters of the Dirichlet posterior of each stratum, (leaves, classes)."""
-    seen = table.sum_by_leaf(labels_to_fit(table, history))
+    seen = table.sum_by_leaf(labels_by_chance(table, history, Domain()))
     return np.asarray(seen + PRIOR_LABELS / table.classes)
 
 

@@ -1,8 +1,6 @@
 """Rows that were drawn elsewhere, each with a chance of its own, which is known of these alone.
 
-Those of leaves next to each other are taken together, some twenty labels or more. If their chances
-differ, whatever these went with may differ too, and a label of a row that had half the chance
-stands for twice as many rows.
+Those of leaves next to each other are taken together, some twenty labels or more.
 """
 
 import numpy as np
@@ -31,26 +29,21 @@ def mean_chances(table: CellTable, history: History, drawn: Round) -> FloatArray
     return np.asarray((sums[0] / np.maximum(sums[1], 1e-300))[part])
 
 
-def effective_labels(table: CellTable, history: History) -> FloatArray:
-    """Return how many labels that of each question counts as: (n,); 1 if we drew the row.
-
-    They go with the rows that a label stands for. Of leaves taken together they add up to Kish's
-    effective number, (sum w)^2 / sum w^2 (*Survey Sampling*, Wiley 1965, section 11.7). Likelihoods
-    so weighted are those of D. A. Binder, International Statistical Review 51, 1983.
-    """
-    number = np.ones(len(history))
-    for drawn in history.rounds:
-        if drawn.origin == ELSEWHERE and len(drawn.question):
-            mean = mean_chances(table, history, drawn)[drawn.question]
-            number[drawn.question] = mean / drawn.probability
-    return number
-
-
 def go_with_scores(table: CellTable, history: History) -> bool:
-    """Tell whether rows of equal scores had nearly equal chances, in each round drawn elsewhere."""
-    number = effective_labels(table, history)
+    """Tell whether rows of equal scores had nearly equal chances, in each round drawn elsewhere.
+
+    They had if labels are worth `FEWEST_EFFECTIVE` of their number: of leaves taken together they
+    are worth (sum w)^2 / sum w^2, w being one over the chance (L. Kish, *Survey Sampling*, Wiley
+    1965, section 11.7).
+    """
     return all(
-        number[drawn.question].sum() >= FEWEST_EFFECTIVE * len(drawn.question)
+        effective_labels(table, history, drawn) >= FEWEST_EFFECTIVE * len(drawn.question)
         for drawn in history.rounds
         if drawn.origin == ELSEWHERE
     )
+
+
+def effective_labels(table: CellTable, history: History, drawn: Round) -> float:
+    """Return how many labels those of a round are worth, of rows drawn evenly in their leaves."""
+    mean = mean_chances(table, history, drawn)[drawn.question]
+    return float((mean / drawn.probability).sum())

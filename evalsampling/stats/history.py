@@ -211,22 +211,14 @@ class History:
         answers = None if self.answers is None else self.answers[question]
         return Votes.of_labels(self.label[question], shares, answers)
 
-    def seen(
-        self,
-        cells: int,
-        classes: int,
-        question: IntArray | None = None,
-        weight: FloatArray | None = None,
-    ) -> FloatArray:
+    def seen(self, cells: int, classes: int, question: IntArray | None = None) -> FloatArray:
         """Return the number of answers of each class in each cell, shape (cells, classes).
 
-        A labelled question, of those given if any are, counts once, or as often as its weight,
-        (questions,), says, divided among its answers.
+        A labelled question, of those given if any are, counts once, divided among its answers.
         """
         question = self.labelled if question is None else question
         votes, seen = self.votes(question), np.zeros((cells, classes))
-        share = votes.share if weight is None else votes.spread(weight[question])
-        np.add.at(seen, (self.cell[question[votes.row]], votes.label), share)
+        np.add.at(seen, (self.cell[question[votes.row]], votes.label), votes.share)
         return seen
 
     @property
