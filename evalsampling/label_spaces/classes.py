@@ -11,6 +11,7 @@ import scipy
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import (
+    CONFIDENCE,
     EVEN,
     FLAG,
     LABEL,
@@ -109,6 +110,8 @@ class Classes(LabelSpace):
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
         if isinstance(named, Mapping):
             columns = list(named.values())
+            if rule == CONFIDENCE:
+                return _of_confidences(rows, *columns, self.values)
             return _of_logits(rows, columns) if rule == SOFTMAX else _of_columns(rows, columns)
         if named is None and rule == EVEN:
             return np.full((len(rows), len(self.values)), 1 / len(self.values))
@@ -191,3 +194,13 @@ def _of_logits(rows: Columns, columns: Sequence[str]) -> FloatArray:
     """Return exp(l_c) / sum exp(l) from a column of logits for each class, shape (n, classes)."""
     logits = np.stack([rows.numbers(column) for column in columns], axis=1, dtype=np.float64)
     return np.asarray(scipy.special.softmax(logits, axis=1))
+
+
+def _of_confidences(
+    rows: Columns, score: str, prediction: str, classes: Sequence[int | str]
+) -> FloatArray:
+    """Return the confidence for the class predicted, and of the rest as much for each other one."""
+    confidence, predicted = rows.shares(score), rows.places(prediction, classes)
+    matrix = np.repeat((1 - confidence)[:, None] / (len(classes) - 1), len(classes), axis=1)
+    matrix[np.arange(len(rows)), predicted] = confidence
+    return matrix

@@ -32,7 +32,8 @@ MOST_ROWS = 10_000
 MOST_SLICES = {"text": 20, "truth": 2, "whole": 10}
 """Most values of a column of a kind that may be a slice."""
 
-_MOST_CLASSES = 20
+_MOST_CLASSES, _ROWS_OF_EACH = 20, 20
+"""Classes that there may be in any case; and rows of each, on average, where there are more."""
 
 _IDS = ("id", "key", "uid", "uuid", "pair_id", "row_id", "record_id")
 _SCORES = (
@@ -102,6 +103,7 @@ class SampledColumn:
         if kind == "other":
             return cls(name, kind, 0, len(column), column.null_count, ())
         counts = {one["values"]: one["counts"] for one in pc.value_counts(values).to_pylist()}
+        most = max(_MOST_CLASSES, len(values) // _ROWS_OF_EACH)
         ends: tuple[float | None, float | None] = (None, None)
         if kind in ("number", "whole") and len(values):
             low, high = (end.as_py() for end in pc.min_max(values).values())
@@ -109,7 +111,7 @@ class SampledColumn:
         return cls(
             name, kind, len(counts), len(column), column.null_count,
             tuple(str(value)[:40] for value in [*counts][:3]), *ends,
-            {str(v): counts[v] for v in counts} if len(counts) <= _MOST_CLASSES else {},
+            {str(v): counts[v] for v in counts} if len(counts) <= most else {},
             label is not None and _is_of_labels(column, batch.any_column(label)), column,
         )  # fmt: skip
 
@@ -172,24 +174,30 @@ class Guess:
         default_factory=dict
     )
     truth: SampledColumn | None = None  # labels that rows have already, by its name
+    # the probability of each class, of more than two; empty if one has none
+    by_class: Mapping[int | str, SampledColumn] = dataclasses.field(default_factory=dict)
 
     @property
     def has_verdicts_alone(self) -> bool:
-        """Whether strata can be nothing but predictions: no score, or one for many classes."""
+        """Whether strata can be nothing but predictions: no score, or none of many classes."""
         lacks_score = self.score is None and not self.unread_score
-        return self.prediction is not None and (lacks_score or len(self.classes) > 2)
+        of_many = len(self.classes) > 2 and not (self.is_confidence or self.by_class)
+        return self.prediction is not None and (of_many or (lacks_score and not self.by_class))
 
     @property
     def is_confidence(self) -> bool:
-        """Whether the score may be the confidence in the class predicted, of two.
+        """Whether the score may be the confidence in the class predicted.
 
-        It is never below 1/2, and no threshold of it made the predictions.
+        It is never as low as all classes may be at once. Of two no threshold of it made the
+        predictions, of more it is called a score.
         """
         score, said = self.score, self.prediction
-        if score is None or said is None or len(self.classes) != 2 or score.rows != said.rows:
+        if score is None or said is None or not self.classes or score.rows != said.rows:
             return False
-        if not score.is_share or not score.low or score.low < 0.5:
+        if not score.is_share or not score.low or score.low < 1 / len(self.classes) - ROUNDING:
             return False
+        if len(self.classes) > 2:
+            return score.distinct > 1 and _best([score], _SCORES) is not None
         rows = pa.table({"score": score.first, "said": said.first}).group_by("said")
         ends = rows.aggregate([("score", "min"), ("score", "max")])
         least, greatest = pc.max(ends["score_min"]).as_py(), pc.min(ends["score_max"]).as_py()
@@ -284,7 +292,10 @@ class Guess:
         systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
         if len(words) > 1:
             systems = {column.name: (None, column) for column in words}
-        chosen = (*both, *id, score, probability, prediction)
+        by_class = _by_class(classes, shares)
+        if score in by_class.values():
+            score = None
+        chosen = (*both, *id, score, probability, prediction, *by_class.values())
         of_systems = itertools.chain(*systems.values())
         used = {column.name for column in (*chosen, *of_systems) if column is not None}
         others = [column for column in columns if column.name not in used]
@@ -308,7 +319,7 @@ class Guess:
         rivals = [column for column in shares if column.name not in used]
         return cls(
             id, score, probability, prediction, classes, rows_of, tuple(slices), tuple(payload),
-            tuple(rivals), unread, systems, next(iter(truths), None),
+            tuple(rivals), unread, systems, next(iter(truths), None), by_class,
         )  # fmt: skip
 
 
@@ -317,6 +328,24 @@ def _positive(classes: Sequence[int | str], rows: Mapping[str, int]) -> int | st
     if isinstance(classes[-1], int) or len(rows) != 2 or yes_and_no(rows):
         return classes[-1]
     return min(sorted(rows, reverse=True), key=rows.__getitem__)
+
+
+def _by_class(
+    classes: Sequence[int | str], shares: Sequence[SampledColumn]
+) -> dict[int | str, SampledColumn]:
+    """Return the column of the probability of each class of several, by the ends of names."""
+
+    def words(name: object) -> str:
+        return "_" + re.sub(r"[\W_]+", "_", str(name).casefold()).strip("_")
+
+    columns = {}
+    for name in classes if len(classes) > 2 else ():
+        fitting = [column for column in shares if words(column.name).endswith(words(name))]
+        if not fitting:
+            return {}
+        columns[name] = min(fitting, key=lambda column: len(column.name))  # `p_a`, not `p_not_a`
+    rest = np.abs(sum((column.first.to_numpy() for column in columns.values()), start=-1.0))
+    return columns if np.max(rest) <= ROUNDING else {}
 
 
 def _sum_to_one(one: SampledColumn | None, other: SampledColumn) -> bool:

@@ -9,7 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import COLUMN, EVEN, LOG_ODDS, NO_PROBABILITY, RANKS, SCORE
+from evalsampling.label_spaces.base import (
+    COLUMN,
+    EVEN,
+    LOG_ODDS,
+    NO_PROBABILITY,
+    RANKS,
+    SCORE,
+    Confidences,
+)
 from evalsampling.measures.build import MOST_LEVELS, Levels, OrderedScoreError, build_measures
 from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
@@ -204,7 +212,8 @@ class PoolScores:
             return None
         read, pool = dict[str, str](), plan.pool
         for part, sums, kind in zip(pool.scored, self.sums, _kinds(pool, self.sums), strict=True):
-            if kind and part.probability is None and not plan.labels.space.needs_columns:
+            of_two = part.probability is None and not plan.labels.space.needs_columns
+            if kind and (of_two or isinstance(part.probability, Confidences)):
                 name = str(part.score)
                 read.setdefault(name, sums.words(name, kind, part.score_is is not None))
         return dataclasses.replace(

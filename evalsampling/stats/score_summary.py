@@ -35,6 +35,8 @@ class ScoreSummary:
     strata: tuple[int, ...] = ()
     # what else is to be said of them, in sentences without a full stop
     remarks: tuple[str, ...] = ()
+    # expected number of rows whose prediction is right, of more than two classes; else None
+    right: float | None = None
 
     @classmethod
     def of_class(cls, table: CellTable, positive: int) -> "ScoreSummary":
@@ -42,6 +44,8 @@ class ScoreSummary:
         prior = table.prior[:, positive]
         values, place = np.unique(prior, return_inverse=True)
         rows = np.bincount(place, table.count)
+        classes = range(table.prior.shape[1])
+        right = sum(table.prior[:, code] * table.kinds.predicted(code) for code in classes)
         return cls(
             rows=table.rows,
             cells=len(table),
@@ -52,6 +56,7 @@ class ScoreSummary:
             predicted=float(table.count @ table.kinds.predicted(positive)),
             tied=float(rows.max() / table.rows),
             strata=tuple(table.leaf_count.tolist()) if table.leaves.exchangeable else (),
+            right=float(table.count @ right) if len(classes) > 2 else None,
         )
 
     @property
@@ -61,12 +66,16 @@ class ScoreSummary:
             least, most = min(self.strata), max(self.strata)
             sizes = f"{counted(least, 'row')}" if least == most else f"{least:,} to {most:,} rows"
             strata = "1 stratum" if len(self.strata) == 1 else f"{len(self.strata)} strata"
+            positive = f"; {self.predicted:,.0f} rows are predicted positive"
             return (
                 f"{counted(self.rows, 'row')} and no scores: what is predicted makes {strata} of "
-                f"{sizes}; {self.predicted:,.0f} rows are predicted positive. Rows of a stratum "
-                "are drawn alike"
+                f"{sizes}{positive * (self.right is None)}. Rows of a stratum are drawn alike"
             )
         read = "".join(f"{sentence}. " for sentence in self.read_as if sentence)
+        if self.right is not None:
+            rows = counted(self.rows, "row")
+            text = f"{read}{rows}. If the probabilities are right, {_rows(self.right)} rows are "
+            return ". ".join([f"{text}predicted right", *self.remarks])
         if self.kind == ORDER:
             rows = counted(self.rows, "row")
             text = f"{read}{rows}, of which {self.predicted:,.0f} are predicted positive"
