@@ -141,7 +141,7 @@ def _spec_text(
         "",
         "labels:",
         f"  classes: [{classes}]",
-        f"  {'# ' * of_all}positive: {positive}  # what measures {'of one class ' * of_all}are about",
+        f"  {'# ' * of_all}positive: {positive}  # what measures{' of a class' * of_all} are about",
         *_lines_at_hand(at_hand, guess.truth),
         "",
         f"measure: [{measures}]  # the first one drives the sampling",
@@ -233,7 +233,12 @@ def _of_one_system(guess: Guess) -> list[str]:
             lines.append(f"  # systems: {{{each}}}")
     if guess.probability is not None:
         lines.append(_line("probability", guess.probability, "of a positive, before any label"))
-    return [*lines, _prediction(guess)]
+    threshold = _threshold(guess)
+    if threshold is None:
+        meaning = "the class predicted, or {threshold: NUMBER}"
+        return [*lines, _line("prediction", guess.prediction, meaning)]
+    rule = f"{{threshold: {threshold}}}  # a score from here on predicts positive"
+    return [*lines, f"  prediction: {rule}"]
 
 
 def _described(column: SampledColumn) -> str:
@@ -259,13 +264,6 @@ def _line(key: str, column: SampledColumn | Sequence[SampledColumn] | None, mean
     columns = [column] if isinstance(column, SampledColumn) else column
     names = ", ".join(_quoted(one.name) for one in columns)
     return f"  {key}: {names if len(columns) == 1 else f'[{names}]'}  # {meaning}"
-
-
-def _prediction(guess: Guess) -> str:
-    threshold = _threshold(guess)
-    if threshold is None:
-        return _line("prediction", guess.prediction, "the class predicted, or {threshold: NUMBER}")
-    return f"  prediction: {{threshold: {threshold}}}  # a score from here on predicts positive"
 
 
 def _threshold(guess: Guess) -> float | None:

@@ -246,10 +246,10 @@ def _about_scores(analysis: Analysis) -> Iterator[str]:
     space, systems = analysis.reading.labels.space, analysis.reading.pool.systems
     for one in analysis.measures if space.has_classes and not space.is_binary else ():
         if one.looks_at == {"score"}:
-            name, score = space.text(one.positive), systems[one.system].score
+            name = space.text(getattr(one, "positive", space.positive))
             yield (
-                f"{compared(one.name)} ranks rows by {score!r}: is a higher one a likelier {name}? "
-                "Of the confidence in whatever class is predicted that is not so"
+                f"{compared(one.name)} ranks rows by {systems[one.system].score!r}: is a higher "
+                f"one a likelier {name}? A confidence in whatever class is predicted is none"
             )
 
 

@@ -373,7 +373,8 @@ class LabelSpace(abc.ABC):
             kind: what the scores are, see `stats.score_kinds`; None if there are none.
         """
         if named is not None:
-            return {Logits: SOFTMAX, Confidences: CONFIDENCE}.get(type(named), COLUMN)
+            of_each = SOFTMAX if isinstance(named, Logits) else COLUMN
+            return CONFIDENCE if isinstance(named, Confidences) else of_each
         if kind is None or self.needs_columns:
             return NO_PROBABILITY
         return SCORE_RULES[kind]

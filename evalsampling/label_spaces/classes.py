@@ -111,8 +111,11 @@ class Classes(LabelSpace):
         if isinstance(named, Mapping):
             columns = list(named.values())
             if rule == CONFIDENCE:
-                return _of_confidences(rows, *columns, self.values)
-            return _of_logits(rows, columns) if rule == SOFTMAX else _of_columns(rows, columns)
+                return self._of_confidences(rows, *columns)
+            if rule == SOFTMAX:
+                logits = np.stack([rows.numbers(name) for name in columns], axis=1, dtype=float)
+                return np.asarray(scipy.special.softmax(logits, axis=1))
+            return _of_columns(rows, columns)
         if named is None and rule == EVEN:
             return np.full((len(rows), len(self.values)), 1 / len(self.values))
         values: npt.NDArray[np.floating]
@@ -129,6 +132,12 @@ class Classes(LabelSpace):
         positive[:] = values
         np.subtract(1, positive, out=both[1 - self.positive])
         return both.T
+
+    def _of_confidences(self, rows: Columns, score: str, prediction: str) -> FloatArray:
+        """Return the score for the class predicted; the others share the rest evenly."""
+        confidence, others = rows.shares(score)[:, None], len(self.values) - 1
+        predicted = np.eye(others + 1)[rows.places(prediction, self.values)]
+        return np.asarray(np.where(predicted, confidence, (1 - confidence) / others))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -187,20 +196,4 @@ def _of_columns(rows: Columns, columns: Sequence[str]) -> FloatArray:
         row = int(np.argmax(wrong))
         total = f"{matrix[row].sum():g}"
         raise rows.error(columns[0], row, f"probabilities of the classes sum to {total}, not 1")
-    return matrix
-
-
-def _of_logits(rows: Columns, columns: Sequence[str]) -> FloatArray:
-    """Return exp(l_c) / sum exp(l) from a column of logits for each class, shape (n, classes)."""
-    logits = np.stack([rows.numbers(column) for column in columns], axis=1, dtype=np.float64)
-    return np.asarray(scipy.special.softmax(logits, axis=1))
-
-
-def _of_confidences(
-    rows: Columns, score: str, prediction: str, classes: Sequence[int | str]
-) -> FloatArray:
-    """Return the confidence for the class predicted, and of the rest as much for each other one."""
-    confidence, predicted = rows.shares(score), rows.places(prediction, classes)
-    matrix = np.repeat((1 - confidence)[:, None] / (len(classes) - 1), len(classes), axis=1)
-    matrix[np.arange(len(rows)), predicted] = confidence
     return matrix

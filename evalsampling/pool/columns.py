@@ -9,14 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.label_spaces.base import (
-    COLUMN,
-    EVEN,
-    NO_PROBABILITY,
-    RANKS,
-    SCORE,
-    Confidences,
-)
+from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY, RANKS, SCORE, Confidences
 from evalsampling.label_spaces.sets import labels_of_text, shortened
 from evalsampling.label_spaces.spellings import meant_texts
 from evalsampling.pool.arrow import characters, is_list, is_number, is_text, plain

@@ -165,17 +165,15 @@ class Guess:
     slices: tuple[SampledColumn, ...]  # columns with few values
     payload: tuple[SampledColumn, ...]  # columns that annotators may want to see
     # other columns that may be the scores of further systems
-    rivals: tuple[SampledColumn, ...] = ()
+    rivals: tuple[SampledColumn, ...]
     # whether a column is called or written as a score is, and cannot be one as it stands
-    unread_score: bool = False
+    unread_score: bool
     # score, if any, and prediction of each, by name, where there are several: ``gbm_score`` and
     # ``gbm_pred``, ``rf_score`` and ``rf_pred``; or columns with the words of the labels
-    systems: Mapping[str, tuple[SampledColumn | None, SampledColumn]] = dataclasses.field(
-        default_factory=dict
-    )
-    truth: SampledColumn | None = None  # labels that rows have already, by its name
+    systems: Mapping[str, tuple[SampledColumn | None, SampledColumn]]
+    truth: SampledColumn | None  # labels that rows have already, by its name
     # the probability of each class, of more than two; empty if one has none
-    by_class: Mapping[int | str, SampledColumn] = dataclasses.field(default_factory=dict)
+    by_class: Mapping[int | str, SampledColumn]
 
     @property
     def has_verdicts_alone(self) -> bool:
@@ -188,15 +186,15 @@ class Guess:
     def is_confidence(self) -> bool:
         """Whether the score may be the confidence in the class predicted.
 
-        It is never as low as all classes may be at once. Of two no threshold of it made the
-        predictions, of more it is called a score.
+        It is never below 1/2, and no threshold of it made the predictions. Of more than two classes
+        it is never below what all may have at once, to two decimals, and called a score.
         """
-        score, said = self.score, self.prediction
+        score, said, many = self.score, self.prediction, len(self.classes) > 2
         if score is None or said is None or not self.classes or score.rows != said.rows:
             return False
-        if not score.is_share or not score.low or score.low < 1 / len(self.classes) - ROUNDING:
+        if not score.is_share or not score.low or score.low < 1 / len(self.classes) - 0.005 * many:
             return False
-        if len(self.classes) > 2:
+        if many:
             return score.distinct > 1 and _best([score], _SCORES) is not None
         rows = pa.table({"score": score.first, "said": said.first}).group_by("said")
         ends = rows.aggregate([("score", "min"), ("score", "max")])
@@ -282,7 +280,7 @@ class Guess:
         said = labelled if by_labels else prediction
         classes = _classes(said)
         rows_of = {} if said is None else said.classes
-        both = [column for column in shares if column is score or _sum_to_one(score, column)]
+        both = [column for column in shares if column is score or _sum_to_one([score, column])]
         if len(both) == 2:
             score = _of_positives(both, prediction, _positive(classes, rows_of))
         # Beside a score that is a probability by its name another one is of the other class.
@@ -341,19 +339,17 @@ def _by_class(
     columns = {}
     for name in classes if len(classes) > 2 else ():
         fitting = [column for column in shares if words(column.name).endswith(words(name))]
-        if not fitting:
-            return {}
-        columns[name] = min(fitting, key=lambda column: len(column.name))  # `p_a`, not `p_not_a`
-    rest = np.abs(sum((column.first.to_numpy() for column in columns.values()), start=-1.0))
-    return columns if np.max(rest) <= ROUNDING else {}
+        if fitting:  # `p_a`, and not `p_not_a`
+            columns[name] = min(fitting, key=lambda column: len(column.name))
+    return columns if len(columns) == len(classes) and _sum_to_one([*columns.values()]) else {}
 
 
-def _sum_to_one(one: SampledColumn | None, other: SampledColumn) -> bool:
-    """Return whether two columns of shares are probabilities of two classes, by every row."""
-    if one is None or one is other or not one.is_share or one.nulls or one.rows != other.rows:
+def _sum_to_one(columns: Sequence[SampledColumn | None]) -> bool:
+    """Return whether columns of shares are probabilities of all classes, by every row."""
+    full = [one for one in columns if one is not None and one.is_share and not one.nulls]
+    if len(full) < len(columns) or len({one.rows for one in full}) > 1:
         return False
-    rest = pc.subtract(pc.subtract(1.0, one.first), other.first)
-    return bool(pc.max(pc.abs(rest)).as_py() <= ROUNDING)
+    return bool(np.max(np.abs(sum(one.first.to_numpy() for one in full) - 1)) <= ROUNDING)
 
 
 def _of_positives(

@@ -9,15 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import (
-    COLUMN,
-    EVEN,
-    LOG_ODDS,
-    NO_PROBABILITY,
-    RANKS,
-    SCORE,
-    Confidences,
-)
+from evalsampling.label_spaces.base import COLUMN, EVEN, LOG_ODDS, NO_PROBABILITY, RANKS, SCORE
 from evalsampling.measures.build import MOST_LEVELS, Levels, OrderedScoreError, build_measures
 from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
@@ -29,6 +21,7 @@ from evalsampling.stats.rank_prior import RankPrior
 from evalsampling.stats.score_counts import ScoreCounts
 from evalsampling.stats.score_kinds import (
     BEYOND,
+    CONFIDENCE,
     ORDER,
     PROBABILITY,
     ROUNDING,
@@ -172,18 +165,14 @@ class PoolScores:
         prior = EVEN if prior == NO_PROBABILITY else prior
         levels = tuple(_levels(counts.get(system.score)) for system in plan.pool.systems)
         scores = cls(sums, own, prior, levels, ranks, remarks.words, remarks.infinite)
-        scores._check_measures(plan)
-        return scores
-
-    def _check_measures(self, plan: ReadingPlan) -> None:
-        """Check that measures need no probabilities of scores that are an order."""
         try:
-            build_measures(self.stated(plan), self.levels)
+            build_measures(scores.stated(plan), levels)
         except OrderedScoreError as error:
-            why = self.sums[error.system].why_order
+            why = sums[error.system].why_order
             raise InputError(
                 f"{error}: {why}. Name a column of probabilities, or say by score_is what it is"
             ) from error
+        return scores
 
     @property
     def ranges(self) -> tuple[tuple[float, float] | None, ...]:
@@ -211,9 +200,10 @@ class PoolScores:
         if not plan.has_classes:
             return None
         read, pool = dict[str, str](), plan.pool
-        for part, sums, kind in zip(pool.scored, self.sums, _kinds(pool, self.sums), strict=True):
+        kinds, rules = _kinds(pool, self.sums), (*self.rules, self.prior)
+        for part, sums, kind, rule in zip(pool.scored, self.sums, kinds, rules, strict=True):
             of_two = part.probability is None and not plan.labels.space.needs_columns
-            if kind and (of_two or isinstance(part.probability, Confidences)):
+            if kind and (of_two or rule == CONFIDENCE):
                 name = str(part.score)
                 read.setdefault(name, sums.words(name, kind, part.score_is is not None))
         return dataclasses.replace(

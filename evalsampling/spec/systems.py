@@ -112,12 +112,10 @@ def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]
         own.check_keys(*labels.space.in_spec.system_keys)
         score = own.text(labels.space.in_spec.score, required=labels.space.in_spec.score != "score")
         systems.append(read_system(own, name, labels, score, None))
-    names = [system.name for system in systems]
-    for twice in names:
-        if names.count(twice) > 1:
-            raise InputError(f"{section.name}: two systems are called {twice!r}")
-    columns = [system.score for system in systems]
+    names, columns = zip(*((system.name, system.score) for system in systems), strict=True)
     for system in systems:
+        if names.count(system.name) > 1:
+            raise InputError(f"{section.name}: two systems are called {system.name!r}")
         if system.score_is == CONFIDENCE and columns.count(system.score) > 1:
             raise InputError(
                 f"{section.name}: {system.score!r} cannot be the confidence in the predictions of "

@@ -85,11 +85,11 @@ class ScoreSummary:
             f"{self.greatest:.3g} in {counted(self.values, 'step')}. If it is right, "
             f"{_rows(self.expected)} rows are positive; {self.predicted:,.0f} are predicted so"
         )
-        if self.values == self.rows:
-            pass  # No row has the probability of another.
-        elif self.tied > _MOSTLY:
-            text += f". {_percent(self.tied)} of the rows have the same probability"
-        elif self.values <= _FEW:
+        if self.tied > _MOSTLY and self.values < self.rows:
+            is_near = 0.995 <= self.tied < 1
+            percent = "More than 99 %" if is_near else f"{100 * self.tied:.0f} %"
+            text += f". {percent} of the rows have the same probability"
+        elif self.values <= _FEW and self.values < self.rows:
             text += ". Rows with the same probability are drawn alike"
         return ". ".join([text, *self.remarks])
 
@@ -97,11 +97,3 @@ class ScoreSummary:
 def _rows(expected: float) -> str:
     """Return an expected number of rows, of a few not in whole ones."""
     return f"{expected:,.0f}" if expected >= 1000 else f"{expected:.4g}"
-
-
-def _percent(share: float) -> str:
-    """Return a share in whole percent: none is said to be 0 %, and less than all not 100 %."""
-    percent = 100 * share
-    if percent < 0.5:
-        return "Less than 1 %"
-    return f"{percent:.0f} %" if percent < 99.5 or share == 1 else "More than 99 %"

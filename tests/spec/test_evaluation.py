@@ -65,6 +65,8 @@ EVERYTHING: list[dict[str, Any]] = [
     {"pool": {"path": "x", "prediction": {"threshold": 0}}},
     {"labels": {"classes": ["no", "yes", "unsure"]},
      "pool": {"path": "x", "logits": {"unsure": "c", "no": "a", "yes": "b"}}},
+    {"labels": {"classes": ["no", "yes", "unsure"]},
+     "pool": systems(systems={"a": {"prediction": "p", "score": "s", "score_is": "confidence"}})},
     {"pool": systems(systems={"a": {"prediction": "p", "score": "s",
                                     "logits": {0: "n", 1: "m"}}})},
     {"strata": {"edges": [0.1, 0.5]}, "workspace": "runs/w", "sink": {"format": "jsonl"}},
