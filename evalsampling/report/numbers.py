@@ -65,6 +65,8 @@ _NAMES = {
     "f1_of_macro_averages": "F1 of macro averages",
     "weighted_f1": "Weighted F1",
     "brier": "Brier (sum over classes)",
+    "dcg": "DCG",
+    "err": "ERR",
 }
 """Display names of measures that are not the name in words."""
 
@@ -192,8 +194,7 @@ def compared(measure: str) -> str:
         return called(measure)
     inner, of, systems = inner.partition(") of ")
     name = called(inner.removesuffix("" if of else ")"))
-    is_name = name.partition(BY)[0] in _NAMES.values()
-    name = name if is_name else name[:1].lower() + name[1:]
+    name = name if name.startswith(tuple(_NAMES.values())) else name[:1].lower() + name[1:]
     return f"{_COMPARISONS[kind]} {name}{of.removeprefix(')')}{systems}"
 
 
@@ -205,8 +206,9 @@ def called(measure: str) -> str:
     of_class = _OF_CLASS.fullmatch(measure)
     if of_class:
         return f"{called(of_class[1])} for {of_class[2]}"
+    head = re.split(r"[(@]", measure)[0]  # of `roc_auc(positive=b)` and `dcg@10`
     name = measure if "(" in measure else measure.replace("_", " ")
-    return _NAMES.get(measure, name[:1].upper() + name[1:])
+    return _NAMES.get(head, name[:1].upper() + name[1 : len(head)]) + name[len(head) :]
 
 
 def label_of(measure: str) -> str | None:

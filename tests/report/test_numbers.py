@@ -84,6 +84,8 @@ def test_names_for_sentences() -> None:
     assert name("class_recall[toxic]") == "Recall for toxic"
     two = {"system": "new", "against": "old"}
     assert name("ratio(f1)", **two) == "Ratio of F1 of new against old"
+    assert name("difference(dcg@5)", **two) == "Difference in DCG@5 of new against old"
+    assert name("roc_auc(positive=a)") == "ROC AUC(positive=a)"
     assert name("difference(accuracy)", **two) == "Difference in accuracy of new against old"
     of_recall = "Ratio of recall(g=u) by w of new against old"
     assert compared("ratio(recall(g=u) by w) of new against old") == of_recall

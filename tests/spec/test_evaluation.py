@@ -200,6 +200,8 @@ def test_growing_rounds() -> None:
         ({"strata": {"method": "predictions", "hierarchy": "own"}},
          "strata.hierarchy: strata.method predictions makes no hierarchy of its own"),
         ({"pool": {"path": "x", "probability": {0: "a"}}}, "must name a column for each of"),
+        ({"measure": {"f1": {"average": "macro"}, "where": {"a": 1}}},
+         "measure: {'f1': {'average': 'macro'}, 'where': {'a': 1}} has no name; it must be"),
         ({"pool": {"path": "x", "logits": {0: "a"}}},
          "pool.logits: must name a column for each of ['0', '1']"),
         ({"pool": {"path": "x", "logits": "a"}},
