@@ -151,7 +151,7 @@ def _spec_text(
         f"workspace: {_quoted(options.workspace)}  # made by `evalsampling prepare`",
     ]
     if guess.has_verdicts_alone:
-        why = "the classes predicted: no column scores how likely each class is"
+        why = "the classes predicted: no column from 0 to 1 says how sure they are"
         lines[-4:-4] = ["strata:", f"  method: predictions  # {why}"]
     if guess.by_class and guess.score is None:
         lines[-4:-4] = ["strata:", "  method: kd  # cut from pool.features"]
