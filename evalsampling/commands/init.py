@@ -154,7 +154,7 @@ def _spec_text(
         why = "the classes predicted: no column from 0 to 1 says how sure they are"
         lines[-4:-4] = ["strata:", f"  method: predictions  # {why}"]
     if guess.by_class and guess.score is None:
-        lines[-4:-4] = ["strata:", "  method: kd  # cut from pool.features"]
+        lines[-4:-4] = ["strata:", "  method: kd"]
     return "\n".join(lines) + "\n"
 
 
@@ -207,8 +207,7 @@ def _of_one_system(guess: Guess) -> list[str]:
         columns = [f"{_quoted(n)}: {_quoted(column.name)}" for n, column in guess.by_class.items()]
         lines.append(f"  probability: {{{', '.join(columns)}}}  # of each class")
         if guess.score is None:
-            names = ", ".join(_quoted(column.name) for column in guess.by_class.values())
-            lines.append(f"  features: [{names}]")
+            lines.append(_list("features", [*guess.by_class.values()], "strata are cut from these"))
     elif not guess.has_verdicts_alone:
         is_confidence, higher = guess.is_confidence, "numeric; higher means more likely positive"
         lines.append(_line("score", guess.score, "numeric" if is_confidence else higher))

@@ -332,15 +332,13 @@ class _Builder:
             whose = "" if system.name is None else f" of system {system.name}"
             needed = " or a ".join(sorted(measure.looks_at))
             keys = " or ".join(f"pool.{key}" for key in sorted(measure.looks_at, reverse=True))
-            way = f"name its column, {keys}" if system.name is None else "name its column"
-            problem = f"measure: {self.entry.name}{whose} needs a {needed}"
+            way = ": name its column" + f", {keys}" * (system.name is None)
             if of_predicted:
-                raise InputError(
-                    f"{problem} of each class, and {system.score!r} is that of the one predicted"
-                )
+                way = f" of each class, and {system.score!r} is that of the one predicted"
+            problem = f"measure: {self.entry.name}{whose} needs a {needed}"
             if is_order:
                 raise OrderedScoreError(f"{problem}, and {system.score!r} is an order", self.system)
-            raise InputError(f"{problem}: {way}")
+            raise InputError(f"{problem}{way}")
 
     def _thresholds(self, wanted: Any) -> tuple[float, ...]:
         """Return the thresholds as listed, or the number asked for, evenly among the levels."""
