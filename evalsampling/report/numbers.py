@@ -70,8 +70,8 @@ _NAMES = {
 }
 """Display names of measures that are not the name in words."""
 
-_OF_CLASS = re.compile(r"class_(\w+)\[(.*)\]", re.DOTALL)
-"""Matches the name of a measure of one class: the class and the measure."""
+_OF_CLASS = re.compile(r"class_(\w+)(?:\[(.*)\])?", re.DOTALL)
+"""Matches the name of a measure of one class, or of each: the measure and the class, if any."""
 
 _COMPARISONS = {"difference": "Difference in", "ratio": "Ratio of"}
 """Display names of comparisons of two systems, by the beginning of the measure's name."""
@@ -205,7 +205,7 @@ def called(measure: str) -> str:
         return f"{called(measure)}{by}{rows}"
     of_class = _OF_CLASS.fullmatch(measure)
     if of_class:
-        return f"{called(of_class[1])} for {of_class[2]}"
+        return f"{called(of_class[1])} for {of_class[2] or 'each class'}"
     head = re.split(r"[(@]", measure)[0]  # of `roc_auc(positive=b)` and `dcg@10`
     name = measure if "(" in measure else measure.replace("_", " ")
     return _NAMES.get(head, name[:1].upper() + name[1 : len(head)]) + name[len(head) :]
