@@ -306,7 +306,7 @@ class Guess:
         payload = [
             column for column in others
             if column.kind == "text" and column not in slices and not is_taken(column.name)
-            and _best([column], _SCORES) is None
+            and _best([column], _SCORES) is None and not _tells(column, prediction)
             and not (column.values and _best([column], _PREDICTIONS))
         ]  # fmt: skip
         unread = any(
@@ -484,6 +484,15 @@ def _is_partly_written(column: SampledColumn, has_labels: bool) -> bool:
     end, says_yes = column.name.lower().split("_")[-1], {*map(plain, column.values)} <= {*YES, "1"}
     is_called = end in _VERDICTS or (has_labels and end in _LINKS and says_yes)
     return bool(column.values) and not column.nearly_full and is_called
+
+
+def _tells(column: SampledColumn, said: SampledColumn | None) -> bool:
+    """Return whether texts name the class predicted in most rows, as lists of likely ones do."""
+    if said is None or said.kind != "text" or said.rows != column.rows:
+        return False
+    rows = zip(said.first.to_pylist(), column.first.to_pylist(), strict=True)
+    named = (re.search(rf"\b{re.escape(one)}\b", text) for one, text in rows if one and text)
+    return sum(map(bool, named)) > 0.9 * column.rows
 
 
 def _best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:

@@ -131,6 +131,17 @@ def test_no_column_of_answers_is_shown(tmp_path: Path, name: str) -> None:
     assert yaml.safe_load(text)["pool"]["payload"] == ["more"]
 
 
+@pytest.mark.parametrize(("told", "shown"), [(1.0, ["text"]), (0.5, ["text", "top"])])
+def test_no_column_that_names_the_class_predicted_is_shown(
+    tmp_path: Path, told: float, shown: Any
+) -> None:
+    """As a list of the likeliest classes does, or the answer of a language model."""
+    said = ["refund", "login", "a b"] * 300
+    columns = {"id": range(900), "label": said, "text": [f"text {row}" for row in range(900)]}
+    columns["top"] = [f"{row}: [{said[row] if row < told * 900 else '-'}]" for row in range(900)]
+    assert yaml.safe_load(of_table(tmp_path, columns)[1])["pool"]["payload"] == shown
+
+
 @pytest.mark.parametrize(
     ("left", "right", "expected"),
     [
