@@ -53,7 +53,11 @@ def estimate_labelled(
     from evalsampling.commands.prepare_plan import prepare_in_process
     from evalsampling.evaluation.specs import load_spec
 
-    workspace = _workspace_of(options.workspace)
+    # The workspace is in the current folder, called after the file.
+    table = options.workspace
+    name = table.rstrip("/").rpartition("/")[2] if is_url(table) else Path(table).name
+    stem = re.sub(r"[^\w-]+", "-", name.partition(".")[0]).strip("-")
+    workspace = f"{stem or 'table'}-evaluation"
     path = Path(f"{workspace}.yaml")
     is_new = not path.exists()
     if is_new:
@@ -107,10 +111,3 @@ def _others(plan: ReadingPlan, options: EstimateCommandOptions, positive: str) -
     if options.positive not in (None, positive):
         return f"labels.positive: {positive}"
     return ""
-
-
-def _workspace_of(table: str) -> str:
-    """Return the name of the workspace of a table: in the current folder, after its file."""
-    name = table.rstrip("/").rpartition("/")[2] if is_url(table) else Path(table).name
-    stem = re.sub(r"[^\w-]+", "-", name.partition(".")[0]).strip("-")
-    return f"{stem or 'table'}-evaluation"

@@ -83,7 +83,7 @@ def init(options: InitOptions) -> InitResult:
         "score": guess.score,
         "prediction": guess.prediction is not None or _threshold(guess) is not None,
     }
-    if guess.has_verdicts_alone:
+    if guess.has_verdicts_alone or guess.by_class:
         del guessed["score"]
     unknown = tuple(f"pool.{key}" for key, column in guessed.items() if not column)
     unknown += ("labels.classes",) * (len(guess.classes) < 2)
@@ -125,6 +125,10 @@ def _spec_text(
         _line("id", guess.id, "names each row: no two alike; of pairs a list: [LEFT, RIGHT]"),
         *(_of_systems(guess) if guess.systems else _of_one_system(guess)),
     ]
+    of_all = options.positive is None and len(guess.classes) > 2
+    of_each = "{f1: {average: macro}}, accuracy, {f1: {average: each}}"
+    measures = of_each if of_all else "f1, precision, recall"
+    positive = _quoted(_positive(guess, options.positive))
     listed = guess.classes if len(guess.classes) > 1 else (*guess.classes, "FILL-IN")
     classes = ", ".join(map(_quoted, listed))
     if options.cluster is not None:
@@ -137,18 +141,20 @@ def _spec_text(
         "",
         "labels:",
         f"  classes: [{classes}]",
-        f"  positive: {_quoted(_positive(guess, options.positive))}  # what measures are about",
+        f"  {'# ' * of_all}positive: {positive}  # what measures{' of a class' * of_all} are about",
         *_lines_at_hand(at_hand, guess.truth),
         "",
-        f"measure: [{_measures(guess, options.positive)}]  # the first one drives the sampling",
+        f"measure: [{measures}]  # the first one drives the sampling",
         "budget: 1000  # labels in all; `evalsampling plan` says what to expect of it",
         "round_size: 100  # labels asked for at a time",
         "seed: 0",
         f"workspace: {_quoted(options.workspace)}  # made by `evalsampling prepare`",
     ]
     if guess.has_verdicts_alone:
-        why = "the classes predicted: no column scores how likely each class is"
+        why = "the classes predicted: no column from 0 to 1 says how sure they are"
         lines[-4:-4] = ["strata:", f"  method: predictions  # {why}"]
+    if guess.by_class and guess.score is None:
+        lines[-4:-4] = ["strata:", "  method: kd"]
     return "\n".join(lines) + "\n"
 
 
@@ -160,13 +166,6 @@ def _positive(guess: Guess, named: str | None) -> int | str:
     if named not in by_text:
         raise InputError(f"--positive: {named!r} is none of: {', '.join(by_text)}")
     return by_text[named]
-
-
-def _measures(guess: Guess, positive: str | None) -> str:
-    """Return measures of the positive class, of more than two classes of all of them."""
-    if positive is not None or len(guess.classes) <= 2:
-        return "f1, precision, recall"
-    return "{f1: {average: macro}}, accuracy, {f1: {average: each}}"
 
 
 def _lines_at_hand(at_hand: LabelsAtHand | None, truth: SampledColumn | None) -> list[str]:
@@ -202,11 +201,19 @@ def _of_systems(guess: Guess) -> list[str]:
 def _of_one_system(guess: Guess) -> list[str]:
     """Return the lines of a single system."""
     lines = []
-    if not guess.has_verdicts_alone:
+    if guess.by_class:
+        if guess.score is not None:
+            lines.append(_line("score", guess.score, "numeric; rows of like score are drawn alike"))
+        columns = [f"{_quoted(n)}: {_quoted(column.name)}" for n, column in guess.by_class.items()]
+        lines.append(f"  probability: {{{', '.join(columns)}}}  # of each class")
+        if guess.score is None:
+            lines.append(_list("features", [*guess.by_class.values()], "strata are cut from these"))
+    elif not guess.has_verdicts_alone:
         is_confidence, higher = guess.is_confidence, "numeric; higher means more likely positive"
         lines.append(_line("score", guess.score, "numeric" if is_confidence else higher))
         if is_confidence:
-            lines.append("  score_is: confidence  # in the class predicted; or leave this line out")
+            way_out = "; or leave this line out" * (len(guess.classes) == 2)
+            lines.append(f"  score_is: confidence  # in the class predicted{way_out}")
         elif len(guess.classes) == 2:
             kinds = "probability, log-odds, confidence; left out, the scores tell"
             lines.append(f"  # score_is: order  # or {kinds}")
@@ -225,7 +232,12 @@ def _of_one_system(guess: Guess) -> list[str]:
             lines.append(f"  # systems: {{{each}}}")
     if guess.probability is not None:
         lines.append(_line("probability", guess.probability, "of a positive, before any label"))
-    return [*lines, _prediction(guess)]
+    threshold = _threshold(guess)
+    if threshold is None:
+        meaning = "the class predicted, or {threshold: NUMBER}"
+        return [*lines, _line("prediction", guess.prediction, meaning)]
+    rule = f"{{threshold: {threshold}}}  # a score from here on predicts positive"
+    return [*lines, f"  prediction: {rule}"]
 
 
 def _described(column: SampledColumn) -> str:
@@ -251,13 +263,6 @@ def _line(key: str, column: SampledColumn | Sequence[SampledColumn] | None, mean
     columns = [column] if isinstance(column, SampledColumn) else column
     names = ", ".join(_quoted(one.name) for one in columns)
     return f"  {key}: {names if len(columns) == 1 else f'[{names}]'}  # {meaning}"
-
-
-def _prediction(guess: Guess) -> str:
-    threshold = _threshold(guess)
-    if threshold is None:
-        return _line("prediction", guess.prediction, "the class predicted, or {threshold: NUMBER}")
-    return f"  prediction: {{threshold: {threshold}}}  # a score from here on predicts positive"
 
 
 def _threshold(guess: Guess) -> float | None:

@@ -14,7 +14,6 @@ from evalsampling.commands.estimate_result import EstimateResult, result_of
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.pictures import convergence, labelled_bands
 from evalsampling.inference.results import as_json
-from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.labels.controls import records
 from evalsampling.labels.tally import State
 from evalsampling.parts.records import finite
@@ -45,7 +44,9 @@ def report_facts(
         proved = (certificate_of(snapshot, promise),)
         estimated = dataclasses.replace(estimated, certificates=proved)
     jobs = read_jobs(workspace)
-    classes, shown = list(spec.labels.codes), _shown_classes(spec.labels.space)
+    classes, space = list(spec.labels.codes), spec.labels.space
+    rates = itertools.islice(space.rates.items() if space.has_classes else (), MOST_CLASSES)
+    bands = labelled_bands(analysis, {name: list(codes) for name, codes in rates})
     content = {
         "version": VERSION,
         "title": title or workspace.path.rstrip("/").rpartition("/")[2],
@@ -64,7 +65,7 @@ def report_facts(
         },
         "estimate": estimated.to_json(),
         "rounds": _rounds(analysis, estimated),
-        "bands": [dataclasses.asdict(band) for band in labelled_bands(analysis, shown)],
+        "bands": [dataclasses.asdict(band) for band in bands],
         "slices": _slices(analysis),
         "annotators": _annotators(snapshot, anonymous),
         "quality": _quality(snapshot, estimated),
@@ -72,14 +73,6 @@ def report_facts(
     }
     facts: dict[str, Any] = finite(content)
     return facts
-
-
-def _shown_classes(space: LabelSpace) -> dict[str, list[int]]:
-    """Return the classes or labels whose rates are shown, with their codes: of two the positive."""
-    if not space.has_classes:
-        return {}
-    rates = space.rates.items()
-    return {name: list(codes) for name, codes in itertools.islice(rates, MOST_CLASSES)}
 
 
 def _rounds(analysis: Analysis, estimated: EstimateResult) -> list[dict[str, Any]]:

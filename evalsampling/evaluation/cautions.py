@@ -174,7 +174,7 @@ def cautions(
     """Return warnings about estimates, each a sentence."""
     warnings = [
         *analysis.sampler.remarks(analysis.table), *_about_one_class(analysis),
-        *_about_order(analysis), *brief(estimates),
+        *_about_order(analysis), *_about_scores(analysis), *brief(estimates),
     ]  # fmt: skip
     drawn, labels = len(analysis.history), len(analysis.history.labelled)
     if drawn > labels:
@@ -238,6 +238,18 @@ def _about_order(analysis: Analysis) -> Iterator[str]:
             f"{weighted[0]}: labels.classes go from {names[0]} to {names[-1]}, in the order of the "
             "alphabet; if that is not the order of the grades, list them in theirs"
         )
+
+
+def _about_scores(analysis: Analysis) -> Iterator[str]:
+    """Yield a warning of each measure that takes a score for that of one class of several."""
+    space, systems = analysis.reading.labels.space, analysis.reading.pool.systems
+    for one in analysis.measures if space.has_classes and not space.is_binary else ():
+        if one.looks_at == {"score"}:
+            name = space.text(getattr(one, "positive", space.positive))
+            yield (
+                f"{compared(one.name)} ranks rows by {systems[one.system].score!r}: is a higher "
+                f"one a likelier {name}? A confidence in whatever class is predicted is none"
+            )
 
 
 def _about_looks(analysis: Analysis, estimates: Sequence[Estimate]) -> list[str]:

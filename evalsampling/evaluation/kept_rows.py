@@ -1,7 +1,6 @@
 """Estimates from rows that a filter kept of a pool, with the labels that annotators gave them."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +11,12 @@ from evalsampling.evaluation.answers import Answers
 from evalsampling.inference.estimates import estimate_from_inclusion
 from evalsampling.inference.results import Estimate
 from evalsampling.label_spaces.base import NO_PROBABILITY
-from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_measures
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_outputs, with_chances
 from evalsampling.pool.frames import Frame, Table, to_array
 from evalsampling.preparation.poisson import INCLUSION
-from evalsampling.spec import EvaluationSpec, ReadingPlan
+from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.history import NO_LABEL
 
 
@@ -65,9 +63,13 @@ def estimate_kept_rows(
     rules = [labels.space.prior_rule(one.probability, None) for one in spec.pool.systems]
     read = with_chances(batch, spec.reading)
     outputs = read_outputs(read, spec.reading, tuple(rules)).take(kept)
+    measures = build_measures(dataclasses.replace(spec.reading, levels=(None,) * len(rules)))
+    for measure in measures:
+        if measure.looks_at == {"probability"} and NO_PROBABILITY in rules:
+            raise InputError(f"{measure.name}: needs pool.probability here")
     return [
         estimate
-        for measure in _measures(spec.reading, rules)
+        for measure in measures
         for estimate in estimate_from_inclusion(
             measure,
             outputs,
@@ -78,11 +80,3 @@ def estimate_kept_rows(
             labels.oracle == "stochastic",
         )
     ]
-
-
-def _measures(plan: ReadingPlan, rules: Sequence[str]) -> Iterator[Measure]:
-    """Yield the measures of a plan, checked to need no more than the rows themselves."""
-    for measure in build_measures(dataclasses.replace(plan, levels=(None,) * len(rules))):
-        if measure.looks_at == {"probability"} and NO_PROBABILITY in rules:
-            raise InputError(f"{measure.name}: needs pool.probability here")
-        yield measure

@@ -42,8 +42,9 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
             positives = list(range(1, analysis.table.classes))  # All sets of labels but the empty.
         [bands] = labelled_bands(analysis, {label: positives})
         return effort_chart(bands.bands) if what == "effort" else calibration_chart(bands)
-    if what == "convergence":
-        return _convergence(analysis)
+    if what == "convergence" and (rounds := convergence(analysis)):
+        estimated = [[Number.of(estimate) for estimate in after.estimates] for after in rounds]
+        return charts.convergence_chart([after.labels for after in rounds], estimated)
     numbers = [Number.of(estimate) for estimate in analysis.estimate()]
     if what == "curve":
         curves = [curve for curve in curves_of(numbers) if system in (None, curve.system)]
@@ -55,7 +56,7 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
         for number in numbers
         if not number.is_point and (number.slice is None or what == "slices")
     ][:MOST_ROWS]
-    if not rows:
+    if not rows or what == "convergence":
         raise InputError("all that was estimated are points of curves: draw the curve")
     return charts.interval_rows(rows, "Estimates and intervals")
 
@@ -65,15 +66,6 @@ def _positive(analysis: Analysis) -> int:
     plain = (measure.plain for measure in analysis.measures)
     named = (measure for measure in plain if hasattr(measure, "positive"))
     return next((int(measure.positive) for measure in named), 1)
-
-
-def _convergence(analysis: Analysis) -> Picture:
-    """Return the picture of the estimates after each round."""
-    rounds = convergence(analysis)
-    if not rounds:
-        raise InputError("all that was estimated are points of curves: draw the curve")
-    numbers = [[Number.of(estimate) for estimate in after.estimates] for after in rounds]
-    return charts.convergence_chart([after.labels for after in rounds], numbers)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,6 +21,7 @@ RANKS = "ranks(score)"
 """Rule of prior probabilities of scores that are an order; a system has none of its own then."""
 
 CONFIDENCE = score_kinds.CONFIDENCE
+"""Rule of probabilities of several classes that are made of `Confidences`."""
 
 SCORE_RULES = {
     score_kinds.PROBABILITY: SCORE,
@@ -58,6 +59,10 @@ Named = str | Mapping[str, str] | None
 
 class Logits(dict[str, str]):
     """Columns of the logits of all classes by name, in place of columns of probabilities."""
+
+
+class Confidences(dict[str, str]):
+    """Columns ``score``, the probability of the class predicted, and ``prediction``, this class."""
 
 
 class Keys(Protocol):
@@ -368,7 +373,8 @@ class LabelSpace(abc.ABC):
             kind: what the scores are, see `stats.score_kinds`; None if there are none.
         """
         if named is not None:
-            return SOFTMAX if isinstance(named, Logits) else COLUMN
+            of_each = SOFTMAX if isinstance(named, Logits) else COLUMN
+            return CONFIDENCE if isinstance(named, Confidences) else of_each
         if kind is None or self.needs_columns:
             return NO_PROBABILITY
         return SCORE_RULES[kind]

@@ -11,6 +11,7 @@ import scipy
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import (
+    CONFIDENCE,
     EVEN,
     FLAG,
     LABEL,
@@ -109,7 +110,12 @@ class Classes(LabelSpace):
     def probabilities(self, rows: Columns, named: Named, rule: str, score: Scores) -> FloatArray:
         if isinstance(named, Mapping):
             columns = list(named.values())
-            return _of_logits(rows, columns) if rule == SOFTMAX else _of_columns(rows, columns)
+            if rule == CONFIDENCE:
+                return self._of_confidences(rows, *columns)
+            if rule == SOFTMAX:
+                logits = np.stack([rows.numbers(name) for name in columns], axis=1, dtype=float)
+                return np.asarray(scipy.special.softmax(logits, axis=1))
+            return _of_columns(rows, columns)
         if named is None and rule == EVEN:
             return np.full((len(rows), len(self.values)), 1 / len(self.values))
         values: npt.NDArray[np.floating]
@@ -126,6 +132,12 @@ class Classes(LabelSpace):
         positive[:] = values
         np.subtract(1, positive, out=both[1 - self.positive])
         return both.T
+
+    def _of_confidences(self, rows: Columns, score: str, prediction: str) -> FloatArray:
+        """Return the score for the class predicted; the others share the rest evenly."""
+        confidence, others = rows.shares(score)[:, None], len(self.values) - 1
+        predicted = np.eye(others + 1)[rows.places(prediction, self.values)]
+        return np.asarray(np.where(predicted, confidence, (1 - confidence) / others))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,9 +197,3 @@ def _of_columns(rows: Columns, columns: Sequence[str]) -> FloatArray:
         total = f"{matrix[row].sum():g}"
         raise rows.error(columns[0], row, f"probabilities of the classes sum to {total}, not 1")
     return matrix
-
-
-def _of_logits(rows: Columns, columns: Sequence[str]) -> FloatArray:
-    """Return exp(l_c) / sum exp(l) from a column of logits for each class, shape (n, classes)."""
-    logits = np.stack([rows.numbers(column) for column in columns], axis=1, dtype=np.float64)
-    return np.asarray(scipy.special.softmax(logits, axis=1))

@@ -1,6 +1,7 @@
 """Labels of any type as texts, the form in which they are compared, and their other spellings."""
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -23,20 +24,15 @@ def label_texts(values: Sequence[Any], codes: Collection[str]) -> list[str | Non
     """
     given = [None if value is None or value != value else value for value in values]
     kinds = {type(value) for value in given if value is not None}
+    truths = yes_and_no(codes).keys() | {"True", "False"}
     kind: type = str
-    if kinds == {bool} and not _are_words(codes):
+    if kinds == {bool} and not any({name, plain(name)} & truths for name in codes):
         kind = int
     elif float in kinds and kinds <= {int, float}:
         kind = int if all(value is None or _is_whole(value) for value in given) else float
     texts = [None if value is None else str(kind(value)) for value in given]
     meant = meant_texts({text for text in texts if text is not None}, codes)
     return [None if text is None else meant.get(text, text) for text in texts]
-
-
-def _are_words(codes: Collection[str]) -> bool:
-    """Tell whether classes are words for truth values, as ``True`` or ``yes``."""
-    words = yes_and_no(codes).keys() | {"True", "False"}
-    return any(name in words or plain(name) in words for name in codes)
 
 
 def meant_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str]:
@@ -75,17 +71,10 @@ def whole_texts(texts: Collection[str], codes: Collection[str]) -> dict[str, str
     Beside 0.5 they are scores, and no classes.
     """
     others = {*texts} - {*codes}
-    are_whole = all(map(_is_whole_float, others))
+    are_whole = all(re.fullmatch(r"-?[0-9]+\.0+", text) for text in others)
     return {text: text.partition(".")[0] for text in others} if are_whole else {}
 
 
 def _is_whole(value: float) -> bool:
     """Tell whether a number is a whole number of 64 bits."""
     return math.isfinite(value) and float(value).is_integer() and abs(value) < 2.0**63
-
-
-def _is_whole_float(text: str) -> bool:
-    """Tell whether a text is one of a whole number with a fraction of zeros."""
-    whole, dot, fraction = text.partition(".")
-    is_number = whole.removeprefix("-").isdecimal() and whole.isascii()
-    return bool(dot) and is_number and set(fraction) == {"0"}

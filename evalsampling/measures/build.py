@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import LabelSpace
+from evalsampling.label_spaces.base import Confidences, LabelSpace
 from evalsampling.label_spaces.numbers import Numbers
 from evalsampling.label_spaces.sets import Sets
 from evalsampling.measures import BY_NAME, Joint, gains
@@ -316,21 +316,24 @@ class _Builder:
             raise InputError(f"measure: {self.entry.name} {space.in_spec.refusal}")
         system = self.plan.pool.systems[self.system]
         available = {"grades"} if space.has_items else {"prediction"}
-        if system.score is not None:
-            available.add("score")
         of_score = system.score is not None and not space.needs_columns
         is_order = of_score and system.score_is == ORDER
-        if system.probability is not None or (of_score and not is_order):
+        of_predicted = isinstance(system.probability, Confidences)
+        if system.score is not None and not of_predicted:
+            available.add("score")
+        if (system.probability is not None and not of_predicted) or (of_score and not is_order):
             available.add("probability")
         if not measure.looks_at & available:
             whose = "" if system.name is None else f" of system {system.name}"
             needed = " or a ".join(sorted(measure.looks_at))
             keys = " or ".join(f"pool.{key}" for key in sorted(measure.looks_at, reverse=True))
-            way = f"name its column, {keys}" if system.name is None else "name its column"
+            way = ": name its column" + f", {keys}" * (system.name is None)
+            if of_predicted:
+                way = f" of each class, and {system.score!r} is that of the one predicted"
             problem = f"measure: {self.entry.name}{whose} needs a {needed}"
             if is_order:
                 raise OrderedScoreError(f"{problem}, and {system.score!r} is an order", self.system)
-            raise InputError(f"{problem}: {way}")
+            raise InputError(f"{problem}{way}")
 
     def _thresholds(self, wanted: Any) -> tuple[float, ...]:
         """Return the thresholds as listed, or the number asked for, evenly among the levels."""

@@ -74,8 +74,8 @@ class Evaluation:
             probability: column of the prior probability of the positive class, or a column for
                 each class.
             **spec: other keys of the spec file: see `from_arrays`. With ``score_is`` the score is a
-                ``"probability"``, ``"log-odds"`` or an ``"order"``, of which only ranks count; left
-                out, it is found out, and `scores` says what was made of it.
+                ``"probability"``, ``"log-odds"``, an ``"order"``, of which only ranks count, or the
+                ``"confidence"`` in the class predicted; `scores` says what was made of it.
 
         Returns:
             An evaluation whose rows `sample` and `label` know by their ids.

@@ -146,17 +146,14 @@ class PoolBatch:
 
         Only these values are decoded; nulls stay.
         """
-        values = self._of_pool(name, plain(self._stored(name).take(pa.array(rows))))
+        values = plain(self._stored(name).take(pa.array(rows)))
+        schema = pa.schema([]) if self.item is None else self.item.schema
+        if name in schema.names and is_number(values.type) and is_number(schema.field(name).type):
+            values = values.cast(schema.field(name).type)  # as in all files of the pool
         self._made(name, values, _checked, lambda *_: "text that is not UTF-8", rows)
         return self._made(
             name, values, rendered, lambda _, error: f"cannot be shown: {one_line(error)}", rows
         )
-
-    def _of_pool(self, name: str, values: pa.Array) -> pa.Array:
-        """Return numbers of a file with the type that they have in all files of the pool."""
-        schema = pa.schema([]) if self.item is None else self.item.schema
-        kind = schema.field(name).type if name in schema.names else values.type
-        return values.cast(kind) if is_number(values.type) and is_number(kind) else values
 
     def column(self, name: str) -> pa.Array:
         """Return a column as plain values, checked to have no null."""
@@ -214,7 +211,8 @@ class PoolBatch:
 
         def problem(value: pa.Scalar, _: Exception) -> str:
             shown = f"must be {what}, got {reprlib.repr(value.as_py())}"
-            return shown + "; write 0.93 for 0,93 or 93 %, 1234 for 1,234" * _is_written(value)
+            is_written = re.fullmatch(r"\s*[-+]?\d[\d\s.,']*%?\s*", value.as_py())
+            return shown + "; write 0.93 for 0,93 or 93 %, 1234 for 1,234" * bool(is_written)
 
         return self._made(name, text, parse, problem)
 
@@ -236,11 +234,6 @@ class PoolBatch:
     def id_texts(self, names: Sequence[str]) -> pa.Array:
         """Return ids of several columns as if all were text, as a file without types has."""
         return joined([self.ids(name).cast(pa.large_string()) for name in names])
-
-
-def _is_written(value: pa.Scalar) -> bool:
-    """Tell whether a text is a number as people write one: ``0,93``, ``93 %`` or ``1,234``."""
-    return re.fullmatch(r"\s*[-+]?\d[\d\s.,']*%?\s*", value.as_py()) is not None
 
 
 def whole_number_texts(column: pa.Array) -> pa.Array:

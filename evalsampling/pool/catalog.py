@@ -6,7 +6,6 @@ Files that are not Parquet are imported into Parquet once.
 import dataclasses
 import functools
 import hashlib
-import itertools
 import json
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
@@ -209,17 +208,12 @@ def lacks_assumed_score(pool: PoolSpec) -> bool:
     if not pool.assumes_score or is_stored(pool):
         return False
     try:
-        return not any(pool.score in names for names in _columns(pool))
+        files = planned_files(pool)
+        if not format_of(files[0].stored.path).inferred:  # One file tells which columns there are.
+            files = files[:1]
+        return not any(pool.score in PoolFile.head(file).contents.schema.names for file in files)
     except InputError:
         return False
-
-
-def _columns(pool: PoolSpec) -> Iterator[list[str]]:
-    """Yield the columns' names of each file; of the first alone if its format declares them."""
-    files = planned_files(pool)
-    every = format_of(files[0].stored.path).inferred
-    for file in itertools.islice(files, None if every else 1):
-        yield PoolFile.head(file).contents.schema.names
 
 
 @dataclasses.dataclass(frozen=True)

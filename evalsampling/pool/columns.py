@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY, RANKS, SCORE
+from evalsampling.label_spaces.base import COLUMN, EVEN, NO_PROBABILITY, RANKS, SCORE, Confidences
 from evalsampling.label_spaces.sets import labels_of_text, shortened
 from evalsampling.label_spaces.spellings import meant_texts
 from evalsampling.pool.arrow import characters, is_list, is_number, is_text, plain
@@ -71,7 +71,7 @@ def read_outputs(
 
 def with_chances(batch: PoolBatch, plan: ReadingPlan) -> PoolBatch:
     """Return a batch with probabilities of a positive in place of confidences in a prediction."""
-    for system in plan.pool.systems:
+    for system in plan.pool.systems if plan.labels.space.is_binary else ():
         if system.score is not None and system.score_is == CONFIDENCE:
             columns = LabelColumns.of(batch)
             confidence = columns.shares(system.score)
@@ -220,16 +220,17 @@ def missing_column(name: str, pool: PoolSpec) -> str:
     """Return how to mend a spec whose score is missing, for a message; empty for other columns."""
     if name != pool.score:
         return ""
-    if not isinstance(pool.probability, Mapping):
-        another = "another" if pool.probability is None else f"another, as {pool.probability}"
+    named = pool.probability
+    if isinstance(named, Mapping) and not isinstance(named, Confidences):
         return (
-            f"; pool.score names the column of scores: name {another} or, if there is none, leave "
-            "it to what is predicted by strata.method: predictions"
+            "; pool.score names the column that strata are cut from: name another, or cut them "
+            "from the probabilities by strata.method: kd and pool.features: "
+            f"[{', '.join(named.values())}]"
         )
-    features = ", ".join(pool.probability.values())
+    another = f"another, as {named}" if isinstance(named, str) else "another"
     return (
-        "; pool.score names the column that strata are cut from: name another, or cut them from "
-        f"the probabilities by strata.method: kd and pool.features: [{features}]"
+        f"; pool.score names the column of scores: name {another} or, if there is none, leave it "
+        "to what is predicted by strata.method: predictions"
     )
 
 

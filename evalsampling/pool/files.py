@@ -70,7 +70,17 @@ def would_find(pattern: str, path: str) -> bool:
 
 
 def _found(pattern: str) -> list[StoredFile]:
-    return _objects(pattern) if pattern.startswith("gs://") else _files(pattern)
+    if pattern.startswith("gs://"):
+        bucket, _, path = pattern.removeprefix("gs://").partition("/")
+        begin, patterns = len(f"gs://{bucket}/"), path.split("/")
+        below = _below(re.split(r"[*?[]", pattern)[0])
+        return [file for file in below if _matches(file.path[begin:].split("/"), patterns)]
+    filesystem, path, prefix = locate(pattern)
+    try:
+        entries = list(_expand(filesystem, "", path.split("/"), pattern.startswith(_FLAT)))
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{pattern}: cannot be listed: {one_line(error)}") from error
+    return _stored(entries, prefix)
 
 
 def find_file(path: str) -> StoredFile:
@@ -119,16 +129,6 @@ def changed_while_read(path: str) -> InputError:
     return InputError(f"{path}: has changed while it was read")
 
 
-def _objects(pattern: str) -> list[StoredFile]:
-    bucket, _, path = pattern.removeprefix("gs://").partition("/")
-    begin, patterns = len(f"gs://{bucket}/"), path.split("/")
-    return [
-        file
-        for file in _below(re.split(r"[*?[]", pattern)[0])
-        if _matches(file.path[begin:].split("/"), patterns)
-    ]
-
-
 def _below(url: str) -> list[StoredFile]:
     """Return the objects of Google Cloud Storage whose addresses begin with a URL."""
     bucket, _, path = url.removeprefix("gs://").partition("/")
@@ -138,15 +138,6 @@ def _below(url: str) -> list[StoredFile]:
         for name, size, generation in store.objects(path)
         if not name.endswith("/")
     ]
-
-
-def _files(pattern: str) -> list[StoredFile]:
-    filesystem, path, prefix = locate(pattern)
-    try:
-        entries = list(_expand(filesystem, "", path.split("/"), pattern.startswith(_FLAT)))
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{pattern}: cannot be listed: {one_line(error)}") from error
-    return _stored(entries, prefix)
 
 
 def _stored(entries: Iterable[Any], prefix: str) -> list[StoredFile]:

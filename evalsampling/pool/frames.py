@@ -72,17 +72,11 @@ def to_array(values: Any, name: str) -> pa.Array:
         column = _as_arrow(values)
         return plain(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        why = f"{one_line(error)}{_of_types(values)}"
+        why, listed = one_line(error), values if isinstance(values, Iterable) else ()
+        types = sorted({type(value).__name__ for value in listed if value is not None})
+        if len(types) > 1:
+            why += f"; it holds {' and '.join(types)}: make all of them text, or all numbers"
         raise InputError(f"{name}: cannot be read as a column: {why}") from error
-
-
-def _of_types(values: Any) -> str:
-    """Return how to mend a column of several types, to end a message; empty for one type."""
-    listed = values if isinstance(values, Iterable) else ()
-    several = {type(value).__name__ for value in listed if value is not None}
-    if len(several) < 2:
-        return ""
-    return f"; it holds {' and '.join(sorted(several))}: make all of them text, or all numbers"
 
 
 def _dimensions(values: Any) -> int:

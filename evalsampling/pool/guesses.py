@@ -32,7 +32,8 @@ MOST_ROWS = 10_000
 MOST_SLICES = {"text": 20, "truth": 2, "whole": 10}
 """Most values of a column of a kind that may be a slice."""
 
-_MOST_CLASSES = 20
+_MOST_CLASSES, _ROWS_OF_EACH = 20, 20
+"""Classes that there may be in any case; and rows of each, on average, where there are more."""
 
 _IDS = ("id", "key", "uid", "uuid", "pair_id", "row_id", "record_id")
 _SCORES = (
@@ -102,6 +103,7 @@ class SampledColumn:
         if kind == "other":
             return cls(name, kind, 0, len(column), column.null_count, ())
         counts = {one["values"]: one["counts"] for one in pc.value_counts(values).to_pylist()}
+        most = max(_MOST_CLASSES, len(values) // _ROWS_OF_EACH)
         ends: tuple[float | None, float | None] = (None, None)
         if kind in ("number", "whole") and len(values):
             low, high = (end.as_py() for end in pc.min_max(values).values())
@@ -109,7 +111,7 @@ class SampledColumn:
         return cls(
             name, kind, len(counts), len(column), column.null_count,
             tuple(str(value)[:40] for value in [*counts][:3]), *ends,
-            {str(v): counts[v] for v in counts} if len(counts) <= _MOST_CLASSES else {},
+            {str(v): counts[v] for v in counts} if len(counts) <= most else {},
             label is not None and _is_of_labels(column, batch.any_column(label)), column,
         )  # fmt: skip
 
@@ -163,33 +165,37 @@ class Guess:
     slices: tuple[SampledColumn, ...]  # columns with few values
     payload: tuple[SampledColumn, ...]  # columns that annotators may want to see
     # other columns that may be the scores of further systems
-    rivals: tuple[SampledColumn, ...] = ()
+    rivals: tuple[SampledColumn, ...]
     # whether a column is called or written as a score is, and cannot be one as it stands
-    unread_score: bool = False
+    unread_score: bool
     # score, if any, and prediction of each, by name, where there are several: ``gbm_score`` and
     # ``gbm_pred``, ``rf_score`` and ``rf_pred``; or columns with the words of the labels
-    systems: Mapping[str, tuple[SampledColumn | None, SampledColumn]] = dataclasses.field(
-        default_factory=dict
-    )
-    truth: SampledColumn | None = None  # labels that rows have already, by its name
+    systems: Mapping[str, tuple[SampledColumn | None, SampledColumn]]
+    truth: SampledColumn | None  # labels that rows have already, by its name
+    # the probability of each class, of more than two; empty if one has none
+    by_class: Mapping[int | str, SampledColumn]
 
     @property
     def has_verdicts_alone(self) -> bool:
-        """Whether strata can be nothing but predictions: no score, or one for many classes."""
+        """Whether strata can be nothing but predictions: no score, or none of many classes."""
         lacks_score = self.score is None and not self.unread_score
-        return self.prediction is not None and (lacks_score or len(self.classes) > 2)
+        of_many = len(self.classes) > 2 and not (self.is_confidence or self.by_class)
+        return self.prediction is not None and (of_many or (lacks_score and not self.by_class))
 
     @property
     def is_confidence(self) -> bool:
-        """Whether the score may be the confidence in the class predicted, of two.
+        """Whether the score may be the confidence in the class predicted.
 
-        It is never below 1/2, and no threshold of it made the predictions.
+        It is never below 1/2, and no threshold of it made the predictions. Of more than two classes
+        it is never below what all may have at once, to two decimals, and called a score.
         """
-        score, said = self.score, self.prediction
-        if score is None or said is None or len(self.classes) != 2 or score.rows != said.rows:
+        score, said, many = self.score, self.prediction, len(self.classes) > 2
+        if score is None or said is None or not self.classes or score.rows != said.rows:
             return False
-        if not score.is_share or not score.low or score.low < 0.5:
+        if not score.is_share or not score.low or score.low < 1 / len(self.classes) - 0.005 * many:
             return False
+        if many:
+            return score.distinct > 1 and _best([score], _SCORES) is not None
         rows = pa.table({"score": score.first, "said": said.first}).group_by("said")
         ends = rows.aggregate([("score", "min"), ("score", "max")])
         least, greatest = pc.max(ends["score_min"]).as_py(), pc.min(ends["score_max"]).as_py()
@@ -274,7 +280,7 @@ class Guess:
         said = labelled if by_labels else prediction
         classes = _classes(said)
         rows_of = {} if said is None else said.classes
-        both = [column for column in shares if column is score or _sum_to_one(score, column)]
+        both = [column for column in shares if column is score or _sum_to_one([score, column])]
         if len(both) == 2:
             score = _of_positives(both, prediction, _positive(classes, rows_of))
         # Beside a score that is a probability by its name another one is of the other class.
@@ -284,7 +290,10 @@ class Guess:
         systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
         if len(words) > 1:
             systems = {column.name: (None, column) for column in words}
-        chosen = (*both, *id, score, probability, prediction)
+        by_class = _by_class(classes, shares)
+        if score in by_class.values():
+            score = None
+        chosen = (*both, *id, score, probability, prediction, *by_class.values())
         of_systems = itertools.chain(*systems.values())
         used = {column.name for column in (*chosen, *of_systems) if column is not None}
         others = [column for column in columns if column.name not in used]
@@ -297,7 +306,7 @@ class Guess:
         payload = [
             column for column in others
             if column.kind == "text" and column not in slices and not is_taken(column.name)
-            and _best([column], _SCORES) is None
+            and _best([column], _SCORES) is None and not _tells(column, prediction)
             and not (column.values and _best([column], _PREDICTIONS))
         ]  # fmt: skip
         unread = any(
@@ -308,7 +317,7 @@ class Guess:
         rivals = [column for column in shares if column.name not in used]
         return cls(
             id, score, probability, prediction, classes, rows_of, tuple(slices), tuple(payload),
-            tuple(rivals), unread, systems, next(iter(truths), None),
+            tuple(rivals), unread, systems, next(iter(truths), None), by_class,
         )  # fmt: skip
 
 
@@ -319,12 +328,28 @@ def _positive(classes: Sequence[int | str], rows: Mapping[str, int]) -> int | st
     return min(sorted(rows, reverse=True), key=rows.__getitem__)
 
 
-def _sum_to_one(one: SampledColumn | None, other: SampledColumn) -> bool:
-    """Return whether two columns of shares are probabilities of two classes, by every row."""
-    if one is None or one is other or not one.is_share or one.nulls or one.rows != other.rows:
+def _by_class(
+    classes: Sequence[int | str], shares: Sequence[SampledColumn]
+) -> dict[int | str, SampledColumn]:
+    """Return the column of the probability of each class of several, by the ends of names."""
+
+    def words(name: object) -> str:
+        return "_" + re.sub(r"[\W_]+", "_", str(name).casefold()).strip("_")
+
+    columns = {}
+    for name in classes if len(classes) > 2 else ():
+        fitting = [column for column in shares if words(column.name).endswith(words(name))]
+        if fitting:  # `p_a`, and not `p_not_a`
+            columns[name] = min(fitting, key=lambda column: len(column.name))
+    return columns if len(columns) == len(classes) and _sum_to_one([*columns.values()]) else {}
+
+
+def _sum_to_one(columns: Sequence[SampledColumn | None]) -> bool:
+    """Return whether columns of shares are probabilities of all classes, by every row."""
+    full = [one for one in columns if one is not None and one.is_share and not one.nulls]
+    if len(full) < len(columns) or len({one.rows for one in full}) > 1:
         return False
-    rest = pc.subtract(pc.subtract(1.0, one.first), other.first)
-    return bool(pc.max(pc.abs(rest)).as_py() <= ROUNDING)
+    return bool(np.max(np.abs(sum(one.first.to_numpy() for one in full) - 1)) <= ROUNDING)
 
 
 def _of_positives(
@@ -459,6 +484,15 @@ def _is_partly_written(column: SampledColumn, has_labels: bool) -> bool:
     end, says_yes = column.name.lower().split("_")[-1], {*map(plain, column.values)} <= {*YES, "1"}
     is_called = end in _VERDICTS or (has_labels and end in _LINKS and says_yes)
     return bool(column.values) and not column.nearly_full and is_called
+
+
+def _tells(column: SampledColumn, said: SampledColumn | None) -> bool:
+    """Return whether texts name the class predicted in most rows, as lists of likely ones do."""
+    if said is None or said.kind != "text" or said.rows != column.rows:
+        return False
+    rows = zip(said.first.to_pylist(), column.first.to_pylist(), strict=True)
+    named = (re.search(rf"\b{re.escape(one)}\b", text) for one, text in rows if one and text)
+    return sum(map(bool, named)) > 0.9 * column.rows
 
 
 def _best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:

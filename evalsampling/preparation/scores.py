@@ -20,6 +20,7 @@ from evalsampling.stats.rank_prior import RankPrior
 from evalsampling.stats.score_counts import ScoreCounts
 from evalsampling.stats.score_kinds import (
     BEYOND,
+    CONFIDENCE,
     ORDER,
     PROBABILITY,
     ROUNDING,
@@ -159,18 +160,14 @@ class PoolScores:
         prior = EVEN if prior == NO_PROBABILITY else prior
         levels = tuple(_levels(counts.get(system.score)) for system in plan.pool.systems)
         scores = cls(sums, own, prior, levels, ranks, remarks.words, remarks.infinite)
-        scores._check_measures(plan)
-        return scores
-
-    def _check_measures(self, plan: ReadingPlan) -> None:
-        """Check that measures need no probabilities of scores that are an order."""
         try:
-            build_measures(self.stated(plan))
+            build_measures(scores.stated(plan))
         except OrderedScoreError as error:
-            why = self.sums[error.system].why_order
+            why = sums[error.system].why_order
             raise InputError(
                 f"{error}: {why}. Name a column of probabilities, or say by score_is what it is"
             ) from error
+        return scores
 
     @property
     def ranges(self) -> tuple[tuple[float, float] | None, ...]:
@@ -198,8 +195,10 @@ class PoolScores:
         if not plan.has_classes:
             return None
         read, pool = dict[str, str](), plan.pool
-        for part, sums, kind in zip(pool.scored, self.sums, _kinds(pool, self.sums), strict=True):
-            if kind and part.probability is None and not plan.labels.space.needs_columns:
+        kinds, rules = _kinds(pool, self.sums), (*self.rules, self.prior)
+        for part, sums, kind, rule in zip(pool.scored, self.sums, kinds, rules, strict=True):
+            of_two = part.probability is None and not plan.labels.space.needs_columns
+            if kind and (of_two or rule == CONFIDENCE):
                 name = str(part.score)
                 read.setdefault(name, sums.words(name, kind, part.score_is is not None))
         return dataclasses.replace(

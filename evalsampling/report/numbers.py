@@ -65,11 +65,13 @@ _NAMES = {
     "f1_of_macro_averages": "F1 of macro averages",
     "weighted_f1": "Weighted F1",
     "brier": "Brier (sum over classes)",
+    "dcg": "DCG",
+    "err": "ERR",
 }
 """Display names of measures that are not the name in words."""
 
-_OF_CLASS = re.compile(r"class_(\w+)\[(.*)\]", re.DOTALL)
-"""Matches the name of a measure of one class: the class and the measure."""
+_OF_CLASS = re.compile(r"class_(\w+)(?:\[(.*)\])?", re.DOTALL)
+"""Matches the name of a measure of one class, or of each: the measure and the class, if any."""
 
 _COMPARISONS = {"difference": "Difference in", "ratio": "Ratio of"}
 """Display names of comparisons of two systems, by the beginning of the measure's name."""
@@ -192,8 +194,7 @@ def compared(measure: str) -> str:
         return called(measure)
     inner, of, systems = inner.partition(") of ")
     name = called(inner.removesuffix("" if of else ")"))
-    is_name = name.partition(BY)[0] in _NAMES.values()
-    name = name if is_name else name[:1].lower() + name[1:]
+    name = name if name.startswith(tuple(_NAMES.values())) else name[:1].lower() + name[1:]
     return f"{_COMPARISONS[kind]} {name}{of.removeprefix(')')}{systems}"
 
 
@@ -204,9 +205,10 @@ def called(measure: str) -> str:
         return f"{called(measure)}{by}{rows}"
     of_class = _OF_CLASS.fullmatch(measure)
     if of_class:
-        return f"{called(of_class[1])} for {of_class[2]}"
+        return f"{called(of_class[1])} for {of_class[2] or 'each class'}"
+    head = re.split(r"[(@]", measure)[0]  # of `roc_auc(positive=b)` and `dcg@10`
     name = measure if "(" in measure else measure.replace("_", " ")
-    return _NAMES.get(measure, name[:1].upper() + name[1:])
+    return _NAMES.get(head, name[:1].upper() + name[1 : len(head)]) + name[len(head) :]
 
 
 def label_of(measure: str) -> str | None:

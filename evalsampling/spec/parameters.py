@@ -14,7 +14,8 @@ def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
     content = item if isinstance(item, Mapping) else {"name": item}
     name = content.get("name")
     if not isinstance(name, str):
-        raise InputError(f"{kind}: unknown {kind} {name!r}; it must be the name of one")
+        got = f"{dict(content)} has no name" if name is None else f"unknown {kind} {name!r}"
+        raise InputError(f"{kind}: {got}; it must be the name of one, or {{name: ..., key: ...}}")
     return name, {str(k): v for k, v in content.items() if k != "name"}
 
 

@@ -223,8 +223,9 @@ def read_pool(
     if labels.space.needs_columns and probability is None and strata.by_score:
         raise InputError(
             f"pool.probability: with {labels.space.size}, name a column for each "
-            "(probability: {class: column, ...}), or for its logit (logits: {...}); if there are "
-            "none, strata.method: predictions evaluates by what is predicted alone"
+            "(probability: {class: column, ...}), or for its logit (logits: {...}). If the score "
+            "is that of the class predicted, say pool.score_is: confidence; if there are none, "
+            "strata.method: predictions evaluates by what is predicted alone"
         )
     return made(
         score=score,

@@ -122,7 +122,7 @@ def are_verdicts(top: Section, space: LabelSpace) -> bool | None:
     where one number does not say which class is likely.
     """
     pool, own = top.section("pool"), top.section("strata")
-    scores = ("score", "probability", "logits")
+    scores = ("score", "score_is", "probability", "logits")
     named = any(own.get(key) for key in ("method", "edges", "hierarchy", "columns"))
     named |= any(pool.get(key) for key in (*scores, "features", "lists"))
     prediction, systems = pool.get("prediction"), pool.section("systems").content.values()

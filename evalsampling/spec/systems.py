@@ -8,6 +8,7 @@ from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import (
     CONFIDENCE,
     SCORE_RULES,
+    Confidences,
     Logits,
     column_of_each,
     flag_columns,
@@ -73,6 +74,8 @@ def read_system(
             f"{section.name}.score_is: a confidence is that of the class predicted: name its "
             "column as prediction"
         )
+    if kind == CONFIDENCE and labels.space.needs_columns and probability is None:
+        probability = Confidences(score=str(score), prediction=str(prediction))
     return SystemSpec(name, score, prediction, threshold, probability, columns, kind)
 
 
@@ -80,12 +83,14 @@ def read_score_is(section: Section, labels: LabelsSpec, score: str | None) -> st
     """Return the value of a key ``score_is``, checked; None if it is missing."""
     if section.get("score_is") is None:
         return None
-    key = f"{section.name}.score_is"
-    if not labels.space.is_binary or labels.space.needs_columns:
-        raise InputError(f"{key}: is of scores of two classes, here there are {labels.space.size}")
+    key, space = f"{section.name}.score_is", labels.space
     if score is None:
         raise InputError(f"{key}: there is no score")
     kind: str = section.value("score_is", Literal[tuple(SCORE_RULES)])
+    of_many = kind == CONFIDENCE and space.kind == "classes"
+    if not of_many and (not space.is_binary or space.needs_columns):
+        way = ", of which it may be confidence" if space.kind == "classes" else ""
+        raise InputError(f"{key}: is of scores of two classes, here there are {space.size}{way}")
     return kind
 
 
@@ -100,12 +105,10 @@ def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]
         own.check_keys(*labels.space.in_spec.system_keys)
         score = own.text(labels.space.in_spec.score, required=labels.space.in_spec.score != "score")
         systems.append(read_system(own, name, labels, score, None))
-    names = [system.name for system in systems]
-    for twice in names:
-        if names.count(twice) > 1:
-            raise InputError(f"{section.name}: two systems are called {twice!r}")
-    columns = [system.score for system in systems]
+    names, columns = zip(*((system.name, system.score) for system in systems), strict=True)
     for system in systems:
+        if names.count(system.name) > 1:
+            raise InputError(f"{section.name}: two systems are called {system.name!r}")
         if system.score_is == CONFIDENCE and columns.count(system.score) > 1:
             raise InputError(
                 f"{section.name}: {system.score!r} cannot be the confidence in the predictions of "
@@ -173,5 +176,7 @@ def probability_mapping(probability: Probability, labels: LabelsSpec) -> dict[st
     """Return the key ``probability`` or ``logits`` with its value, with classes as in the spec."""
     if not isinstance(probability, Mapping):
         return {"probability": probability}
+    if isinstance(probability, Confidences):
+        return {}
     key = "logits" if isinstance(probability, Logits) else "probability"
     return {key: dict(zip(labels.space.names, probability.values(), strict=True))}

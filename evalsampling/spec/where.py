@@ -160,18 +160,13 @@ def _condition(tree: "Expression") -> Condition:
     if isinstance(tree, sql.In) and tree.expressions:
         return OneOf(_column(tree.this), tuple(map(_literal, tree.expressions)))
     if type(tree) in comparisons:
-        return _comparison(tree.this, comparisons[type(tree)], tree.expression)
+        left, right = tree.this.unnest(), tree.expression.unnest()
+        operator = comparisons[type(tree)]
+        if not isinstance(left, sql.Column):
+            left, operator, right = right, SWAPPED[operator], left
+        value = ColumnName(_column(right)) if isinstance(right, sql.Column) else _literal(right)
+        return Relation(_column(left), operator, value)
     raise _unknown(tree)
-
-
-def _comparison(left: "Expression", operator: str, right: "Expression") -> Condition:
-    from sqlglot import expressions as sql
-
-    left, right = left.unnest(), right.unnest()
-    if not isinstance(left, sql.Column):
-        left, operator, right = right, SWAPPED[operator], left
-    value = ColumnName(_column(right)) if isinstance(right, sql.Column) else _literal(right)
-    return Relation(_column(left), operator, value)
 
 
 def _column(tree: "Expression") -> str:

@@ -35,6 +35,8 @@ class ScoreSummary:
     strata: tuple[int, ...] = ()
     # what else is to be said of them, in sentences without a full stop
     remarks: tuple[str, ...] = ()
+    # expected number of rows whose prediction is right, of more than two classes; else None
+    right: float | None = None
 
     @classmethod
     def of_class(cls, table: CellTable, positive: int) -> "ScoreSummary":
@@ -42,6 +44,8 @@ class ScoreSummary:
         prior = table.prior[:, positive]
         values, place = np.unique(prior, return_inverse=True)
         rows = np.bincount(place, table.count)
+        classes = range(table.prior.shape[1])
+        right = sum(table.prior[:, code] * table.kinds.predicted(code) for code in classes)
         return cls(
             rows=table.rows,
             cells=len(table),
@@ -52,6 +56,7 @@ class ScoreSummary:
             predicted=float(table.count @ table.kinds.predicted(positive)),
             tied=float(rows.max() / table.rows),
             strata=tuple(table.leaf_count.tolist()) if table.leaves.exchangeable else (),
+            right=float(table.count @ right) if len(classes) > 2 else None,
         )
 
     @property
@@ -61,12 +66,16 @@ class ScoreSummary:
             least, most = min(self.strata), max(self.strata)
             sizes = f"{counted(least, 'row')}" if least == most else f"{least:,} to {most:,} rows"
             strata = "1 stratum" if len(self.strata) == 1 else f"{len(self.strata)} strata"
+            positive = f"; {self.predicted:,.0f} rows are predicted positive"
             return (
                 f"{counted(self.rows, 'row')} and no scores: what is predicted makes {strata} of "
-                f"{sizes}; {self.predicted:,.0f} rows are predicted positive. Rows of a stratum "
-                "are drawn alike"
+                f"{sizes}{positive * (self.right is None)}. Rows of a stratum are drawn alike"
             )
         read = "".join(f"{sentence}. " for sentence in self.read_as if sentence)
+        if self.right is not None:
+            rows = counted(self.rows, "row")
+            text = f"{read}{rows}. If the probabilities are right, {_rows(self.right)} rows are "
+            return ". ".join([f"{text}predicted right", *self.remarks])
         if self.kind == ORDER:
             rows = counted(self.rows, "row")
             text = f"{read}{rows}, of which {self.predicted:,.0f} are predicted positive"
@@ -76,11 +85,11 @@ class ScoreSummary:
             f"{self.greatest:.3g} in {counted(self.values, 'step')}. If it is right, "
             f"{_rows(self.expected)} rows are positive; {self.predicted:,.0f} are predicted so"
         )
-        if self.values == self.rows:
-            pass  # No row has the probability of another.
-        elif self.tied > _MOSTLY:
-            text += f". {_percent(self.tied)} of the rows have the same probability"
-        elif self.values <= _FEW:
+        if self.tied > _MOSTLY and self.values < self.rows:
+            is_near = 0.995 <= self.tied < 1
+            percent = "More than 99 %" if is_near else f"{100 * self.tied:.0f} %"
+            text += f". {percent} of the rows have the same probability"
+        elif self.values <= _FEW and self.values < self.rows:
             text += ". Rows with the same probability are drawn alike"
         return ". ".join([text, *self.remarks])
 
@@ -88,11 +97,3 @@ class ScoreSummary:
 def _rows(expected: float) -> str:
     """Return an expected number of rows, of a few not in whole ones."""
     return f"{expected:,.0f}" if expected >= 1000 else f"{expected:.4g}"
-
-
-def _percent(share: float) -> str:
-    """Return a share in whole percent: none is said to be 0 %, and less than all not 100 %."""
-    percent = 100 * share
-    if percent < 0.5:
-        return "Less than 1 %"
-    return f"{percent:.0f} %" if percent < 99.5 or share == 1 else "More than 99 %"

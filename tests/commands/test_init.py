@@ -1,6 +1,7 @@
 """A first spec from a look at the pool."""
 
 import decimal
+import string
 import uuid
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import yaml
 from evalsampling.evaluation import load_spec
 from tests.jobs import call, make_pool, make_rich_pool
 from tests.slow import slowly
+
+EACH = {name: f"p_{name}" for name in "abc"}
 
 
 def of_table(folder: Path, columns: Any, right: bool = True) -> tuple[Any, str]:
@@ -50,7 +53,7 @@ def test_what_columns_look_like(tmp_path: Path) -> None:
     assert "#   city: text; Bern, Genève, Zürich; " in text
     assert "of 200 missing" in text
     content = yaml.safe_load(text)
-    assert content["labels"] == {"classes": [0, 1, 2], "positive": 2}
+    assert content["labels"] == {"classes": [0, 1, 2]}
     assert content["pool"]["slices"] == ["city", "year", "new"]
     assert Path(content["pool"]["path"]).is_absolute()
 
@@ -126,6 +129,17 @@ def test_no_column_of_answers_is_shown(tmp_path: Path, name: str) -> None:
     columns = {"pair_id": range(90), "score": np.linspace(0, 1, 90), "prediction": [0, 1] * 45}
     _, text = of_table(tmp_path, {**columns, name: texts, "more": texts})
     assert yaml.safe_load(text)["pool"]["payload"] == ["more"]
+
+
+@pytest.mark.parametrize(("told", "shown"), [(1.0, ["text"]), (0.5, ["text", "top"])])
+def test_no_column_that_names_the_class_predicted_is_shown(
+    tmp_path: Path, told: float, shown: Any
+) -> None:
+    """As a list of the likeliest classes does, or the answer of a language model."""
+    said = ["refund", "login", "a b"] * 300
+    columns = {"id": range(900), "label": said, "text": [f"text {row}" for row in range(900)]}
+    columns["top"] = [f"{row}: [{said[row] if row < told * 900 else '-'}]" for row in range(900)]
+    assert yaml.safe_load(of_table(tmp_path, columns)[1])["pool"]["payload"] == shown
 
 
 @pytest.mark.parametrize(
@@ -255,6 +269,36 @@ def test_the_confidence_in_a_prediction_is_called_so(
     _, text = of_table(tmp_path, columns)
     assert ("confidence" in yaml.safe_load(text)["pool"].values()) == is_one
     assert ("{score: other, score_is: confidence, prediction: FILL-IN}" in text) == is_one
+
+
+@pytest.mark.parametrize(
+    ("names", "classes", "expected"),
+    [
+        ("confidence", 3, {"score": "confidence", "score_is": "confidence"}),
+        ("confidence", 25, {"score": "confidence", "score_is": "confidence"}),
+        ("score", 3, {}),
+        ("p_a p_not_b p_b p_c confidence", 3, {"score": "confidence", "probability": EACH}),
+        ("p_a p_b p_c", 3, {"probability": EACH, "features": ["p_a", "p_b", "p_c"]}),
+        ("p_a p_not_b p_c", 3, {}),
+        ("p_a p_b", 3, {}),
+    ],
+)
+def test_of_several_classes_a_confidence_or_a_column_for_each_is_found(
+    tmp_path: Path, names: str, classes: int, expected: Any
+) -> None:
+    """No score below 1/3 is the confidence in one of three, and no sum but 1 is of all classes."""
+    said, sure = np.arange(1000) % classes, np.random.default_rng(0).uniform(0.5, 1, 1000)
+    a, b, c = np.where(said == np.arange(3)[:, None], sure, (1 - sure) / 2)
+    made = {"p_a": a, "p_b": b, "p_c": c, "p_not_b": 1 - b, "confidence": sure, "score": sure - 0.4}
+    columns = {"id": range(1000), "label": np.array([*string.ascii_lowercase])[said]}
+    columns |= {name: made[name] for name in names.split()}
+    content = yaml.safe_load(of_table(tmp_path, columns)[1])
+    keys = [
+        key for key in ("score", "score_is", "probability", "features") if key in content["pool"]
+    ]
+    assert {key: content["pool"][key] for key in keys} == expected
+    assert len(content["labels"]["classes"]) == classes
+    assert "positive" not in content["labels"]
 
 
 @pytest.mark.parametrize(

@@ -46,17 +46,23 @@ def test_warnings_of_each_estimate_come_first() -> None:
         (["f1", "recall"], ["F1, Recall are about c, the positive one of 3 classes"]),
         (["accuracy", {"f1": {"average": "macro"}}, {"name": "f1", "positive": "b"}], []),
         ([{"joint": ["recall"]}], ["Recall is about c, the positive one of 3 classes"]),
+        (["f1", "roc_auc"], ["F1, ROC AUC are about c, the positive one of 3 classes"]),
     ],
 )
 def test_of_several_classes_it_says_which_one_a_number_is_about(
     measure: list[Any], said: list[str]
 ) -> None:
     spec: Any = {"labels": {"classes": ["a", "b", "c"]}, "measure": measure}
+    spec |= {"probability": np.full((60, 3), 1 / 3)}
     evaluation = Evaluation.from_arrays(np.arange(60), ["a", "b", "c"] * 20, **spec)
     ids = evaluation.sample(9)
     evaluation.label(ids, ["c"] * 9)
     analysis = evaluation.analysis
-    told = [one for one in cautions(analysis, analysis.estimate()) if " about c" in one]
+    warnings = cautions(analysis, analysis.estimate())
+    assert ("ROC AUC ranks rows by 'score': is a higher one a likelier c?" in str(warnings)) == (
+        "roc_auc" in measure
+    )
+    told = [one for one in warnings if " about c" in one]
     assert told == [f"{one}; {{f1: {{average: macro}}}} is about all" for one in said]
 
 

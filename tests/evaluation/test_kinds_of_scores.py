@@ -344,7 +344,11 @@ CONFIDENT = {"score": "score", "prediction": "prediction"}
                 "labels": {"classes": [0, 1, 2]},
                 "probability": {0: "score", 1: "score", 2: "score"},
             },
-            "pool.score_is: is of scores of two classes, here there are 3 classes",
+            "pool.score_is: is of scores of two classes, here there are 3 classes, of which it may",
+        ),
+        (
+            {"score_is": "confidence", "labels": {"classes": [0, 1, 2]}, "measure": "brier"},
+            "measure: brier needs a probability of each class, and 'score' is that of the one pred",
         ),
         (
             {"systems": {"a": {"prediction": "prediction", "score_is": "order"}}, "score": "score"},

@@ -131,6 +131,28 @@ def test_logits_of_three_classes_are_probabilities_by_softmax() -> None:
         assert evaluation.estimate()[0].value == pytest.approx(losses.mean(), rel=1e-9)
 
 
+def test_a_confidence_of_three_classes_is_that_of_columns_for_each() -> None:
+    """Of which the class predicted has it, and the two others half of the rest each."""
+    draw = np.random.default_rng(0)
+    sure, said = draw.uniform(1 / 3, 1, 400).round(2), draw.choice([*"abc"], 400)
+    chances = {name: np.where(said == name, sure, (1 - sure) / 2) for name in "abc"}
+    frame = {"score": sure, "prediction": said, **chances}
+    keys: dict[str, Any] = {"labels": {"classes": [*"abc"]}, "seed": 1}
+    keys |= {"measure": [{"f1": {"average": "macro"}}, "accuracy"]}
+    each = Evaluation.from_frame(frame, probability={name: name for name in "abc"}, **keys)
+    stated = Evaluation.from_frame(frame, score_is="confidence", **keys)
+    for _ in range(2):
+        ids = each.sample(60)
+        assert ids.tolist() == stated.sample(60).tolist()
+        for one in (each, stated):
+            one.label(ids, said[(ids * 7) % 400])
+    assert each.estimate().to_dict() == stated.estimate().to_dict()
+    assert str(stated.scores and stated.scores.words).endswith(
+        "confidence in the class predicted, as the spec says. 400 rows. If the probabilities are "
+        f"right, {sure.sum():.4g} rows are predicted right"
+    )
+
+
 def test_logits_are_a_matrix_of_all_classes() -> None:
     with pytest.raises(InputError, match="logits: 2 columns for 3 classes"):
         Evaluation.from_arrays(

@@ -82,8 +82,11 @@ def test_names_for_sentences() -> None:
     assert name("recall", system="new", against="old") == "Recall of new against old"
     assert name("class_f1[a [b]]", system="new") == "F1 for a [b] of new"
     assert name("class_recall[toxic]") == "Recall for toxic"
+    assert name("class_recall") == "Recall for each class"
     two = {"system": "new", "against": "old"}
     assert name("ratio(f1)", **two) == "Ratio of F1 of new against old"
+    assert name("difference(dcg@5)", **two) == "Difference in DCG@5 of new against old"
+    assert name("roc_auc(positive=a)") == "ROC AUC(positive=a)"
     assert name("difference(accuracy)", **two) == "Difference in accuracy of new against old"
     of_recall = "Ratio of recall(g=u) by w of new against old"
     assert compared("ratio(recall(g=u) by w) of new against old") == of_recall

@@ -95,7 +95,13 @@ def _read(path: str) -> tuple[pa.Table, int]:
     if isinstance(samples, list) and "eval" in log:
         seen, model = len(samples), str(_object(log["eval"]).get("model") or "")
         rows = _of_inspect(samples, model)
-    elif isinstance(results, list) and results and all(map(_is_result, results)):
+    elif (
+        isinstance(results, list)
+        and results
+        and all(
+            isinstance(one, Mapping) and isinstance(one.get("success"), bool) for one in results
+        )
+    ):
         seen, rows = len(results), _of_promptfoo(results)
     else:
         raise InputError(
@@ -163,10 +169,6 @@ def _scores(scores: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield f"verdict_{title}", one if isinstance(one, str) else "CI"[not one]
             elif isinstance(one, int | float) and one == one:  # NaN: not scored
                 yield f"score_{title}", float(one)
-
-
-def _is_result(result: Any) -> bool:
-    return isinstance(result, Mapping) and isinstance(result.get("success"), bool)
 
 
 def _of_promptfoo(results: list[Any]) -> list[Row]:

@@ -96,7 +96,9 @@ def stored_bytes(item: WorkItem, columns: Sequence[str]) -> int:
 
 def read_batches(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBatch]:
     """Yield the rows of a work item in batches; without rows, one empty batch."""
-    wanted = columns if columns is None else list(dict.fromkeys([*columns, *read_beside(item)]))
+    # The columns of the condition, and places, are read beside those that are wanted.
+    beside = [*(() if item.where is None else item.where.types), *[PLACE] * item.has_places]
+    wanted = columns if columns is None else list(dict.fromkeys([*columns, *beside]))
     first_row, batches = item.first_row, PARQUET.read(item, item.stored_columns(wanted))
     last_row, some = item.first_row + item.rows, False
     while True:
@@ -111,12 +113,6 @@ def read_batches(item: WorkItem, columns: Sequence[str] | None) -> Iterator[Pool
         if len(batch) or (first_row == last_row and not some):
             yield batch
         some = some or bool(len(batch))
-
-
-def read_beside(item: WorkItem) -> list[str]:
-    """Return the columns to read besides the wanted: columns of the condition, and `PLACE`."""
-    names = [] if item.where is None else list(item.where.types)
-    return [*names, PLACE] if item.has_places else names
 
 
 def rows_of_pool(batch: PoolBatch, columns: Sequence[str] | None) -> PoolBatch:
