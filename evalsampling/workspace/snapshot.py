@@ -340,6 +340,7 @@ class Snapshot:
             },
             pairs=self._pairs,
             id=self.pool.spec.pool.id,
+            in_order="both_orders" in self.pool.marker,
         )
 
     @property

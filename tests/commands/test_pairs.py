@@ -228,12 +228,17 @@ def test_a_list_of_one_is_that_column(job: Jobs) -> None:
     assert asked[0] == asked[1]
 
 
-def test_splink_names_a_pair_in_either_order(job: Jobs) -> None:
-    one = job(
-        pair_pool(), pool={"id": IDS, "payload": [*IDS, "name"]}, sink={"format": "splink"}
-    ).drawn()
+@pytest.mark.parametrize("sources", [[], ["source_dataset_l", "source_dataset_r"]])
+def test_splink_names_a_pair_in_either_order(job: Jobs, sources: list[str]) -> None:
+    """The delivery has no data sets, whether the batch has or not."""
+    pool = pair_pool()
+    for name in sources:
+        pool = Pool(pool.table.append_column(name, [[name[-1]] * 2000]), pool.truth)
+    payload = [*sources, *IDS, "name"]
+    one = job(pool, pool={"id": IDS, "payload": payload}, sink={"format": "splink"}).drawn()
     head = (one.round_directory(1) / "clerical-labels.csv").read_text().splitlines()[0]
-    assert head.startswith("unique_id_l,unique_id_r,task,clerical_match_score")
+    names = sorted([*sources, *IDS], key=lambda name: name[-1])
+    assert head.startswith(",".join([*names, "task,clerical_match_score"]))
     rows = [(b, a, label) if a > "a2" else (a, b, label) for a, b, label in by_pair(one, 1)]
     taken = one.take(rows, header="unique_id_l,unique_id_r,clerical_match_score").json
     assert taken["labels"] == len(rows)
@@ -271,3 +276,7 @@ def test_pairs_in_both_orders_are_told(job: Jobs) -> None:
         said = call("prepare", "--check", one.spec).err, one.prepare().json["warnings"]
         assert all(words in str(told) for told in said), said
         assert bool(words) or all("orders" not in str(told) for told in said)
+        drawn = {*map(tuple, map(json.loads, one.drawn().batch(1)["id"]))}
+        others = [pair[::-1] for pair in drawn if pair[::-1] not in drawn]
+        taken = one.take([(*pair, "0") for pair in others], header=",".join([*IDS, "label"]))
+        assert taken.json["labels"] == (0 if words else len(others)), "they may be of other rows"
