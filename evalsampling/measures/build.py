@@ -36,6 +36,9 @@ from evalsampling.stats.slices import SliceCodes, UnknownSliceError
 MOST_LEVELS = 1024
 """Most levels of a score: thresholds among which a measure chooses if it is given their number."""
 
+MOST_LISTED = 64
+"""Thresholds listed by a spec beyond which bins are cut at those of the driving measure alone."""
+
 Levels = Sequence[FloatArray | None]
 """Levels of the score of each system, ascending; None where they were not counted."""
 
@@ -154,8 +157,7 @@ def build_driver(plan: ReadingPlan, levels: Levels) -> Measure:
 def build_drawn_for(plan: ReadingPlan, levels: Levels) -> tuple[Measure, FloatArray]:
     """Return all measures that rounds are drawn for, as one, and the weights of its components.
 
-    The first entry, and others but those whose labels cannot be expected, and those of thresholds,
-    which strata are not cut at.
+    The first entry, and others but those whose labels cannot be expected, and those of thresholds.
     """
     drawn_for: list[Measure] = []
     weights: list[float] = []
@@ -416,9 +418,16 @@ def _inner_parts(measure: Measure) -> list[Measure]:
 
 
 def driving_thresholds(plan: ReadingPlan, levels: Levels) -> FloatArray:
-    """Return the thresholds of the driving measure, ascending, which must be edges of bins."""
+    """Return the thresholds of the driving measure, ascending."""
     parts = thresholded_parts(build_driver(plan, levels))
     return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
+
+
+def thresholds_cut_at(plan: ReadingPlan, levels: Levels) -> FloatArray:
+    """Return all edges of bins that are thresholds: the driving ones, and a few that are listed."""
+    listed = [number for entry in plan.measures for number in entry.thresholds]
+    few = listed if len(listed) <= MOST_LISTED else []
+    return np.union1d(driving_thresholds(plan, levels), few)
 
 
 def most_bins(plan: ReadingPlan) -> int:
@@ -427,7 +436,7 @@ def most_bins(plan: ReadingPlan) -> int:
     if plan.strata.by_predictions:
         return 1
     leaves = plan.strata.leaves if edges is None else len(edges) + 1
-    return leaves + len(driving_thresholds(plan, assumed_levels(plan.pool)))
+    return leaves + len(thresholds_cut_at(plan, assumed_levels(plan.pool)))
 
 
 def needs_ranges(plan: ReadingPlan) -> bool:

@@ -18,6 +18,7 @@ from evalsampling.measures.build import (
     build_measures,
     choose_measures,
     driving_thresholds,
+    thresholds_cut_at,
     entry_of,
     needs_ranges,
 )
@@ -75,6 +76,11 @@ def test_thresholds() -> None:
     assert one_score.thresholds == (0.5,)
     spec = parse(measure=[{"name": "pr_curve", "thresholds": [1, 2]}, "roc_curve"])
     assert driving_thresholds(spec.reading, levels).tolist() == [1, 2]
+    for listed, cut in ([3, 4.5], [1, 3, 4.5]), (list(range(64)), [1]):
+        spec = parse(
+            measure=[{"name": "roc_curve", "thresholds": given} for given in ([1], listed)]
+        )
+        assert thresholds_cut_at(spec.reading, levels).tolist() == cut
 
 
 def test_thresholds_may_be_an_array() -> None:
