@@ -150,8 +150,7 @@ def build_joints(plan: ReadingPlan, levels: Levels) -> list[tuple[Measure, ...]]
 
 def build_driver(plan: ReadingPlan, levels: Levels) -> Measure:
     """Return the measure whose variance is to be small: the first entry, for all its systems."""
-    built = build_entry(plan.measures[0], plan, levels)
-    return as_one([item.drawn_for for item in built])
+    return as_one([item.drawn_for for item in build_entry(plan.measures[0], plan, levels)])
 
 
 def build_drawn_for(plan: ReadingPlan, levels: Levels) -> tuple[Measure, FloatArray]:
@@ -224,8 +223,7 @@ def _build_comparison(entry: MeasureSpec, plan: ReadingPlan, levels: Levels) -> 
             raise InputError(f"measure.{key}: which of {', '.join(names)}?")
         named[key] = name = name or default
         if name not in names:
-            choices = ", ".join(names)
-            raise InputError(f"measure.{key}: unknown system {name!r}; known: {choices}")
+            raise InputError(f"measure.{key}: unknown system {name!r}; known: {', '.join(names)}")
     if named["of"] == named["against"]:
         raise InputError(f"measure.against: {named['of']!r} is compared with itself")
     part = entry.parts[0]
@@ -342,10 +340,9 @@ class _Builder:
     def _thresholds(self, wanted: Any) -> tuple[float, ...]:
         """Return the thresholds as listed, or the number asked for, evenly among the levels."""
         if isinstance(wanted, list):
-            numbers = [x for x in wanted if isinstance(x, int | float) and not isinstance(x, bool)]
-            if len(numbers) < len(wanted):
+            if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in wanted):
                 raise InputError(f"measure.thresholds: must be numbers, got {wanted!r}")
-            return tuple(float(x) for x in numbers)
+            return tuple(map(float, wanted))
         is_number = isinstance(wanted, int) and not isinstance(wanted, bool)
         if not is_number or not 1 <= wanted <= MOST_LEVELS:
             raise InputError(
@@ -417,17 +414,12 @@ def _inner_parts(measure: Measure) -> list[Measure]:
 # --- what the measures require of the cells
 
 
-def driving_thresholds(plan: ReadingPlan, levels: Levels) -> FloatArray:
-    """Return the thresholds of the driving measure, ascending."""
-    parts = thresholded_parts(build_driver(plan, levels))
-    return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
-
-
 def thresholds_cut_at(plan: ReadingPlan, levels: Levels) -> FloatArray:
-    """Return all edges of bins that are thresholds: the driving ones, and a few that are listed."""
+    """Return the thresholds that are edges of bins: of the driving measure, and a few listed."""
+    parts = thresholded_parts(build_driver(plan, levels))
     listed = [number for entry in plan.measures for number in entry.thresholds]
     few = listed if len(listed) <= MOST_LISTED else []
-    return np.union1d(driving_thresholds(plan, levels), few)
+    return np.unique([*few, *(number for part in parts for number in part.thresholds)])
 
 
 def most_bins(plan: ReadingPlan) -> int:

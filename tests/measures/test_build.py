@@ -17,10 +17,9 @@ from evalsampling.measures.build import (
     build_joints,
     build_measures,
     choose_measures,
-    driving_thresholds,
-    thresholds_cut_at,
     entry_of,
     needs_ranges,
+    thresholds_cut_at,
 )
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.measures.other_names import MEANT, meant_by
@@ -74,12 +73,9 @@ def test_thresholds() -> None:
     assert default.thresholds == tuple(levels[0])
     (one_score,) = build_measures(parse(measure="pr_curve"), [np.array([0.5])])
     assert one_score.thresholds == (0.5,)
-    spec = parse(measure=[{"name": "pr_curve", "thresholds": [1, 2]}, "roc_curve"])
-    assert driving_thresholds(spec.reading, levels).tolist() == [1, 2]
-    for listed, cut in ([3, 4.5], [1, 3, 4.5]), (list(range(64)), [1]):
-        spec = parse(
-            measure=[{"name": "roc_curve", "thresholds": given} for given in ([1], listed)]
-        )
+    curve = {"name": "pr_curve", "thresholds": [1, 2]}
+    for listed, cut in (100, [1, 2]), ([3, 4.5], [1, 2, 3, 4.5]), ([*range(64)], [1, 2]):
+        spec = parse(measure=[curve, {"name": "roc_curve", "thresholds": listed}])
         assert thresholds_cut_at(spec.reading, levels).tolist() == cut
 
 
