@@ -24,8 +24,7 @@ from tests.slow import slowly
     params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["texts", "numbers"]
 )
 def pairs(job: Jobs, request: pytest.FixtureRequest) -> Job:
-    one = job(pair_pool(numbers=request.param), files=3, pool={"id": IDS}).drawn()
-    return one
+    return job(pair_pool(numbers=request.param), files=3, pool={"id": IDS}).drawn()
 
 
 def by_pair(job: Job, number: int) -> list[tuple[Any, ...]]:
@@ -176,8 +175,7 @@ def test_truth_is_named_by_the_columns(pairs: Job, suffix: str) -> None:
 def test_a_pair_that_is_there_twice_names_both_places(job: Jobs) -> None:
     pool = pair_pool(300)
     table = pa.concat_tables([pool.table, pool.table.slice(7, 1)])
-    one = job(Pool(table, pool.truth), pool={"id": IDS})
-    failed = call("prepare", one.spec, "--in-process")
+    failed = call("prepare", job(Pool(table, pool.truth), pool={"id": IDS}).spec, "--in-process")
     assert failed.status == 1
     assert "columns 'unique_id_l', 'unique_id_r', row 300: duplicate id" in failed.err
     assert """'["a0","b7"]', also in row 7""" in failed.err
