@@ -154,7 +154,8 @@ class Register:
         spelt = self.unescaped(given)
         if id in (given, spelt) or {given, spelt} & self.questions_of_id.keys():
             return id in (given, spelt)
-        drawn, orders = self.texts(id), map(self.texts, [spelt, *in_other_order(spelt, self.id)])
+        turned = [] if self.in_order else in_other_order(spelt, self.id)
+        drawn, orders = self.texts(id), map(self.texts, [spelt, *turned])
         return any(len(one) == len(drawn) and all(map(_may_become, drawn, one)) for one in orders)
 
     def _of_id(self, given: str) -> tuple[Name, Sequence[int]]:
@@ -167,8 +168,7 @@ class Register:
 
     def _of_pair(self, given: Pair) -> tuple[Name, Sequence[int]]:
         """Return a pair as it is spelt here, and the questions about its row."""
-        plain = (unescaped(text) for record in given for text in record)
-        pair = given if given in self.pairs else make_pair(*plain)
+        pair = given if given in self.pairs else make_pair(*map(unescaped, given[0] + given[1]))
         return pair, self.pairs.get(pair, ())
 
     def alike(self, votes: Sequence[Vote]) -> set[Name]:

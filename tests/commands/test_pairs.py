@@ -274,7 +274,10 @@ def test_pairs_in_both_orders_are_told(job: Jobs) -> None:
         said = call("prepare", "--check", one.spec).err, one.prepare().json["warnings"]
         assert all(words in str(told) for told in said), said
         assert bool(words) or all("orders" not in str(told) for told in said)
-        drawn = {*map(tuple, map(json.loads, one.drawn().batch(1)["id"]))}
-        others = [pair[::-1] for pair in drawn if pair[::-1] not in drawn]
-        taken = one.take([(*pair, "0") for pair in others], header=",".join([*IDS, "label"]))
-        assert taken.json["labels"] == (0 if words else len(others)), "they may be of other rows"
+        tasks, drawn = one.drawn().batch(1)["task"], [*map(json.loads, one.batch(1)["id"])]
+        others = [(task, *pair[::-1], "0") for task, pair in zip(tasks, drawn, strict=True)
+                  if pair[::-1] not in drawn]  # fmt: skip
+        for first in (1, 0):  # without the task, and beside it
+            lines, names = [row[first:] for row in others], ["task", *IDS, "label"][first:]
+            taken = one.take(lines, f"{first}.csv", ",".join(names)).json["labels"]
+            assert taken == (0 if words else len(others)), "they may be of other rows"
