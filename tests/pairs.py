@@ -18,7 +18,7 @@ def pair_pool(rows: int = 2000, numbers: bool = False) -> Pool:
     flat = make_pool(rows)
     number = np.arange(rows)
     left, right = number // 40, number % 40
-    sides = [left, right] if numbers else [[f"a{i}" for i in left], [f"b{i}" for i in right]]
+    sides = [left, right + rows] if numbers else [[f"a{i}" for i in left], [f"b{i}" for i in right]]
     columns = dict(zip(IDS, map(pa.array, sides), strict=True))
     ids = [
         json.dumps([*pair], separators=(",", ":"))

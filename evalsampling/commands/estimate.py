@@ -76,8 +76,7 @@ def estimate(
             not estimated, or a receiver cannot be had: no file of the call is taken then.
     """
     started = time.time()
-    workspace = Workspace(options.workspace)
-    pool = PreparedPool.read(workspace)
+    pool = PreparedPool.read(Workspace(options.workspace))
     analysis = Analysis.of_pool(pool, pool.spec.analysis)
     gates = GatesSpec.parse(options.at_least, options.at_most) or pool.spec.gates
     measures = analysis.chosen(_single(options.measure, analysis.measures))

@@ -251,6 +251,7 @@ class Preparation:
             "pool": catalog.fingerprint,
             **({} if self.table is None else {"table": self.table}),
             **({} if clusters is None else {CLUSTERS: dataclasses.asdict(clusters.shared())}),
+            **({"both_orders": orders.pairs[0]} if orders and orders.pairs[0] else {}),
             "warnings": [*catalog.warnings, *stratification.warnings(table), *about_orders(orders)],
             "scores": stratification.said_of_scores(table),
             "seconds": manifest["seconds"],

@@ -76,8 +76,7 @@ def next_chances(
     table = analysis.table
     ordered = dataclasses.replace(analysis, numbers=None, history=analysis.history.ordered)
     asked = new_rows if budget is None else min(new_rows, budget)
-    drawn = ordered.with_round(asked).history
-    last = drawn.rounds[-1]
+    last = ordered.with_round(asked).history.rounds[-1]
     assert last.cell_probability is not None
     wanted = asked if last.wanted is None else last.wanted
     return RoundChances.of_pool(

@@ -88,10 +88,11 @@ def _errors(agreement: float, share: float, votes: int) -> tuple[str, ...]:
     rarer = max(share - error, 0) / max(1 - 2 * error, 1e-9)
     if wrong <= _MOST_WRONG * rarer:
         return ()
+    of_class = f"{rarer:.2g} of the rows are" if rarer else "no row need be"
     return (
         f"people disagree often for so rare a class. If they err alike on all rows, {wrong:.2g} of "
-        f"the labels are wrong, and {rarer:.2g} of the rows are of that class. More votes a row "
-        "help; gold rows show what wrong labels do",
+        f"the labels are wrong, and {of_class} of that class. More votes a row help; gold rows "
+        "show what wrong labels do",
     )
 
 

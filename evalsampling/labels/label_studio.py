@@ -111,8 +111,7 @@ def _hotkeys(offered: Sequence[str]) -> dict[str, str]:
     digits = [*"1234567890"]
     own = {text: text for text in offered if text in digits}
     others = (text for text in offered if text not in own)
-    free = (digit for digit in digits if digit not in own)
-    return own | dict(zip(others, free, strict=False))
+    return own | dict(zip(others, (digit for digit in digits if digit not in own), strict=False))
 
 
 def _side_by_side(

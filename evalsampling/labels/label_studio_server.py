@@ -115,8 +115,7 @@ class LabelStudio:
         """Return the number of the project with a title, None if no project has it."""
         matches: list[int] = []
         for page in itertools.count(1):
-            path = f"/api/projects?page={page}&page_size={_PAGE}"
-            _, found = self._read(path, _Page)
+            _, found = self._read(f"/api/projects?page={page}&page_size={_PAGE}", _Page)
             matches += [one.id for one in found.results if one.title == title]
             if not found.next:
                 break
@@ -153,8 +152,7 @@ class LabelStudio:
         imported = self._tasks(project)
         missing = [task for task in tasks if task["data"]["task"] not in imported]
         for begin in range(0, len(missing), chunk):
-            part = missing[begin : begin + chunk]
-            self._send("POST", f"/api/projects/{project}/import", part)
+            self._send("POST", f"/api/projects/{project}/import", missing[begin : begin + chunk])
 
     def _tasks(self, project: int) -> _Tasks:
         by_name: _Tasks = {}

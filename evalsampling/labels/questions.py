@@ -231,5 +231,4 @@ def _is_label(value: Any, space: LabelSpace) -> bool:
     text = space.of_choices(value)[0] if isinstance(value, tuple) else field_text(value)
     if text is None:
         return False
-    spelled = space.meant({text}).get(text, space.spelled(text))
-    return text == UNSURE_LABEL or spelled in space.codes
+    return text == UNSURE_LABEL or space.meant({text}).get(text, space.spelled(text)) in space.codes

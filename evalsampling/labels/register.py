@@ -50,6 +50,7 @@ class Register:
     A *subject* is what a vote can be about, with a task and the id of its row: the questions come
     first, then the tasks that are no questions (adjudications, gold rows, repeats). Tasks of rounds
     that were `withdrawn` have the number of the round; `pairs` are questions by their two records.
+    Where pairs are `in_order`, the pool has some in both orders, which are rows of their own.
     """
 
     question_of_task: Mapping[str, int]
@@ -59,6 +60,7 @@ class Register:
     withdrawn: Mapping[str, int] = dataclasses.field(default_factory=dict)
     pairs: Mapping[Pair, Sequence[int]] = dataclasses.field(default_factory=dict)
     id: IdColumns = "id"
+    in_order: bool = False
 
     @classmethod
     def of_questions(
@@ -126,7 +128,9 @@ class Register:
             if vote.id is not None and not self._is_meant(id, vote.id):
                 return None, f"task {vote.task!r} is about id {id!r}, not {vote.id!r}"
             return question, ""
-        if vote.pair is not None and (self.pairs or vote.id is None):
+        # Without data sets two records are the columns of the id, if these are several.
+        is_whole = isinstance(self.id, str) or any(source for source, _ in vote.pair or ())
+        if vote.pair is not None and (vote.id is None or (self.pairs and is_whole)):
             name, questions = self._of_pair(vote.pair)
             words = "pair " + " and ".join(repr(":".join(filter(None, one))) for one in vote.pair)
         elif vote.id is not None:
@@ -150,21 +154,21 @@ class Register:
         spelt = self.unescaped(given)
         if id in (given, spelt) or {given, spelt} & self.questions_of_id.keys():
             return id in (given, spelt)
-        drawn, orders = self.texts(id), map(self.texts, [spelt, *in_other_order(spelt, self.id)])
+        turned = [] if self.in_order else in_other_order(spelt, self.id)
+        drawn, orders = self.texts(id), map(self.texts, [spelt, *turned])
         return any(len(one) == len(drawn) and all(map(_may_become, drawn, one)) for one in orders)
 
     def _of_id(self, given: str) -> tuple[Name, Sequence[int]]:
         """Return an id as it is spelt here, and the questions about its row."""
         known = self.questions_of_id
         id = given if given in known else self.unescaped(given)
-        if id not in known:
+        if id not in known and not self.in_order:
             id = next((other for other in in_other_order(id, self.id) if other in known), id)
         return id, known.get(id, ())
 
     def _of_pair(self, given: Pair) -> tuple[Name, Sequence[int]]:
         """Return a pair as it is spelt here, and the questions about its row."""
-        plain = (unescaped(text) for record in given for text in record)
-        pair = given if given in self.pairs else make_pair(*plain)
+        pair = given if given in self.pairs else make_pair(*map(unescaped, given[0] + given[1]))
         return pair, self.pairs.get(pair, ())
 
     def alike(self, votes: Sequence[Vote]) -> set[Name]:

@@ -36,6 +36,9 @@ from evalsampling.stats.slices import SliceCodes, UnknownSliceError
 MOST_LEVELS = 1024
 """Most levels of a score: thresholds among which a measure chooses if it is given their number."""
 
+MOST_LISTED = 64
+"""Thresholds listed by a spec beyond which bins are cut at those of the driving measure alone."""
+
 _ASSUMED = tuple(np.linspace(0.0, 1.0, MOST_LEVELS).tolist())
 """Levels of a score that are assumed until the pool has been read."""
 
@@ -143,15 +146,13 @@ def build_joints(plan: ReadingPlan) -> list[tuple[Measure, ...]]:
 
 def build_driver(plan: ReadingPlan) -> Measure:
     """Return the measure whose variance is to be small: the first entry, for all its systems."""
-    built = build_entry(plan.measures[0], plan)
-    return as_one([item.drawn_for for item in built])
+    return as_one([item.drawn_for for item in build_entry(plan.measures[0], plan)])
 
 
 def build_drawn_for(plan: ReadingPlan) -> tuple[Measure, FloatArray]:
     """Return all measures that rounds are drawn for, as one, and the weights of its components.
 
-    The first entry, and others but those whose labels cannot be expected, and those of thresholds,
-    which strata are not cut at.
+    The first entry, and others but those whose labels cannot be expected, and those of thresholds.
     """
     drawn_for: list[Measure] = []
     weights: list[float] = []
@@ -218,8 +219,7 @@ def _build_comparison(entry: MeasureSpec, plan: ReadingPlan) -> Measure:
             raise InputError(f"measure.{key}: which of {', '.join(names)}?")
         named[key] = name = name or default
         if name not in names:
-            choices = ", ".join(names)
-            raise InputError(f"measure.{key}: unknown system {name!r}; known: {choices}")
+            raise InputError(f"measure.{key}: unknown system {name!r}; known: {', '.join(names)}")
     if named["of"] == named["against"]:
         raise InputError(f"measure.against: {named['of']!r} is compared with itself")
     part = entry.parts[0]
@@ -338,10 +338,9 @@ class _Builder:
     def _thresholds(self, wanted: Any) -> tuple[float, ...]:
         """Return the thresholds as listed, or the number asked for, evenly among the levels."""
         if isinstance(wanted, list):
-            numbers = [x for x in wanted if isinstance(x, int | float) and not isinstance(x, bool)]
-            if len(numbers) < len(wanted):
+            if not all(isinstance(x, int | float) and not isinstance(x, bool) for x in wanted):
                 raise InputError(f"measure.thresholds: must be numbers, got {wanted!r}")
-            return tuple(float(x) for x in numbers)
+            return tuple(map(float, wanted))
         is_number = isinstance(wanted, int) and not isinstance(wanted, bool)
         if not is_number or not 1 <= wanted <= MOST_LEVELS:
             raise InputError(
@@ -414,10 +413,12 @@ def _inner_parts(measure: Measure) -> list[Measure]:
 # --- what the measures require of the cells
 
 
-def driving_thresholds(plan: ReadingPlan) -> FloatArray:
-    """Return the thresholds of the driving measure, ascending, which must be edges of bins."""
+def thresholds_cut_at(plan: ReadingPlan) -> FloatArray:
+    """Return the thresholds that are edges of bins: of the driving measure, and a few listed."""
     parts = thresholded_parts(build_driver(plan))
-    return np.unique(np.concatenate([np.zeros(0), *(part.thresholds for part in parts)]))
+    listed = [number for entry in plan.measures for number in entry.thresholds]
+    few = listed if len(listed) <= MOST_LISTED else []
+    return np.unique([*few, *(number for part in parts for number in part.thresholds)])
 
 
 def most_bins(plan: ReadingPlan) -> int:
@@ -426,7 +427,7 @@ def most_bins(plan: ReadingPlan) -> int:
     if plan.strata.by_predictions:
         return 1
     leaves = plan.strata.leaves if edges is None else len(edges) + 1
-    return leaves + len(driving_thresholds(plan))
+    return leaves + len(thresholds_cut_at(plan))
 
 
 def needs_ranges(plan: ReadingPlan) -> bool:

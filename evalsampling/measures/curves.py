@@ -166,11 +166,10 @@ class Curve(Thresholded):
             "positive": np.broadcast_to(positive, (len(label), length)),
             "negative": np.broadcast_to(~positive, (len(label), length)),
         }
-        starts = {word: place * length for place, word in enumerate(self.words)}
         return tuple(
             Share(share, name, rows[kind], rows[hits], hit, miss, (start, start + length))
             for share, words, name, kind, hits, hit, miss in self.shares_of
-            for start in map(starts.__getitem__, words)
+            for start in [length * self.words.index(word) for word in words]
         )
 
     def jacobian(self, risk: FloatArray) -> FloatArray:

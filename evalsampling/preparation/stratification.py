@@ -10,7 +10,7 @@ import numpy as np
 
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.base import EVEN
-from evalsampling.measures.build import driving_thresholds
+from evalsampling.measures.build import thresholds_cut_at
 from evalsampling.parts.records import as_plain, read_record
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.columns import read_features, read_partition, read_scores
@@ -92,8 +92,7 @@ class Stratification:
         elif plan.strata.has_own_hierarchy and not isinstance(grouped, GreatestRank):
             parting = grouped.parting
         scores = PoolScores.of(plan, summary.scores, counts, summary.remarks)
-        thresholds = driving_thresholds(scores.stated(plan))
-        bin_edges = np.union1d(edges, thresholds) if len(thresholds) else edges
+        bin_edges = np.union1d(edges, thresholds_cut_at(scores.stated(plan)))
         bins = len(bin_edges) + 1 if grouped is None else grouped.leaves
         slots = MAX_CELLS // bins
         if slots < 2:

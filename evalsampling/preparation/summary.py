@@ -13,11 +13,12 @@ import numpy.typing as npt
 from evalsampling.errors import InputError
 from evalsampling.measures.build import (
     MOST_LEVELS,
-    driving_thresholds,
+    build_driver,
     leveled_scores,
     most_bins,
     needs_ranges,
     needs_signature_counts,
+    thresholded_parts,
 )
 from evalsampling.parts.references import load_object
 from evalsampling.pool.batch import PoolBatch
@@ -308,7 +309,7 @@ def ranked_columns(plan: ReadingPlan) -> tuple[str, ...]:
     of_systems = pool.score in [system.score for system in pool.systems]
     if not (by_rank and of_systems and plan.labels.space.is_binary and len(columns) > 1):
         return ()
-    return () if len(driving_thresholds(plan)) else columns
+    return () if thresholded_parts(build_driver(plan)) else columns
 
 
 def thresholded_columns(pool: PoolSpec) -> list[str]:

@@ -119,7 +119,7 @@ def plan(
         if measure.looks_at == frozenset({"score"}) and not known_exactly(measure, table):
             raise InputError(
                 f"measure: {measure.name} cannot be planned for: the cells do not tell which "
-                "rows reach its thresholds; list it first, or leave it out"
+                "rows reach its thresholds; list these, or leave it out"
             )
     plan = Plan(
         budgets=budgets or _budgets(asked, table),

@@ -58,8 +58,7 @@ class Snapshot:
     def read(cls, pool: PreparedPool) -> "Snapshot":
         """Return the snapshot of a prepared pool, after reading its deliveries and rounds."""
         # Deliveries are read first, so that the rounds they are about are found.
-        deliveries = read_deliveries(pool.workspace)
-        return cls(pool, deliveries, *read_batches(pool))
+        return cls(pool, read_deliveries(pool.workspace), *read_batches(pool))
 
     @classmethod
     def at(cls, path: str | Path) -> "Snapshot":
@@ -340,6 +339,7 @@ class Snapshot:
             },
             pairs=self._pairs,
             id=self.pool.spec.pool.id,
+            in_order="both_orders" in self.pool.marker,
         )
 
     @property

@@ -83,8 +83,7 @@ def test_a_budget_that_is_raised_while_an_estimate_waits(
 
 def test_a_budget_that_is_not_raised(job: Any, tmp_path: Path) -> None:
     one: Job = job(budget=40)
-    nowhere = call("sample", tmp_path / "nowhere", "--budget", "9")
-    assert "not a prepared workspace" in nowhere.err
+    assert "not a prepared workspace" in call("sample", tmp_path / "nowhere", "--budget", "9").err
     one.prepare()
     assert (
         "the budget is 40 labels, and can only be raised, not set to 39 labels"
@@ -92,8 +91,7 @@ def test_a_budget_that_is_not_raised(job: Any, tmp_path: Path) -> None:
     )
     assert one.sample("--budget", "many").status == 2
     assert "a whole number, got 40.5" in one.sample("--budget", "40.5").err
-    limited = one.sample("--budget", "50", "--budget-labels", "60")
-    assert "the budget is of labels" in limited.err
+    assert "the budget is of labels" in one.sample("--budget", "50", "--budget-labels", "60").err
     assert not (one.workspace / "budgets").exists()
     assert not (one.workspace / "rounds").exists()
     one.spec.write_text(one.spec.read_text().replace("budget: 40", "budget: 60"))
@@ -113,8 +111,7 @@ def test_more_money(job: Any) -> None:
         number += 1
         told = one.answer(number, f"{number}.csv").json
     assert told["done"]
-    changed = one.spec.read_text().replace("cost: 10", "cost: 90.5")
-    one.spec.write_text(changed)
+    one.spec.write_text(one.spec.read_text().replace("cost: 10", "cost: 90.5"))
     refused = one.prepare()
     assert "prepared with a budget of money 10.00 and 500 labels" in refused.err
     assert f"sample {one.workspace} --budget 90.5 --budget-labels 500` raises it" in refused.err

@@ -22,8 +22,7 @@ def changed(one: Job, **keys: Any) -> None:
 def test_nothing_is_wrong_and_nothing_is_changed(job: Any) -> None:
     one: Job = job(files=3)
     before = files_below(one.directory)
-    result = call("prepare", "--check", one.spec, "--json")
-    told = result.json
+    told = call("prepare", "--check", one.spec, "--json").json
     scores = told.pop("scores")
     assert scores.startswith(
         "'score' is read as an order, of which only ranks count: it goes from "

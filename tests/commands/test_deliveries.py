@@ -41,8 +41,7 @@ def test_any_order_of_deliveries_gives_the_same_numbers(job: Any) -> None:
 
 def reject(drawn: Job, rows: list[list[str]], header: str = "task,label") -> str:
     """Deliver bad rows: they are counted and listed, and no number changes; returns reasons."""
-    answers = drawn.answers(1)
-    drawn.take(answers[:10], "good.csv")
+    drawn.take(drawn.answers(1)[:10], "good.csv")
     before = measures(drawn)
     path = drawn.deliver(rows, "bad.csv", header)
     assert "bad.csv: line" in drawn.estimate("--labels", path, "--strict").refused

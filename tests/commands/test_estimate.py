@@ -76,8 +76,7 @@ def test_estimate_json(drawn: Job) -> None:
 
 def test_json_tells_what_the_labels_leave_open(drawn_by_ais: Job) -> None:
     """Recall and F1 go by scores where no positive was met; a share of found rows does not."""
-    result = drawn_by_ais.answer(1).json
-    told = {one["measure"]: one for one in result["measures"]}
+    told = {one["measure"]: one for one in drawn_by_ais.answer(1).json["measures"]}
     part = told["recall"]["unsearched"]
     assert 0 < part["positives"] <= part["rows"] - part["labelled"]
     assert part["value"] < told["recall"]["value"]
@@ -93,8 +92,7 @@ def test_a_model_that_labels_contradict_is_noted(
 ) -> None:
     """No warning: the design's intervals, which stand in front then, rest on less."""
     monkeypatch.setattr(LabelModel, "contradiction", "of 9 labelled rows 0 are positive")
-    delivery = drawn.deliver(drawn.answers(1))
-    said = call("estimate", drawn.workspace, "--labels", delivery).err
+    said = call("estimate", drawn.workspace, "--labels", drawn.deliver(drawn.answers(1))).err
     assert "note: f1: scores and labels do not fit a curve, so value and interval are" in said
     result = drawn.estimate().json
     assert [note.partition(":")[0] for note in result["notes"]] == [

@@ -91,8 +91,7 @@ def predicted(spec: EvaluationSpec) -> tuple[int, int]:
     """Return the rows of a pool, and how many of them are predicted positive."""
     stratification = stratify_pool(spec.reading)
     table = read_table(stratification)
-    summary = stratification.score_summary(table)
-    return table.rows, round(summary.predicted)
+    return table.rows, round(stratification.score_summary(table).predicted)
 
 
 def floats(kind: str) -> pa.Array:
@@ -410,8 +409,7 @@ def test_thresholds_of_any_type(threshold: Any) -> None:
 def test_ids_of_deliveries_are_spelt_as_their_column(
     ids: list[Any], delivered: str, meant: str
 ) -> None:
-    content = {"pool": {"path": "x"}, "budget": 5}
-    spec = EvaluationSpec.from_mapping(content, Path())
+    spec = EvaluationSpec.from_mapping({"pool": {"path": "x"}, "budget": 5}, Path())
     register = Register.of_questions([f"t{id}" for id in ids], ids, spec.labelling)
     assert register.unescaped(delivered) == meant
     votes = [Vote(1, id=delivered, label="1")]

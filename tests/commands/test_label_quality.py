@@ -54,8 +54,7 @@ def words(text: str) -> str:
 def test_answers_of_an_unknown_class_come_first_with_bounds(mail: Job, tmp_path: Path) -> None:
     answers = answered_phishing(mail)
     count = sum(name == "phishing" for _, name in answers)
-    path = mail.deliver(answers, "mail.csv")
-    told = call("estimate", mail.workspace, "--labels", path)
+    told = call("estimate", mail.workspace, "--labels", mail.deliver(answers, "mail.csv"))
     assert words(told.out).startswith(
         f"{count} of 150 answers of mail.csv were rejected. Label 'phishing' is none of: ham, "
         f"spam. {count} of 150 rows drawn have no label ({count} rejected), which is seldom at "
@@ -134,8 +133,7 @@ def test_rejects_without_their_list_are_still_counted(mail: Job) -> None:
 def test_skips_and_unsure_answers_are_said_with_bounds(mail: Job) -> None:
     unsure = answered_phishing(mail, "unsure")
     count = sum(name == "unsure" for _, name in unsure)
-    result = mail.take(unsure).json
-    (doubt,) = result["doubts"]
+    (doubt,) = mail.take(unsure).json["doubts"]
     assert doubt.startswith(
         f"{count} of 150 rows drawn have no label ({count} unsure), which is seldom at random. "
         "Whatever they are: Precision 0."

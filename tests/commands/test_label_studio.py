@@ -76,8 +76,7 @@ def test_of_a_server_that_dies_no_half_is_taken(job: Jobs, server: Double, tmp_p
 
 
 def test_what_cannot_be_pushed(job: Jobs, server: Double) -> None:
-    plain = job().prepared()
-    assert "sink.format is csv" in call("push", plain.workspace, "--url", server.url).err
+    assert "sink.format is csv" in call("push", job().prepared().workspace, "--url", server.url).err
     one = job(sink={"format": "label-studio"}).prepared()
     assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
     one.sample()

@@ -142,5 +142,4 @@ def test_the_design_says_that_people_picked(job: Any) -> None:
     assert design["origin"] == "people"
     assert not np.any(design["cell_probability"])
     assert design["exported"] is None
-    told = one.estimate()
-    assert "people picked all rows with a label" in told.json["measures"][0]["reason"]
+    assert "people picked all rows with a label" in one.estimate().json["measures"][0]["reason"]

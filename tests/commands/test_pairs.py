@@ -24,8 +24,7 @@ from tests.slow import slowly
     params=[False, pytest.param(True, marks=pytest.mark.slow)], ids=["texts", "numbers"]
 )
 def pairs(job: Jobs, request: pytest.FixtureRequest) -> Job:
-    one = job(pair_pool(numbers=request.param), files=3, pool={"id": IDS}).drawn()
-    return one
+    return job(pair_pool(numbers=request.param), files=3, pool={"id": IDS}).drawn()
 
 
 def by_pair(job: Job, number: int) -> list[tuple[Any, ...]]:
@@ -176,8 +175,7 @@ def test_truth_is_named_by_the_columns(pairs: Job, suffix: str) -> None:
 def test_a_pair_that_is_there_twice_names_both_places(job: Jobs) -> None:
     pool = pair_pool(300)
     table = pa.concat_tables([pool.table, pool.table.slice(7, 1)])
-    one = job(Pool(table, pool.truth), pool={"id": IDS})
-    failed = call("prepare", one.spec, "--in-process")
+    failed = call("prepare", job(Pool(table, pool.truth), pool={"id": IDS}).spec, "--in-process")
     assert failed.status == 1
     assert "columns 'unique_id_l', 'unique_id_r', row 300: duplicate id" in failed.err
     assert """'["a0","b7"]', also in row 7""" in failed.err
@@ -228,12 +226,17 @@ def test_a_list_of_one_is_that_column(job: Jobs) -> None:
     assert asked[0] == asked[1]
 
 
-def test_splink_names_a_pair_in_either_order(job: Jobs) -> None:
-    one = job(
-        pair_pool(), pool={"id": IDS, "payload": [*IDS, "name"]}, sink={"format": "splink"}
-    ).drawn()
+@pytest.mark.parametrize("sources", [[], ["source_dataset_l", "source_dataset_r"]])
+def test_splink_names_a_pair_in_either_order(job: Jobs, sources: list[str]) -> None:
+    """The delivery has no data sets, whether the batch has or not."""
+    pool = pair_pool()
+    for name in sources:
+        pool = Pool(pool.table.append_column(name, [[name[-1]] * 2000]), pool.truth)
+    payload = [*sources, *IDS, "name"]
+    one = job(pool, pool={"id": IDS, "payload": payload}, sink={"format": "splink"}).drawn()
     head = (one.round_directory(1) / "clerical-labels.csv").read_text().splitlines()[0]
-    assert head.startswith("unique_id_l,unique_id_r,task,clerical_match_score")
+    names = sorted([*sources, *IDS], key=lambda name: name[-1])
+    assert head.startswith(",".join([*names, "task,clerical_match_score"]))
     rows = [(b, a, label) if a > "a2" else (a, b, label) for a, b, label in by_pair(one, 1)]
     taken = one.take(rows, header="unique_id_l,unique_id_r,clerical_match_score").json
     assert taken["labels"] == len(rows)
@@ -271,3 +274,10 @@ def test_pairs_in_both_orders_are_told(job: Jobs) -> None:
         said = call("prepare", "--check", one.spec).err, one.prepare().json["warnings"]
         assert all(words in str(told) for told in said), said
         assert bool(words) or all("orders" not in str(told) for told in said)
+        tasks, drawn = one.drawn().batch(1)["task"], [*map(json.loads, one.batch(1)["id"])]
+        others = [(task, *pair[::-1], "0") for task, pair in zip(tasks, drawn, strict=True)
+                  if pair[::-1] not in drawn]  # fmt: skip
+        for first in (1, 0):  # without the task, and beside it
+            lines, names = [row[first:] for row in others], ["task", *IDS, "label"][first:]
+            taken = one.take(lines, f"{first}.csv", ",".join(names)).json["labels"]
+            assert taken == (0 if words else len(others)), "they may be of other rows"

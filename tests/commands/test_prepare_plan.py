@@ -77,8 +77,7 @@ def job_of_tags(job: Any, score: str | None) -> Job:
     keys = tagged.spec()
     keys["pool"] |= {"payload": [], "score": score}
     keys["strata"] = {"leaves": 16}
-    pool = Pool(pa.table(tagged.columns()), {})
-    return job(pool, files=3, group_rows=150, budget=90, **keys)
+    return job(Pool(pa.table(tagged.columns()), {}), files=3, group_rows=150, budget=90, **keys)
 
 
 @pytest.mark.parametrize(

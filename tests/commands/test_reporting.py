@@ -54,8 +54,7 @@ def test_gates_of_a_spec_are_asked_without_an_option(job: Jobs) -> None:
     only_f1 = one.estimate("--measure", "f1")
     assert [each["measure"] for each in only_f1.json["measures"]] == ["f1"]
     assert only_f1.json["gates"]["gates"] == [gate], "of the spec's measures, shown or not"
-    others = one.estimate("--at-least", "f1=0.1")
-    [gate] = others.json["gates"]["gates"]
+    [gate] = one.estimate("--at-least", "f1=0.1").json["gates"]["gates"]
     assert (gate["number"], gate["target"]) == ("f1", 0.1)
     kept = [json.loads(path.read_text()) for path in (one.workspace / "estimates").iterdir()]
     assert len(kept) == 3

@@ -60,8 +60,7 @@ def test_a_round_closes_when_every_row_is_answered(drawn: Job) -> None:
     answers = drawn.answers(1)
     drawn.take(answers[:19], "a.csv")
     assert drawn.sample().json["round"] == 1
-    skip = [[answers[19][0], "", "yes"]]
-    drawn.take(skip, "b.csv", "task,label,skipped")
+    drawn.take([[answers[19][0], "", "yes"]], "b.csv", "task,label,skipped")
     assert drawn.sample().json["round"] == 2
 
 

@@ -144,5 +144,4 @@ def test_tasks_count_once_all_their_votes_are_there(voted: Job) -> None:
     assert missing["bounds"]
     assert voted.sample("--adjudicate").json["reason"] == "no-disputes"
     assert Snapshot.at(voted.workspace).states.count(State.DECIDED) == 10
-    unnamed = voted.answer(1, "unnamed.csv")
-    assert unnamed.json["rejects"] == 60
+    assert voted.answer(1, "unnamed.csv").json["rejects"] == 60

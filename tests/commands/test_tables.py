@@ -40,8 +40,7 @@ def expected(table: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> dict[
 def test_a_table_is_evaluated_like_a_file(
     kind: str, table: pa.Table, expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    pool = KINDS[kind](tmp_path / "pool", table)
-    spec = spec_of(tmp_path, pool | {"where": WHERE})
+    spec = spec_of(tmp_path, KINDS[kind](tmp_path / "pool", table) | {"where": WHERE})
     assert evaluated(spec, make_pool()) == expected
     workspace = tmp_path / "run"
     assert call("status", "--verify", workspace).status == 0
@@ -71,8 +70,7 @@ def test_rows_of_other_formats(
 ) -> None:
     """A filter, a column of the path, and errors that name rows of the file."""
     folder = tmp_path / "pool" / "kind=7"
-    flat = table.drop_columns(["day"])
-    Pool(flat, {}).write_as(suffix, folder)
+    Pool(table.drop_columns(["day"]), {}).write_as(suffix, folder)
     pool = {"path": str(folder / f"*.{suffix}"), "where": f"{WHERE} AND kind = 7"}
     said = evaluated(
         spec_of(tmp_path, pool), make_pool().with_text_ids() if suffix == "csv" else make_pool()
@@ -92,8 +90,7 @@ def test_the_place_of_a_bad_value_behind_a_filter(table: pa.Table, tmp_path: Pat
     table = table.set_column(1, "score", pa.array(scores)).set_column(
         0, "id", pa.array(range(len(table)))
     )
-    spec = _pool(tmp_path, table, where="id >= 650 AND id < 900")
-    failed = call("prepare", spec, "--in-process")
+    failed = call("prepare", _pool(tmp_path, table, where="id >= 650 AND id < 900"), "--in-process")
     assert "a.parquet: column 'score', row 701: null" in failed.err
 
 

@@ -88,8 +88,7 @@ def test_all_labels_give_the_numbers_of_rows_that_stand_as_often_as_they_count(
 
 
 def test_names_say_what_rows_count_by_wherever_they_are(job: Any) -> None:
-    pool = counted_pool()
-    one = job(pool, **keys(sampler="passive", budget=360, round_size=360))
+    one = job(counted_pool(), **keys(sampler="passive", budget=360, round_size=360))
     all_labelled(one)
     text = call("estimate", one.workspace).out
     assert "F1 by views " in text
@@ -144,8 +143,7 @@ def test_wrong_specs(job: Any, change: Any, words: str) -> None:
 
 
 def test_a_pool_whose_rows_all_count_nothing_is_empty(job: Any) -> None:
-    one = job(counted_pool(scale=0.0), **keys())
-    assert "pool.weight: no row of" in one.prepare().refused
+    assert "pool.weight: no row of" in job(counted_pool(scale=0.0), **keys()).prepare().refused
 
 
 def test_simulations_and_plans_count_by_weight(job: Any) -> None:

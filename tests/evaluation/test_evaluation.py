@@ -344,17 +344,29 @@ def test_rows_of_a_workspace_are_not_in_memory(job: Any) -> None:
         Evaluation.open(one.workspace).items([1])
 
 
+def test_a_point_of_a_curve_at_the_threshold_of_predictions_is_their_precision() -> None:
+    """No leaf is cut there."""
+    rng = np.random.default_rng(1)
+    match = rng.random(20_000) < 0.02
+    score = rng.normal(np.where(match, 2.0, -6.0), 2.5)
+    curve = {"name": "pr_curve", "thresholds": [0.0]}
+    one = Evaluation.from_arrays(
+        score, score >= 0, measure=["f1", "precision", curve], strata={"leaves": 12}, seed=1
+    )
+    ids = one.sample(200)
+    one.label(ids, match[ids])
+    _, precision, point, *_ = one.estimate()
+    assert point.value == pytest.approx(precision.value, rel=1e-9)
+    assert not point.warnings
+
+
 def test_a_threshold_within_a_bin_is_not_taken_for_its_end() -> None:
     """Draws for recall leave negatives alone; some of the highest bin reach the threshold."""
     truth = make_pool().truth
     evaluation = Evaluation.from_arrays(
-        **arrays(
-            measure=["recall", {"name": "pr_curve", "thresholds": [2.5]}],
-            strata={"edges": [-2.0, 0.0, 1.5]},
-            sampler="ais",
-        )
+        **arrays(measure="recall", strata={"edges": [-2.0, 0.0, 1.5]}, sampler="ais")
     )
     answered(evaluation, truth, rounds=1)
-    _, precision, recall, f1 = evaluation.estimate()
+    precision, recall, f1 = evaluation.estimate([{"name": "pr_curve", "thresholds": [2.5]}])
     for told in (precision, recall, f1):
         assert "cannot be estimated from rows drawn for recall" in str(told.reason)

@@ -252,8 +252,7 @@ def test_scores_in_every_format(name: str, suffix: str, tmp_path: Path) -> None:
     table = table_of(case).append_column("name", pa.array([f"row {i}" for i in range(ROWS)]))
     Pool(table, {}).write_as(suffix, tmp_path / "pool", files=3)
     content = {"pool": {"path": f"pool/*.{suffix}", **case.keys}, "strata": {"leaves": 8}}
-    spec = EvaluationSpec.from_mapping(content, tmp_path)
-    stratification = stratify_pool(spec.reading)
+    stratification = stratify_pool(EvaluationSpec.from_mapping(content, tmp_path).reading)
     found = stratification.score_summary(read_table(stratification))
     assert found.kind == case.kind
     assert found.expected == pytest.approx(case.expected, rel=tolerance(case))

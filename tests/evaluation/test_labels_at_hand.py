@@ -150,8 +150,7 @@ def test_what_is_true_is_seldom_contradicted(way: str) -> None:
 
 @pytest.mark.parametrize("said", ["random", "within"])
 def test_labels_that_are_too_often_predicted_positive_are_told(said: str) -> None:
-    pool = labelled_pool("chance")
-    evaluation = Evaluation.from_frame(pool.table, **keys(said))
+    evaluation = Evaluation.from_frame(labelled_pool("chance").table, **keys(said))
     (told,) = evaluation.estimate().warnings[:1]
     assert told.startswith("the labelled rows are said to be drawn at random")
     assert "the chance of that is below 1 in a million" in told
@@ -196,8 +195,7 @@ def test_chances_vary_as_those_of_independent_rows(rows: int, is_told: bool) -> 
 
 
 def test_all_rows_have_labels() -> None:
-    evaluation = tiny("random", np.ones(7, dtype=bool))
-    estimates = evaluation.estimate()
+    estimates = tiny("random", np.ones(7, dtype=bool)).estimate()
     assert estimates[0].value == pytest.approx(np.mean(PREDICTION == TRUTH))
     assert estimates.warnings[0].startswith("all 7 rows of the table have a label")
 

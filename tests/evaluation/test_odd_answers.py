@@ -137,8 +137,7 @@ def test_verdicts_without_probabilities_take_many_others() -> None:
     warnings = low.warnings(lambda truth, _: truth * 0 + 1)
     (first,) = [text for text in warnings if text.startswith("All 150 answers are '1'; ")]
     assert first.endswith("of these rows are predicted '0'.")
-    copied = low.warnings(lambda _, told: told)
-    assert not [text for text in copied if "what is predicted" in text]
+    assert not [text for text in low.warnings(lambda _, told: told) if "what is predicted" in text]
     poor = dataclasses.replace(low, prediction=(np.arange(ROWS) % 12 == 0).astype(int))
     found = poor.warnings(lambda truth, _: truth * 0, sampler="passive")
     assert not [text for text in found if text.startswith("All ")], "few were predicted positive"

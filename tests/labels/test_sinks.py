@@ -201,8 +201,7 @@ def labels(*classes: Any, several: bool = False) -> LabelsSpec:
 
 
 def choices_of(labels: LabelsSpec) -> ElementTree.Element:
-    page = ElementTree.fromstring(label_config(["text"], labels, SinkSpec()))
-    [choices] = page.iter("Choices")
+    [choices] = ElementTree.fromstring(label_config(["text"], labels, SinkSpec())).iter("Choices")
     return choices
 
 
@@ -313,8 +312,7 @@ def test_every_pair_of_records_comes_back(pairs: list[Any]) -> None:
     """A table as Splink has it: the pair of each line, whichever record stands on the left."""
     turned = [(right, left) for left, right in pairs]
     for listed in (pairs, turned):
-        content = as_table((pair, 1.0) for pair in listed)
-        found = read_votes("votes.csv", content)
+        found = read_votes("votes.csv", as_table((pair, 1.0) for pair in listed))
         assert [vote.pair for vote in found] == [make_pair(*a, *b) for a, b in pairs]
         assert all(vote.score == 1 and vote.problem is None for vote in found)
 

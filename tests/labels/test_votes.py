@@ -43,8 +43,7 @@ def test_task_and_id_that_disagree(task: str, id: str, reason: str, skipped: boo
 
 
 def test_an_id_that_was_drawn_twice_needs_the_task() -> None:
-    vote = Vote(4, id="8", label="1")
-    taken, (reject,) = check_votes([vote], REGISTER)
+    taken, (reject,) = check_votes([Vote(4, id="8", label="1")], REGISTER)
     assert not taken
     assert reject.reason == "id '8' was drawn 2 times: name the task"
 

@@ -18,9 +18,9 @@ from evalsampling.measures.build import (
     build_joints,
     build_measures,
     choose_measures,
-    driving_thresholds,
     entry_of,
     needs_ranges,
+    thresholds_cut_at,
 )
 from evalsampling.measures.on_cells import known_exactly
 from evalsampling.measures.other_names import MEANT, meant_by
@@ -76,8 +76,10 @@ def test_thresholds() -> None:
     assert one_score.thresholds == (0.5,)
     (before,) = build_measures(parse(measure={"name": "roc_auc", "thresholds": 3}).reading)
     assert before.thresholds == (0.0, 512 / 1023, 1.0), "assumed until the pool is read"
-    spec = parse(measure=[{"name": "pr_curve", "thresholds": [1, 2]}, "roc_curve"])
-    assert driving_thresholds(spec.reading).tolist() == [1, 2]
+    curve = {"name": "pr_curve", "thresholds": [1, 2]}
+    for listed, cut in (100, [1, 2]), ([3, 4.5], [1, 2, 3, 4.5]), ([*range(64)], [1, 2]):
+        spec = parse(measure=[curve, {"name": "roc_curve", "thresholds": listed}])
+        assert thresholds_cut_at(spec.reading).tolist() == cut
 
 
 def test_thresholds_may_be_an_array() -> None:

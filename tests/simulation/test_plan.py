@@ -266,6 +266,9 @@ def test_measures_that_cells_do_not_tell_are_refused(pool: tuple[Path, np.ndarra
     asked, table = read(pool[0], measure=["accuracy", "pr_curve"])
     with pytest.raises(InputError, match="pr_curve cannot be planned for"):
         plan(asked, table, ["passive"], repeats=1)
+    listed = {"name": "pr_curve", "thresholds": [0.25, 0.5]}
+    told = plan(*read(pool[0], measure=["accuracy", listed]), ["passive"], (50,), repeats=1)
+    assert {row["measure"] for row in told} == {"accuracy", "pr_curve"}
 
 
 def test_measure_that_is_nearly_always_undefined_is_refused(tmp_path: Path) -> None:
