@@ -27,7 +27,6 @@ from evalsampling.inference.estimates import BANDS
 from evalsampling.inference.intervals import SIMULTANEOUS, Interval, covers, interval_score
 from evalsampling.inference.results import Estimate
 from evalsampling.measures.base import Measure
-from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.summary import Point
 from evalsampling.spec import RoundSize
 from evalsampling.stats.arrays import FloatArray
@@ -115,19 +114,15 @@ def _possible(pool: str, method: Method) -> bool:
 def trial(options: Options, pool: str, name: str) -> runner.Trial:
     """Return a trial, of a pool that is made up unless it is there."""
     method = next(one for one in METHODS if one.name == name)
-    folder = options.pools
+    folder = options.results / "pools" if pool in SITUATIONS else options.pools
     if pool in SITUATIONS:
-        folder = options.results / "pools"
         write_made_up(folder, pool)
     ground = _read(folder, pool, method.drives, method.thresholds)
-    written = ground.spec.to_mapping() | {"sampler": method.sampler}
-    asked = EvaluationSpec.from_mapping(written, "/").analysis
-    sampler = build_sampler(
-        dataclasses.replace(asked, reading=ground.cut.scores.stated(asked.reading))
-    )
+    spec = EvaluationSpec.from_mapping(ground.spec.to_mapping() | {"sampler": method.sampler}, "/")
     # Of a fine curve that alone is estimated.
     measures = ground.measures[:1] if method.thresholds > FEW else ground.measures
     plan = dataclasses.replace(PLAN, hidden=ground.spec.analysis.label_prior)
+    sampler = dataclasses.replace(ground, spec=spec).sampler()
     return runner.Trial(ground.known, sampler, measures, plan)
 
 

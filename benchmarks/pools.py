@@ -168,15 +168,14 @@ class Ground:
 
     @property
     def asked(self) -> AnalysisPlan:
-        """What the spec asks for, with what the scores are."""
-        reading = self.cut.scores.stated(self.spec.reading)
-        return dataclasses.replace(self.spec.analysis, reading=reading)
+        """The analysis that the spec asks for, with what the scores are."""
+        stated = self.cut.scores.stated(self.spec.reading)
+        return dataclasses.replace(self.spec.analysis, reading=stated)
 
     @property
     def measures(self) -> list[Measure]:
         """The measures of the spec."""
-        built = build_measures(self.asked.reading)
-        return [one for one in built if isinstance(one, Measure)]
+        return [one for one in build_measures(self.asked.reading) if isinstance(one, Measure)]
 
     def sampler(self, name: str | None = None) -> Sampler:
         """Return the sampler of the spec, or another with its usual parameters."""

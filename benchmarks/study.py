@@ -20,7 +20,6 @@ from runner import Options, Row, Table
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_driver
 from evalsampling.measures.curves import Thresholded
-from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.simulate import Plan
 from evalsampling.simulation.summary import Point
 from evalsampling.spec import RoundSize
@@ -105,8 +104,7 @@ def trial(options: Options, pool: str, measure: str, method: str) -> runner.Tria
         leaves = max(len(found.known.table.leaves), 2)
         strata = msgspec.structs.replace(found.spec.strata, branching=leaves)
         found = dataclasses.replace(found, spec=dataclasses.replace(found.spec, strata=strata))
-    sampler = build_sampler(found.asked, how.sampler)
-    return runner.Trial(found.known, sampler, [built], PLAN)
+    return runner.Trial(found.known, found.sampler(how.sampler), [built], PLAN)
 
 
 def rows_of(
