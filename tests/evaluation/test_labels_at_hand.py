@@ -256,11 +256,16 @@ def test_verdicts_within_which_labels_were_drawn_are_no_slices() -> None:
     """Of the rows predicted positive, recall would be 1."""
     human = [0, 1, None, 0, None, 1, 1]
     table = {"score": SCORE, "prediction": PREDICTION, "human": human, "g": list("aabbaab")}
-    for drawn, expected in (("prediction", [None]), ("g", [None, "g=a", "g=b"])):
+    verdicts, groups = ["prediction=0", "prediction=1"], ["g=a", "g=b"]
+    for drawn, slices, expected in (
+        ("prediction", [], []),
+        ("prediction", ["g"], groups),
+        ("g", ["prediction"], verdicts + groups),
+    ):
         evaluation = Evaluation.from_labelled(
-            table, label="human", drawn={"within": drawn}, measure="accuracy"
+            table, label="human", drawn={"within": drawn}, measure="accuracy", slices=slices
         )
-        assert [estimate.target.slice for estimate in evaluation.estimate()] == expected
+        assert [one.target.slice for one in evaluation.estimate()] == [None, *expected]
 
 
 @pytest.mark.slow
