@@ -292,7 +292,9 @@ def test_of_several_classes_a_confidence_or_a_column_for_each_is_found(
     made = {"p_a": a, "p_b": b, "p_c": c, "p_not_b": 1 - b, "confidence": sure, "score": sure - 0.4}
     columns = {"id": range(1000), "label": np.array([*string.ascii_lowercase])[said]}
     columns |= {name: made[name] for name in names.split()}
-    content = yaml.safe_load(of_table(tmp_path, columns)[1])
+    result, text = of_table(tmp_path, columns)
+    assert "fill in" not in result.out
+    content = yaml.safe_load(text)
     keys = [
         key for key in ("score", "score_is", "probability", "features") if key in content["pool"]
     ]

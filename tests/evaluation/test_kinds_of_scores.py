@@ -350,6 +350,10 @@ CONFIDENT = {"score": "score", "prediction": "prediction"}
             "measure: brier needs a probability of each class, and 'score' is that of the one pred",
         ),
         (
+            {"score_is": "confidence", "labels": {"classes": [0, 1, 2]}, "measure": "roc_auc"},
+            "measure: roc_auc needs a score of each class, and 'score' is that of the one predict",
+        ),
+        (
             {"systems": {"a": {"prediction": "prediction", "score_is": "order"}}, "score": "score"},
             "pool.systems.a.score_is: there is no score",
         ),
