@@ -173,12 +173,19 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
     history, table, kinds = analysis.history, analysis.table, analysis.table.kinds
     first, space = history.rounds[0], analysis.reading.labels.space
     weight = 1 / first.probability
+    told, total = f"the labelled rows are said to be drawn {at_hand.words}", float(weight.sum())
+    if at_hand.drawn == WITHIN and round(total) < table.rows:
+        return [
+            f"{told}, but {table.rows - round(total):,} of {table.rows:,} rows have a value of "
+            "which no row has a label. Numbers know nothing of these rows; `pool.where` leaves "
+            "them out"
+        ]
     # Rows drawn at random that would tell as much: of clusters as if all their rows were the same.
     square = float((1 - first.probability) @ weight**2) * (first.together or 1.0)
-    effective = float(max(weight.sum() ** 2 / square if square else math.inf, 1.0))
+    effective = max(total**2 / square if square else math.inf, 1.0)
 
     def mean(values: FloatArray | BoolArray) -> float:
-        return float(weight @ values / weight.sum())
+        return float(weight @ values) / total
 
     everywhere, rows = kinds.prediction[:, 0], table.count[kinds.cell] * kinds.share
     predicted = history.outputs.prediction[first.question, 0]
@@ -202,7 +209,6 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
         said = f"the mean rank of their scores is {rank:.2f}, and 0.50 in the pool"
         found.append((_two_sided(rank - 0.5, math.sqrt(1 / 12 / effective)), said))
     if at_hand.drawn in (CHANCE, DESIGN):
-        total = float(weight.sum())
         spread = max(_root(float(weight @ (weight - 1))), 1.0)  # Chances of 1 have none.
         said = f"their chances are those of a pool of {total:,.0f} rows, and it has {table.rows:,}"
         found.append((_two_sided(total - table.rows, spread), said))
@@ -211,9 +217,8 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
         return []
     rare = "below 1 in a million" if chance < _NAMED else f"{chance:.1g}"
     return [
-        f"the labelled rows are said to be drawn {at_hand.words}, but {said}: the chance of "
-        f"that is {rare}. If people picked them, say `picked`: as they are said to be drawn "
-        "they make false numbers"
+        f"{told}, but {said}: the chance of that is {rare}. If people picked them, say `picked`: "
+        "as they are said to be drawn they make false numbers"
     ]
 
 

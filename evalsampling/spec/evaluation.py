@@ -11,7 +11,7 @@ import msgspec
 from evalsampling.errors import InputError
 from evalsampling.spec.budget import Budget
 from evalsampling.spec.gates import GatesSpec
-from evalsampling.spec.hidden import HiddenPrior, read_hidden
+from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
 from evalsampling.spec.labels import KEYS as LABELS_KEYS
 from evalsampling.spec.labels import LabelsSpec, labels_mapping, of_systems, read_labels
 from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN
@@ -151,7 +151,8 @@ class EvaluationSpec:
         if at_hand is not None:
             if self.sampler.name not in CURVES:
                 raise InputError(
-                    f"labels.column: goes with the sampler calibrated, not {self.sampler.name}"
+                    f"labels.column: goes with the sampler calibrated, for one of at most "
+                    f"{MOST_CLASSES} classes a row, not {self.sampler.name}"
                 )
             if at_hand.drawn == CLUSTERS and self.pool.cluster is None:
                 raise InputError(

@@ -79,3 +79,25 @@ def test_labels_are_not_modelled_if_chances_differ_within_scores() -> None:
         assert MODEL_BASED not in kinds(evaluation)
         ids = evaluation.sample(size)
         evaluation.label(ids, truth[ids])
+
+
+@pytest.mark.parametrize(
+    ("column", "is_modelled"), [(None, True), ("cost", False), ("weight", False)]
+)
+def test_rates_of_verdicts_are_of_rows_drawn_alike(column: str | None, is_modelled: bool) -> None:
+    """Rows that cost or count more than others of their verdict are drawn otherwise than these.
+
+    Where costly rows are more often positive, rates of labelled rows are not those of the pool.
+    """
+    rng = np.random.default_rng(2)
+    truth = rng.random(ROWS) < 0.2
+    columns = {
+        "prediction": (rng.random(ROWS) < np.where(truth, 0.7, 0.1)).astype(int),
+        "size": np.exp(rng.normal(np.where(truth, 1.0, 0.0))),
+    }
+    pool = {} if column is None else {column: "size"}
+    evaluation = Evaluation.from_frame(columns, pool=pool, seed=3)
+    for _ in range(2):
+        ids = evaluation.sample(100)
+        evaluation.label(ids, truth[ids])
+    assert (evaluation.analysis.label_model is not None) == is_modelled
