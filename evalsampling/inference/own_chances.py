@@ -3,6 +3,8 @@
 Those of leaves next to each other are taken together, some twenty labels or more.
 """
 
+import dataclasses
+
 import numpy as np
 
 from evalsampling.inference.class_rates import have_own_rates
@@ -15,6 +17,9 @@ LABELS_A_PART = 20
 
 FEWEST_EFFECTIVE = 0.9
 """Least share of effective labels with which chances go with the scores, more or less."""
+
+_NEARLY_ALL = 0.999
+"""The same of leaves with rates of their own, which no estimate of the design corrects."""
 
 
 def mean_chances(table: CellTable, history: History, drawn: Round) -> FloatArray:
@@ -41,14 +46,16 @@ def go_with_scores(table: CellTable, history: History) -> bool:
     1965, section 11.7). Rates of leaves take as much of each round, and rows that count the same.
     """
     is_of_leaves = have_own_rates(table)
+    least = _NEARLY_ALL if is_of_leaves else FEWEST_EFFECTIVE
     return not (is_of_leaves and table.kinds.weight is not None) and all(
-        effective_labels(table, history, drawn) >= FEWEST_EFFECTIVE * len(drawn.question)
+        effective_labels(table, history, drawn) >= least * np.count_nonzero(drawn.new)
         for drawn in history.rounds
         if is_of_leaves or drawn.origin == ELSEWHERE
     )
 
 
 def effective_labels(table: CellTable, history: History, drawn: Round) -> float:
-    """Return how many labels those of a round are worth, of rows drawn evenly in their leaves."""
-    mean = mean_chances(table, history, drawn)[drawn.question]
-    return float((mean / drawn.probability).sum())
+    """Return how many labels new ones of a round are worth, of rows drawn evenly in their leaves."""
+    question, probability = drawn.question[drawn.new], drawn.probability[drawn.new]
+    drawn = dataclasses.replace(drawn, question=question, probability=probability)
+    return float((mean_chances(table, history, drawn)[question] / probability).sum())
