@@ -46,8 +46,10 @@ def go_with_scores(table: CellTable, history: History) -> bool:
     1965, section 11.7). Rates of leaves take as much of each round, and rows that count the same.
     """
     is_of_leaves = have_own_rates(table)
+    if is_of_leaves and table.kinds.weight is not None:
+        return False
     least = _NEARLY_ALL if is_of_leaves else FEWEST_EFFECTIVE
-    return not (is_of_leaves and table.kinds.weight is not None) and all(
+    return all(
         effective_labels(table, history, drawn) >= least * np.count_nonzero(drawn.new)
         for drawn in history.rounds
         if is_of_leaves or drawn.origin == ELSEWHERE
@@ -55,7 +57,7 @@ def go_with_scores(table: CellTable, history: History) -> bool:
 
 
 def effective_labels(table: CellTable, history: History, drawn: Round) -> float:
-    """Return how many labels new ones of a round are worth, of rows drawn evenly in their leaves."""
+    """Return how many labels new ones of a round are worth, of rows drawn evenly in leaves."""
     question, probability = drawn.question[drawn.new], drawn.probability[drawn.new]
     drawn = dataclasses.replace(drawn, question=question, probability=probability)
     return float((mean_chances(table, history, drawn)[question] / probability).sum())

@@ -148,16 +148,15 @@ class EvaluationSpec:
         if self.seed >= 1 << 64:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         at_hand = self.labels.at_hand
-        if at_hand is not None:
-            if self.sampler.name not in CURVES:
-                raise InputError(
-                    f"labels.column: goes with the sampler calibrated, for one of at most "
-                    f"{MOST_CLASSES} classes a row, not {self.sampler.name}"
-                )
-            if at_hand.drawn == CLUSTERS and self.pool.cluster is None:
-                raise InputError(
-                    "labels.drawn: clusters: name the column that their rows share, pool.cluster"
-                )
+        if at_hand is not None and self.sampler.name not in CURVES:
+            raise InputError(
+                "labels.column: goes with the sampler calibrated, for one of at most "
+                f"{MOST_CLASSES} classes a row, not {self.sampler.name}"
+            )
+        if at_hand is not None and at_hand.drawn == CLUSTERS and self.pool.cluster is None:
+            raise InputError(
+                "labels.drawn: clusters: name the column that their rows share, pool.cluster"
+            )
         if math.prod(self.reading.signature_shape) >= 1 << 62:
             beside = ", with slices that measures name," if self.reading.named_slices else ""
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems{beside} are too many")
