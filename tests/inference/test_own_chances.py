@@ -81,62 +81,56 @@ def test_labels_are_not_modelled_if_chances_differ_within_scores() -> None:
         evaluation.label(ids, truth[ids])
 
 
-@pytest.mark.parametrize(
-    ("pool", "chance", "is_modelled"),
-    [({}, 0.1, True), ({}, 0.15, False), ({"cost": "size"}, 0.1, False),
-     ({"weight": "size"}, 0.1, False)],
-)  # fmt: skip
-def test_rates_of_verdicts_are_of_rows_drawn_alike(
-    pool: dict[str, str], chance: float, is_modelled: bool
-) -> None:
-    """Among those of large size, or of another chance than a tenth, more rows are positive.
+def verdicts(seed: int = 1) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return a pool of verdicts, which are worse where rows are hard, and the truth.
 
-    Rows that cost or count more are drawn otherwise than others of their verdict.
+    Hard and large rows are more often positive.
     """
-    rng = np.random.default_rng(2)
-    truth = rng.random(ROWS) < 0.2
-    other = rng.random(ROWS) < np.where(truth, 0.7, 0.3)
-    columns = {
-        "prediction": (rng.random(ROWS) < np.where(truth, 0.7, 0.1)).astype(int),
-        "size": np.exp(rng.normal(np.where(truth, 1.0, 0.0))),
-        "chance": np.where(other, chance, 0.1),
-    }
-    human = np.where(rng.random(ROWS) < columns["chance"], truth, np.nan)
-    evaluation = Evaluation.from_labelled(
-        columns | {"human": human}, label="human", drawn="chance:chance", pool=pool, seed=3
-    )
-    ids = evaluation.sample(100)
-    evaluation.label(ids, truth[ids])
+    rng = np.random.default_rng(seed)
+    truth = rng.random(ROWS) < 0.15
+    hard = rng.random(ROWS) < np.where(truth, 0.4, 0.2)
+    says = rng.random(ROWS) < np.where(truth, np.where(hard, 0.5, 0.85), np.where(hard, 0.12, 0.03))
+    size = np.exp(rng.normal(np.where(truth, 1.0, 0.0)))
+    return {"prediction": says.astype(int), "hard": hard.astype(int), "size": size}, truth
+
+
+@pytest.mark.parametrize(
+    ("is_modelled", "chance", "options"),
+    [
+        (True, 0.1, {}),
+        (True, 0.1, {"sampler": "ais"}),  # which draws rows again, with chances of their own
+        (False, 0.15, {}),
+        (False, 0.1, {"cost": "size"}),
+        (False, 0.1, {"weight": "size"}),
+    ],
+)
+def test_rates_of_verdicts_are_of_rows_drawn_alike(
+    is_modelled: bool, chance: float, options: dict[str, Any]
+) -> None:
+    """And of such as count the same; `chance` is that of hard rows, and a tenth of others."""
+    columns, truth = verdicts()
+    chances = np.where(columns["hard"], chance, 0.1)
+    labelled = np.random.default_rng(2).random(ROWS) < chances
+    if "sampler" not in options:
+        columns |= {"chance": chances, "human": np.where(labelled, truth, np.nan)}
+        options = {"labels": {"column": "human", "drawn": "chance:chance"}, **options}
+    evaluation = Evaluation.from_frame(columns, seed=3, **options)
+    for _ in range(2):
+        ids = evaluation.sample(100)
+        evaluation.label(ids, truth[ids])
     assert (evaluation.analysis.label_model is not None) == is_modelled
 
 
 @pytest.mark.parametrize("sampler", ["calibrated", "passive"])
 def test_verdicts_of_a_slice_have_rates_of_their_own(sampler: str) -> None:
-    """F1 where verdicts are worse, .46, was by the rates of all rows: .6, and in no interval."""
-    rng = np.random.default_rng(1)
-    truth, hard = rng.random(ROWS) < 0.15, rng.random(ROWS) < 0.25
-    says = rng.random(ROWS) < np.where(truth, np.where(hard, 0.5, 0.85), np.where(hard, 0.12, 0.03))
-    columns = {"prediction": says.astype(int), "topic": np.where(hard, "hard", "easy")}
-    measure = {"f1": {"where": {"topic": "hard"}}}
-    evaluation = Evaluation.from_frame(columns, measure=measure, sampler=sampler, seed=3)
-    for _ in range(2):
-        ids = evaluation.sample(200)
-        evaluation.label(ids, truth[ids])
+    """F1 where verdicts are worse was by the rates of all rows, too high for any interval."""
+    columns, truth = verdicts()
+    measure = {"f1": {"where": {"hard": 1}}}
+    evaluation = Evaluation.from_frame(columns, measure=measure, sampler=sampler, seed=4)
+    ids = evaluation.sample(400)
+    evaluation.label(ids, truth[ids])
     [one] = evaluation.estimate()
-    hits = np.sum(truth & says & hard)
-    expected = 2 * hits / (np.sum(truth & hard) + np.sum(says & hard))
+    hard, says = columns["hard"] == 1, columns["prediction"] == 1
+    hits, both = np.sum(truth & says & hard), np.sum(truth & hard) + np.sum(says & hard)
     assert kinds(evaluation) == {"design-based"}
-    assert one.low < expected < one.high
-
-
-@pytest.mark.parametrize("sampler", ["ais", "oasis", "poisson"])
-def test_rows_drawn_again_do_not_count(sampler: str) -> None:
-    """Those of `ais` have chances of their own: of rows not drawn before, verdicts are alike."""
-    rng = np.random.default_rng(1)
-    truth = rng.random(ROWS) < 0.2
-    says = rng.random(ROWS) < np.where(truth, 0.7, 0.1)
-    evaluation = Evaluation.from_frame({"prediction": says.astype(int)}, sampler=sampler, seed=3)
-    for _ in range(2):
-        ids = evaluation.sample(60)
-        evaluation.label(ids, truth[ids])
-    assert evaluation.analysis.label_model is not None
+    assert one.low < 2 * hits / both < one.high
