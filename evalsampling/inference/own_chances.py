@@ -25,8 +25,7 @@ _NEARLY_ALL = 0.999
 def mean_chances(table: CellTable, history: History, drawn: Round) -> FloatArray:
     """Return the harmonic mean of chances in the leaves about that of each question: (n,).
 
-    It is that of rows of the pool, of which a labelled one stands for one over its chance. Leaves
-    that are no scores have none about them.
+    It is that of rows of the pool, of which a labelled one stands for one over its chance.
     """
     part = leaf = table.leaf[history.cell]
     own, number = leaf[drawn.question], len(drawn.question)
@@ -46,10 +45,8 @@ def go_with_scores(table: CellTable, history: History) -> bool:
     1965, section 11.7). Rates of leaves take as much of each round, and rows that count the same.
     """
     is_of_leaves = have_own_rates(table)
-    if is_of_leaves and table.kinds.weight is not None:
-        return False
     least = _NEARLY_ALL if is_of_leaves else FEWEST_EFFECTIVE
-    return all(
+    return not (is_of_leaves and table.kinds.weight is not None) and all(
         effective_labels(table, history, drawn) >= least * np.count_nonzero(drawn.new)
         for drawn in history.rounds
         if is_of_leaves or drawn.origin == ELSEWHERE
