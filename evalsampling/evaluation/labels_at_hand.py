@@ -159,9 +159,9 @@ def contradictions(analysis: Analysis) -> list[str]:
     history, at_hand = analysis.history, analysis.reading.labels.at_hand
     if at_hand is None or not history.rounds or scope_of_labels(analysis):
         return []
-    number = len(history.rounds[0].question)
     if history.outputs.cluster is not None and analysis.clusters is not None:
-        labelled = np.unique(history.outputs.cluster[:number], return_counts=True)[1]
+        clusters = history.outputs.cluster[history.rounds[0].question]
+        labelled = np.unique(clusters, return_counts=True)[1]
         told = about_clusters(at_hand.drawn, labelled, analysis.clusters)
         if told is not None:
             return [told]
@@ -173,12 +173,19 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
     history, table, kinds = analysis.history, analysis.table, analysis.table.kinds
     first, space = history.rounds[0], analysis.reading.labels.space
     weight = 1 / first.probability
+    told, total = f"the labelled rows are said to be drawn {at_hand.words}", float(weight.sum())
+    if at_hand.drawn == WITHIN and round(total) < table.rows:
+        return [
+            f"{told}, but {table.rows - round(total):,} of {table.rows:,} rows have a value of "
+            "which no row has a label. Numbers know nothing of these rows; `pool.where` leaves "
+            "them out"
+        ]
     # Rows drawn at random that would tell as much: of clusters as if all their rows were the same.
     square = float((1 - first.probability) @ weight**2) * (first.together or 1.0)
-    effective = float(max(weight.sum() ** 2 / square if square else math.inf, 1.0))
+    effective = max(total**2 / square if square else math.inf, 1.0)
 
     def mean(values: FloatArray | BoolArray) -> float:
-        return float(weight @ values / weight.sum())
+        return float(weight @ values) / total
 
     everywhere, rows = kinds.prediction[:, 0], table.count[kinds.cell] * kinds.share
     predicted = history.outputs.prediction[first.question, 0]
@@ -202,8 +209,7 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
         said = f"the mean rank of their scores is {rank:.2f}, and 0.50 in the pool"
         found.append((_two_sided(rank - 0.5, math.sqrt(1 / 12 / effective)), said))
     if at_hand.drawn in (CHANCE, DESIGN):
-        total = float(weight.sum())
-        spread = max(_root(float(weight @ (weight - 1))), 1.0)  # Chances of 1 have none.
+        spread = math.sqrt(max(float(weight @ (weight - 1)), 1.0))  # Chances of 1 have none.
         said = f"their chances are those of a pool of {total:,.0f} rows, and it has {table.rows:,}"
         found.append((_two_sided(total - table.rows, spread), said))
     chance, said = min(found)
@@ -211,9 +217,8 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
         return []
     rare = "below 1 in a million" if chance < _NAMED else f"{chance:.1g}"
     return [
-        f"the labelled rows are said to be drawn {at_hand.words}, but {said}: the chance of "
-        f"that is {rare}. If people picked them, say `picked`: as they are said to be drawn "
-        "they make false numbers"
+        f"{told}, but {said}: the chance of that is {rare}. If people picked them, say `picked`: "
+        "as they are said to be drawn they make false numbers"
     ]
 
 
@@ -255,7 +260,7 @@ def about_clusters(drawn: str, rows: IntArray, pool: SharedClusters) -> str | No
             )
     if drawn == CLUSTERS and len(rows) > 1:
         larger = (rows * (rows - 1.03 * pool.rows_together)).astype(np.float64)
-        root = _root(float(larger @ larger))
+        root = math.sqrt(float(larger @ larger))
         above = larger.sum() / root if root else 0.0
         if scipy.special.stdtr(len(rows) - 1, -above) < _RARE:
             return (
@@ -266,11 +271,5 @@ def about_clusters(drawn: str, rows: IntArray, pool: SharedClusters) -> str | No
     return None
 
 
-def _root(variance: float) -> float:
-    return math.sqrt(max(variance, 0.0))
-
-
 def _two_sided(difference: float, spread: float) -> float:
-    if spread == 0:
-        return 1.0
-    return float(2 * scipy.stats.norm.sf(abs(difference) / spread))
+    return float(2 * scipy.stats.norm.sf(abs(difference) / spread)) if spread else 1.0

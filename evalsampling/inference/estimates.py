@@ -381,14 +381,16 @@ def choose(
         intervals.insert(0 if leads else len(intervals), by_model)
     if leads:
         intervals += model.band
+    tested = model.test if leads else design.significance
     if gamble is not None:
         intervals.append(Interval(*gamble.interval(design.confidence, bounds), ANYTIME, "betting"))
+        tested = dataclasses.replace(tested or Significance(None), anytime_p_value=gamble.p_value())
     estimate = dataclasses.replace(
         design,
         value=model.value,
         standard_error=model.error,
         intervals=tuple(intervals),
-        significance=_tests(model.test if leads else design.significance, gamble),
+        significance=tested,
         warnings=() if leads else design.warnings,
         notes=(*design.notes, *model.notes, *(_far_off(model) if leads else ())),
         reliable=(intervals[0].low, intervals[0].high) != bounds if leads else design.reliable,
@@ -421,13 +423,6 @@ def _far_off(model: DrawnNumber) -> list[str]:
         f"of a kind are among them. Scores and labels make about {drawn.median:.4g} likely: go by "
         "the interval"
     ]
-
-
-def _tests(tested: Significance | None, gamble: Gamble | None) -> Significance | None:
-    """Return the test that goes with the first interval, with that of a gamble, if there is one."""
-    if gamble is None:
-        return tested
-    return dataclasses.replace(tested or Significance(None), anytime_p_value=gamble.p_value())
 
 
 def take_nil(measure: Measure, inputs: EstimationInput, scope: ReportedDomains) -> list[Estimate]:

@@ -150,7 +150,7 @@ class DrawnNumber:
         null = self.design.target.null
         if null is None or self.drawn is None or self.interval is None:
             return None
-        level = self._level
+        level = round(1 - self.design.confidence, 12)  # .05 and not .0500...04
         out, within = (level, 0.0) if self._side(null, level) else (1.0, level)
         floor = 1 / len(self.drawn.low)
         while out > floor and out - within > _FINENESS * out:
@@ -169,11 +169,6 @@ class DrawnNumber:
         """Return the interval with an error probability, on a number with draws."""
         assert self.drawn is not None
         return self._up_to_bound(self._holding(self.drawn, 1 - level))
-
-    @property
-    def _level(self) -> float:
-        """Error probability of the interval, .05 and not .0500...04."""
-        return round(1 - self.design.confidence, 12)
 
     def _side(self, null: float, level: float) -> int:
         """Return 1 if the interval with an error probability is above a value, -1 below, else 0."""
@@ -225,7 +220,7 @@ def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> l
     measure, inputs, model = estimand.measure, estimand.inputs, estimand.inputs.model
     if model is None or not len(inputs.history.labelled):
         return [DrawnNumber(one) for one in estimates]
-    if model.is_exact and not estimand.is_pool:
+    if model.is_exact and (not estimand.is_pool or measure.has_slices):
         # Rows that are predicted alike are alike in the pool, and may not be in a slice of it.
         return [DrawnNumber(one) for one in estimates]
     if model.contradiction is not None:

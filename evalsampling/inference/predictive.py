@@ -232,9 +232,8 @@ class LabelModel:
         gain = np.log(np.maximum(moved, _LEAST_RATE)) - here
         height = np.einsum("dtky,ky->dt", gain, seen[cells]).ravel()
         weight = np.exp(np.maximum(height - height.max(), _LEAST_LOG_WEIGHT))
-        pairs = len(weight)
-        weight = water_fill(weight, np.ones(pairs, dtype=np.int64), np.sqrt(pairs))
-        chosen = rng.choice(pairs, draws, p=weight / weight.sum())
+        weight = water_fill(weight, np.ones(len(weight), dtype=np.int64), np.sqrt(len(weight)))
+        chosen = rng.choice(len(weight), draws, p=weight / weight.sum())
         draw, tried = np.divmod(chosen, _TRIED)
         moved = _moved(level[draw], mean[draw], shift[draw, tried], stretch[draw, tried])
         return Predictive.drawn(self, domain, moved, draw, 2)

@@ -11,7 +11,7 @@ import msgspec
 from evalsampling.errors import InputError
 from evalsampling.spec.budget import Budget
 from evalsampling.spec.gates import GatesSpec
-from evalsampling.spec.hidden import HiddenPrior, read_hidden
+from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior, read_hidden
 from evalsampling.spec.labels import KEYS as LABELS_KEYS
 from evalsampling.spec.labels import LabelsSpec, labels_mapping, of_systems, read_labels
 from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN
@@ -148,15 +148,15 @@ class EvaluationSpec:
         if self.seed >= 1 << 64:
             raise InputError(f"seed: must be below 2^64, got {self.seed}")
         at_hand = self.labels.at_hand
-        if at_hand is not None:
-            if self.sampler.name not in CURVES:
-                raise InputError(
-                    f"labels.column: goes with the sampler calibrated, not {self.sampler.name}"
-                )
-            if at_hand.drawn == CLUSTERS and self.pool.cluster is None:
-                raise InputError(
-                    "labels.drawn: clusters: name the column that their rows share, pool.cluster"
-                )
+        if at_hand is not None and self.sampler.name not in CURVES:
+            raise InputError(
+                "labels.column: goes with the sampler calibrated, for one of at most "
+                f"{MOST_CLASSES} classes a row, not {self.sampler.name}"
+            )
+        if at_hand is not None and at_hand.drawn == CLUSTERS and self.pool.cluster is None:
+            raise InputError(
+                "labels.drawn: clusters: name the column that their rows share, pool.cluster"
+            )
         if math.prod(self.reading.signature_shape) >= 1 << 62:
             beside = ", with slices that measures name," if self.reading.named_slices else ""
             raise InputError(f"pool.systems: {len(self.pool.systems)} systems{beside} are too many")

@@ -299,6 +299,15 @@ def test_groups_that_have_too_many_labels_are_told() -> None:
     assert not contradictions(as_it_was.analysis)
 
 
+@pytest.mark.parametrize("column", ["prediction", "g"])
+def test_groups_without_a_label_are_told(column: str) -> None:
+    """Also where all others of another column have one: `g` alone was passed over."""
+    of_group = PREDICTION == 1
+    evaluation = tiny({"within": column}, of_group, g=np.where(of_group, "known", None))
+    [told] = contradictions(evaluation.analysis)
+    assert "but 3 of 7 rows have a value of which no row has a label" in told
+
+
 @pytest.mark.slow
 def test_a_slice_of_verdicts_is_estimated_by_its_own_labels() -> None:
     """Of 60 such tables the intervals of a topic where verdicts are worse hold its accuracy."""

@@ -79,3 +79,58 @@ def test_labels_are_not_modelled_if_chances_differ_within_scores() -> None:
         assert MODEL_BASED not in kinds(evaluation)
         ids = evaluation.sample(size)
         evaluation.label(ids, truth[ids])
+
+
+def verdicts(seed: int = 1) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return a pool of verdicts, which are worse where rows are hard, and the truth.
+
+    Hard and large rows are more often positive.
+    """
+    rng = np.random.default_rng(seed)
+    truth = rng.random(ROWS) < 0.15
+    hard = rng.random(ROWS) < np.where(truth, 0.4, 0.2)
+    says = rng.random(ROWS) < np.where(truth, np.where(hard, 0.5, 0.85), np.where(hard, 0.12, 0.03))
+    size = np.exp(rng.normal(np.where(truth, 1.0, 0.0)))
+    return {"prediction": says.astype(int), "hard": hard.astype(int), "size": size}, truth
+
+
+@pytest.mark.parametrize(
+    ("is_modelled", "chance", "options"),
+    [
+        (True, 0.1, {}),
+        (True, 0.1, {"sampler": "ais"}),  # which draws rows again, with chances of their own
+        (False, 0.15, {}),
+        (False, 0.1, {"cost": "size"}),
+        (False, 0.1, {"weight": "size"}),
+    ],
+)
+def test_rates_of_verdicts_are_of_rows_drawn_alike(
+    is_modelled: bool, chance: float, options: dict[str, Any]
+) -> None:
+    """And of such as count the same; `chance` is that of hard rows, and a tenth of others."""
+    columns, truth = verdicts()
+    chances = np.where(columns["hard"], chance, 0.1)
+    labelled = np.random.default_rng(2).random(ROWS) < chances
+    if "sampler" not in options:
+        columns |= {"chance": chances, "human": np.where(labelled, truth, np.nan)}
+        options = {"labels": {"column": "human", "drawn": "chance:chance"}, **options}
+    evaluation = Evaluation.from_frame(columns, seed=3, **options)
+    for _ in range(2):
+        ids = evaluation.sample(100)
+        evaluation.label(ids, truth[ids])
+    assert (evaluation.analysis.label_model is not None) == is_modelled
+
+
+@pytest.mark.parametrize("sampler", ["calibrated", "passive"])
+def test_verdicts_of_a_slice_have_rates_of_their_own(sampler: str) -> None:
+    """F1 where verdicts are worse was by the rates of all rows, too high for any interval."""
+    columns, truth = verdicts()
+    measure = {"f1": {"where": {"hard": 1}}}
+    evaluation = Evaluation.from_frame(columns, measure=measure, sampler=sampler, seed=4)
+    ids = evaluation.sample(400)
+    evaluation.label(ids, truth[ids])
+    [one] = evaluation.estimate()
+    hard, says = columns["hard"] == 1, columns["prediction"] == 1
+    hits, both = np.sum(truth & says & hard), np.sum(truth & hard) + np.sum(says & hard)
+    assert kinds(evaluation) == {"design-based"}
+    assert one.low < 2 * hits / both < one.high

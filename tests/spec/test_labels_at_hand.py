@@ -31,7 +31,8 @@ def test_what_is_wrong(labels: dict[str, Any], message: str) -> None:
 
 
 def test_the_sampler_must_weigh_them() -> None:
-    with pytest.raises(InputError, match=r"labels\.column: goes with the sampler calibrated, not"):
+    message = "goes with the sampler calibrated, for one of at most 10 classes a row, not ais"
+    with pytest.raises(InputError, match=message):
         parse(labels={"column": "human", "drawn": "random"}, sampler="ais")
 
 
