@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from evalsampling import Evaluation
 from evalsampling.inference.results import Estimate
+from evalsampling.measures.build import MOST_LISTED
 from evalsampling.report.svg import Picture, Scale, dot, line, path, tag, tick_text, words
 
 FOLDER = Path(__file__).with_name("figures")
@@ -46,10 +47,10 @@ def labelled_pool() -> Labelled:
     truth = rng.random(ROWS) < 0.001
     score = 4 * rng.normal(np.where(truth, 2.0, -2.0)) + math.log(0.001 / 0.999)
     prediction = (score > 0).astype(int)
-    measure = [{"name": "pr_curve", "thresholds": np.linspace(-9, 9, 25).tolist()}]
-    evaluation = Evaluation.from_arrays(
-        score, prediction, measure=["f1", "precision", *measure], seed=7
-    )
+    # Bins are not cut at so many thresholds, so rows are drawn as in the README, without a curve.
+    curve = {"name": "pr_curve", "thresholds": np.linspace(-9, 9, MOST_LISTED + 1).tolist()}
+    measure = ["f1", "precision", curve]
+    evaluation = Evaluation.from_arrays(score, prediction, measure=measure, seed=7)
     drawn = []
     for _ in range(BUDGET // ROUND):
         ids = evaluation.sample(ROUND)

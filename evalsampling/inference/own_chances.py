@@ -19,7 +19,7 @@ FEWEST_EFFECTIVE = 0.9
 """Least share of effective labels with which chances go with the scores, more or less."""
 
 _NEARLY_ALL = 0.999
-"""The same of leaves with rates of their own, which no estimate of the design corrects."""
+"""The same of leaves with rates of their own: no estimate of the design corrects these."""
 
 
 def mean_chances(table: CellTable, history: History, drawn: Round) -> FloatArray:
@@ -38,23 +38,27 @@ def mean_chances(table: CellTable, history: History, drawn: Round) -> FloatArray
 
 
 def go_with_scores(table: CellTable, history: History) -> bool:
-    """Tell whether rows of equal scores had nearly equal chances, in each round drawn elsewhere.
+    """Tell whether rows of equal scores had nearly equal chances, as models of labels assume.
 
-    They had if labels are worth `FEWEST_EFFECTIVE` of their number: of leaves taken together they
-    are worth (sum w)^2 / sum w^2, w being one over the chance (L. Kish, *Survey Sampling*, Wiley
-    1965, section 11.7). Rates of leaves take as much of each round, and rows that count the same.
+    They had if labels are worth nearly as much as labels of rows drawn evenly in leaves: these are
+    worth (sum w)^2 / sum w^2 labels, w being one over the chance (L. Kish, *Survey Sampling*, Wiley
+    1965, section 11.7). A curve asks it of rounds drawn elsewhere. Rates of their own, as leaves of
+    verdicts have, ask it of all rounds, and more strictly; rows have to count the same, too.
     """
-    is_of_leaves = have_own_rates(table)
-    least = _NEARLY_ALL if is_of_leaves else FEWEST_EFFECTIVE
-    return not (is_of_leaves and table.kinds.weight is not None) and all(
+    rounds, least = history.rounds, _NEARLY_ALL
+    if not have_own_rates(table):
+        rounds = tuple(drawn for drawn in rounds if drawn.origin == ELSEWHERE)
+        least = FEWEST_EFFECTIVE
+    elif table.kinds.weight is not None:
+        return False
+    return all(
         effective_labels(table, history, drawn) >= least * np.count_nonzero(drawn.new)
-        for drawn in history.rounds
-        if is_of_leaves or drawn.origin == ELSEWHERE
+        for drawn in rounds
     )
 
 
 def effective_labels(table: CellTable, history: History, drawn: Round) -> float:
-    """Return how many labels new ones of a round are worth, of rows drawn evenly in leaves."""
+    """Return how many labels, of rows drawn evenly in leaves, the new rows of a round are worth."""
     question, probability = drawn.question[drawn.new], drawn.probability[drawn.new]
     drawn = dataclasses.replace(drawn, question=question, probability=probability)
     return float((mean_chances(table, history, drawn)[question] / probability).sum())
