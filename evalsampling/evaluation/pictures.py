@@ -24,6 +24,8 @@ PICTURES = ("intervals", "slices", "convergence", "curve", "effort", "calibratio
 MOST_ROWS = 40
 """Most numbers in a picture of intervals."""
 
+_ONLY_POINTS = "all that was estimated are points of curves: draw the curve"
+
 MOST_ROUNDS = 12
 """Most rounds that are looked at; of more rounds, evenly spaced ones are taken."""
 
@@ -42,7 +44,10 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
             positives = list(range(1, analysis.table.classes))  # All sets of labels but the empty.
         [bands] = labelled_bands(analysis, {label: positives})
         return effort_chart(bands.bands) if what == "effort" else calibration_chart(bands)
-    if what == "convergence" and (rounds := convergence(analysis)):
+    if what == "convergence":
+        rounds = convergence(analysis)
+        if not rounds:
+            raise InputError(_ONLY_POINTS)
         estimated = [[Number.of(estimate) for estimate in after.estimates] for after in rounds]
         return charts.convergence_chart([after.labels for after in rounds], estimated)
     numbers = [Number.of(estimate) for estimate in analysis.estimate()]
@@ -56,8 +61,8 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
         for number in numbers
         if not number.is_point and (number.slice is None or what == "slices")
     ][:MOST_ROWS]
-    if not rows or what == "convergence":
-        raise InputError("all that was estimated are points of curves: draw the curve")
+    if not rows:
+        raise InputError(_ONLY_POINTS)
     return charts.interval_rows(rows, "Estimates and intervals")
 
 

@@ -1,14 +1,13 @@
 """Rows that were drawn elsewhere, each with a chance of its own, which is known of these alone.
 
-Those of leaves next to each other are taken together, some twenty labels or more.
+Those of leaves next to each other are taken together, some twenty labels or more; those of verdicts
+are not.
 """
-
-import dataclasses
 
 import numpy as np
 
 from evalsampling.inference.class_rates import have_own_rates
-from evalsampling.stats.arrays import FloatArray
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import ELSEWHERE, History, Round
 
@@ -22,18 +21,19 @@ _NEARLY_ALL = 0.999
 """The same of leaves with rates of their own: no estimate of the design corrects these."""
 
 
-def mean_chances(table: CellTable, history: History, drawn: Round) -> FloatArray:
-    """Return the harmonic mean of chances in the leaves about that of each question: (n,).
+def mean_chances(
+    table: CellTable, history: History, question: IntArray, probability: FloatArray
+) -> FloatArray:
+    """Return the harmonic mean of some questions' chances in the leaves about each question: (n,).
 
     It is that of rows of the pool, of which a labelled one stands for one over its chance.
     """
     part = leaf = table.leaf[history.cell]
-    own, number = leaf[drawn.question], len(drawn.question)
+    own, number = leaf[question], len(question)
     if not table.leaves.exchangeable:
         parts = max(number // LABELS_A_PART, 1)
         part = np.searchsorted(np.sort(own), np.minimum(leaf, own.max())) * parts // number
-    within, size = part[drawn.question], part.max() + 1
-    sums = [np.bincount(within, drawn.probability**-k, size) for k in (1.0, 2.0)]
+    sums = [np.bincount(part[question], probability**-k, part.max() + 1) for k in (1.0, 2.0)]
     return np.asarray((sums[0] / np.maximum(sums[1], 1e-300))[part])
 
 
@@ -60,5 +60,5 @@ def go_with_scores(table: CellTable, history: History) -> bool:
 def effective_labels(table: CellTable, history: History, drawn: Round) -> float:
     """Return how many labels, of rows drawn evenly in leaves, the new rows of a round are worth."""
     question, probability = drawn.question[drawn.new], drawn.probability[drawn.new]
-    drawn = dataclasses.replace(drawn, question=question, probability=probability)
-    return float((mean_chances(table, history, drawn)[question] / probability).sum())
+    mean = mean_chances(table, history, question, probability)[question]
+    return float((mean / probability).sum())

@@ -24,10 +24,10 @@ def label_texts(values: Sequence[Any], codes: Collection[str]) -> list[str | Non
     """
     given = [None if value is None or value != value else value for value in values]
     kinds = {type(value) for value in given if value is not None}
-    truths = yes_and_no(codes).keys() | {"True", "False"}
     kind: type = str
-    if kinds == {bool} and not any({name, plain(name)} & truths for name in codes):
-        kind = int
+    if kinds == {bool}:
+        truths = yes_and_no(codes).keys() | {"True", "False"}
+        kind = str if any({name, plain(name)} & truths for name in codes) else int
     elif float in kinds and kinds <= {int, float}:
         kind = int if all(value is None or _is_whole(value) for value in given) else float
     texts = [None if value is None else str(kind(value)) for value in given]

@@ -139,7 +139,7 @@ class CalibratedDesign(Sampler):
                 continue
             chance = drawn.chances(history.cell)
             if drawn.origin == ELSEWHERE:
-                chance = mean_chances(table, history, drawn)
+                chance = mean_chances(table, history, question, drawn.probability)
             answered = response_by_cell(table, history, question)[history.cell]
             inclusion = chance * answered + (1 - chance) * later
             if drawn.origin == ELSEWHERE:

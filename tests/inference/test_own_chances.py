@@ -48,7 +48,7 @@ def test_effective_labels_add_up_to_those_of_kish() -> None:
     table, history = evaluation.analysis.table, evaluation.history
     [drawn] = history.rounds
     weight = 1 / drawn.probability
-    mean = mean_chances(table, history, drawn)
+    mean = mean_chances(table, history, drawn.question, drawn.probability)
     parts = [np.flatnonzero(mean == each) for each in np.unique(mean)]
     assert min(map(len, parts)) >= LABELS_A_PART / 2
     kish = [weight[part].sum() ** 2 / np.square(weight[part]).sum() for part in parts]
