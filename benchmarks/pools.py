@@ -169,8 +169,7 @@ class Ground:
     @property
     def asked(self) -> AnalysisPlan:
         """The analysis that the spec asks for, with what the scores are."""
-        stated = self.cut.scores.stated(self.spec.reading)
-        return dataclasses.replace(self.spec.analysis, reading=stated)
+        return self.cut.decided(self.spec.analysis)
 
     @property
     def measures(self) -> list[Measure]:

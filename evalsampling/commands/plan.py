@@ -164,8 +164,8 @@ def plan(options: PlanOptions) -> PlanResult:
     with unchanged(spec.pool):
         stratification = stratify_pool(spec.reading)
         table, clusters = read_table_and_clusters(stratification)
-    decided = stratification.scores.stated(spec.reading)
-    asked = dataclasses.replace(spec.analysis, reading=decided)
+    asked = stratification.decided(spec.analysis)
+    decided = asked.reading
     believed = is_believed(decided, table)
     names = options.sampler
     if not names:  # The spec's own and `passive`; if its own cannot be planned, all that can.

@@ -129,10 +129,9 @@ def simulate(options: SimulateOptions) -> SimulateResult:
         stratification = stratify_pool(spec.reading)
         truth = KnownPool.read(stratification, Path(options.truth))
     names = options.sampler or [spec.sampler.name]
-    reading = stratification.scores.stated(spec.reading)
-    asked = dataclasses.replace(spec.analysis, reading=reading)
+    asked = stratification.decided(spec.analysis)
     tried = [build_sampler(asked, name) for name in names]
-    measures = build_measures(reading)
+    measures = build_measures(asked.reading)
     with progress.watch("simulate", "repeats", len(tried) * plan.repeats):
         content = repeat_evaluations(truth, tried, measures, plan, report=progress.advance)
     content |= {"by_cost": plan.by_cost, "promise": None if promise is None else str(promise)}

@@ -356,8 +356,8 @@ class Analysis:
     @classmethod
     def of_pool(cls, pool: Pool, plan: AnalysisPlan) -> Self:
         """Return the analysis of a pool before the first round, as a plan asks for it."""
-        reading = pool.stratification.scores.stated(plan.reading)
-        plan = dataclasses.replace(plan, reading=reading)
+        plan = pool.stratification.decided(plan)
+        reading = plan.reading
         return cls(
             table=pool.table,
             sampler=build_sampler(plan),

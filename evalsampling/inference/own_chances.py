@@ -1,7 +1,6 @@
 """Rows that were drawn elsewhere, each with a chance of its own, which is known of these alone.
 
-Those of leaves next to each other are taken together, some twenty labels or more; those of verdicts
-are not.
+Leaves next to each other are taken together, of some twenty labels; verdicts are not.
 """
 
 import numpy as np

@@ -25,7 +25,7 @@ from evalsampling.preparation.summary import (
     cut_method,
     ranked_columns,
 )
-from evalsampling.spec import MAX_CELLS, ReadingPlan
+from evalsampling.spec import MAX_CELLS, AnalysisPlan, ReadingPlan
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import GUESSED, CellGrid, CellSums, CellTable, Leaves, by_verdict
 from evalsampling.stats.kdtree import KdTree
@@ -211,6 +211,10 @@ class Stratification:
         """
         alike = self.scores.about_predictions(self.plan, table) if whole else []
         return alike + self.scores.warnings(self.plan, table)
+
+    def decided(self, plan: AnalysisPlan) -> AnalysisPlan:
+        """Return a plan with what the scores of the pool are, and their levels."""
+        return dataclasses.replace(plan, reading=self.scores.stated(plan.reading))
 
     def score_summary(self, table: CellTable) -> ScoreSummary | None:
         """Return a summary of how the scores were read; None where labels are not of classes."""
