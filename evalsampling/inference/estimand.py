@@ -12,11 +12,13 @@ from evalsampling.inference.domains import Domain
 from evalsampling.inference.evidence import Evidence, SharesSeen, find_missing_weight
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import Linearisation
+from evalsampling.inference.own_chances import unseen_side
 from evalsampling.inference.predictive import Predictive
 from evalsampling.inference.ratio_bias import Bias, biases, less_bias
 from evalsampling.inference.results import TIE
 from evalsampling.inference.unsearched import Unsearched
 from evalsampling.measures.base import PREDICTION, Measure
+from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import (
     cells_adding_to,
     model_risk,
@@ -76,6 +78,12 @@ class Estimand:
             may_add = cells[inputs.history.cell[inputs.sample.question]]
             missing = find_missing_weight(inputs.sample, may_add, share)
             gaps = [gap or missing for gap in gaps]
+        if isinstance(measure, Comparison) and self._is_of_two_classes:
+            slope = measure.jacobian(self.linearisation.terms.risk)
+            error = float(np.sqrt(inputs.sample.variance(self.linearised[1])[0]))
+            table, history = inputs.table, inputs.history
+            unseen = unseen_side(measure, table, history, self.unlabelled, slope, error)
+            gaps = [gaps[0] or unseen]
         expected: Sequence[float | None] = [None] * len(gaps)
         if self._can_anticipate:
             expected = self._anticipated_error(inputs.prior(measure.system)).tolist()
@@ -106,6 +114,12 @@ class Estimand:
         first = self._with_odds(np.ones(len(table)))[0]
         other = self._with_odds(np.sqrt(np.arange(2, len(table) + 2)))[0]
         return round(float(first), 12) if abs(first - other) <= TIE else None
+
+    @property
+    def _is_of_two_classes(self) -> bool:
+        measure = self.measure
+        is_plain = measure.looks_at <= PREDICTION and len(measure.components) == 1
+        return is_plain and self.is_pool and self._has_classes and self.inputs.table.classes == 2
 
     @property
     def _has_classes(self) -> bool:

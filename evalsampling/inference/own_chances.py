@@ -6,6 +6,9 @@ Leaves next to each other are taken together, of some twenty labels; verdicts ar
 import numpy as np
 
 from evalsampling.inference.class_rates import have_own_rates
+from evalsampling.inference.evidence import FEWEST_EVIDENCE, Gap
+from evalsampling.measures.comparisons import Comparison
+from evalsampling.measures.on_cells import model_risk
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import ELSEWHERE, History, Round
@@ -27,13 +30,18 @@ def mean_chances(
 
     It is that of rows of the pool, of which a labelled one stands for one over its chance.
     """
-    part = leaf = table.leaf[history.cell]
-    own, number = leaf[question], len(question)
-    if not table.leaves.exchangeable:
-        parts = max(number // LABELS_A_PART, 1)
-        part = np.searchsorted(np.sort(own), np.minimum(leaf, own.max())) * parts // number
+    part = _parts(table, history, question)[history.cell]
     sums = [np.bincount(part[question], probability**-k, part.max() + 1) for k in (1.0, 2.0)]
     return np.asarray((sums[0] / np.maximum(sums[1], 1e-300))[part])
+
+
+def _parts(table: CellTable, history: History, question: IntArray) -> IntArray:
+    """Return the part of the leaves, of some twenty of the questions, of each cell: (cells,)."""
+    if table.leaves.exchangeable:
+        return table.leaf
+    own, number = table.leaf[history.cell[question]], len(question)
+    parts = max(number // LABELS_A_PART, 1)
+    return np.searchsorted(np.sort(own), np.minimum(table.leaf, own.max())) * parts // number
 
 
 def go_with_scores(table: CellTable, history: History) -> bool:
@@ -57,7 +65,61 @@ def go_with_scores(table: CellTable, history: History) -> bool:
 
 
 def effective_labels(table: CellTable, history: History, drawn: Round) -> float:
-    """Return how many labels, of rows drawn evenly in leaves, the new rows of a round are worth."""
+    """Return how many labels, of rows drawn evenly in leaves, the new rows of a round are worth.
+
+    All rows of the pool count: those that only a second system predicts may have next to no chance,
+    and no label. Rows that are predicted alike have the chances c of labelled ones of their part of
+    the leaves: of c the mean n / sum(1 / c), of its inverse sum(1 / c^2) / sum(1 / c). Without
+    labels there they have those of all parts, and without any the chance of one label of theirs.
+    """
     question, probability = drawn.question[drawn.new], drawn.probability[drawn.new]
-    mean = mean_chances(table, history, question, probability)[question]
-    return float((mean / probability).sum())
+    part, labelled = _parts(table, history, question), history.cell[question]
+    predicted = table.kinds.prediction[table.kinds.first]
+    alike = np.unique(predicted, axis=0, return_inverse=True)[1].ravel()
+    inverse = np.bincount(alike, table.count)[alike]
+    chance = 1 / inverse
+    for group in (alike, alike + part * (alike.max() + 1)):
+        number, weights, squares = (
+            np.bincount(group[labelled], probability**-k, group.max() + 1)[group]
+            for k in (0.0, 1.0, 2.0)
+        )
+        seen = number > 0
+        chance[seen], inverse[seen] = number[seen] / weights[seen], squares[seen] / weights[seen]
+    sums = [np.bincount(part, table.count * each) for each in (1.0, chance, inverse)]
+    rows, chances, inverses = sums
+    labels = np.bincount(part[labelled], minlength=len(rows))
+    return float((labels * rows**2 / np.maximum(chances * inverses, 1e-300)).sum())
+
+
+def unseen_side(
+    compared: Comparison,
+    table: CellTable,
+    history: History,
+    unlabelled: IntArray,
+    slope: FloatArray,
+    error: float,
+) -> Gap | None:
+    """Return why labels of rows that one of two systems alone predicts allow no claim, or None.
+
+    If rows were drawn within the verdicts of the other one, there may be next to none, or none of
+    another class, so their part of the variance is not seen. Rounds of ours look for both systems.
+    It is no matter if all ``unlabelled`` rows of a side, by the ``slope`` of the value, (1, d),
+    cannot move it by its standard ``error`` to either side.
+    """
+    if all(drawn.origin != ELSEWHERE for drawn in history.rounds):
+        return None
+    predicted = table.kinds.prediction[table.kinds.first][:, list(compared.systems)]
+    known = history.labelled[~history.picked[history.labelled]]
+    for side, system in enumerate(("first", "second")):
+        only = predicted[:, side] > predicted[:, 1 - side]
+        label = history.label[known[only[history.cell[known]]]]
+        alike = len(label) >= FEWEST_EVIDENCE
+        if alike and len(np.unique(label)) > 1:
+            continue
+        rows = only * unlabelled / table.rows
+        change = slope @ model_risk(compared, table, np.stack([-rows, rows], axis=1))
+        if abs(float(change[0])) > 2 * error:
+            seen = f"{len(label) or 'no'} rows that only the {system} system predicts positive seen"
+            doubt = "all of one class" if alike else f"fewer than {FEWEST_EVIDENCE}"
+            return Gap("few rows of a side", f"{seen}, {doubt}")
+    return None
