@@ -9,7 +9,7 @@ from evalsampling.inference.class_rates import have_own_rates
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, Gap
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import model_risk
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray, distinct_rows
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import ELSEWHERE, History, Round
 
@@ -74,8 +74,7 @@ def effective_labels(table: CellTable, history: History, drawn: Round) -> float:
     """
     question, probability = drawn.question[drawn.new], drawn.probability[drawn.new]
     part, labelled = _parts(table, history, question), history.cell[question]
-    predicted = table.kinds.prediction[table.kinds.first]
-    alike = np.unique(predicted, axis=0, return_inverse=True)[1].ravel()
+    alike = distinct_rows(table.kinds.prediction[table.kinds.first])[1]
     inverse = np.bincount(alike, table.count)[alike]
     chance = 1 / inverse
     for group in (alike, alike + part * (alike.max() + 1)):
