@@ -9,7 +9,7 @@ import numpy as np
 
 from evalsampling.inference.anticipation import MOST_COMPONENTS, anticipated_error
 from evalsampling.inference.domains import Domain
-from evalsampling.inference.evidence import Evidence, SharesSeen, find_missing_weight
+from evalsampling.inference.evidence import Evidence, SharesSeen, UnseenSide, find_missing_weight
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.own_chances import unseen_side
@@ -78,18 +78,12 @@ class Estimand:
             may_add = cells[inputs.history.cell[inputs.sample.question]]
             missing = find_missing_weight(inputs.sample, may_add, share)
             gaps = [gap or missing for gap in gaps]
-        if isinstance(measure, Comparison) and self._is_of_two_classes:
-            slope = measure.jacobian(self.linearisation.terms.risk)
-            error = float(np.sqrt(inputs.sample.variance(self.linearised[1])[0]))
-            table, history = inputs.table, inputs.history
-            unseen = unseen_side(measure, table, history, self.unlabelled, slope, error)
-            gaps = [gaps[0] or unseen]
         expected: Sequence[float | None] = [None] * len(gaps)
         if self._can_anticipate:
             expected = self._anticipated_error(inputs.prior(measure.system)).tolist()
         hopeless = self._hopeless.tolist()
         return [
-            Evidence(measure.undefined_without, *of_component)
+            Evidence(measure.undefined_without, *of_component, self._unseen_side)
             for of_component in zip(gaps, expected, self.biases, hopeless, strict=True)
         ]
 
@@ -116,10 +110,16 @@ class Estimand:
         return round(float(first), 12) if abs(first - other) <= TIE else None
 
     @property
-    def _is_of_two_classes(self) -> bool:
-        measure = self.measure
-        is_plain = measure.looks_at <= PREDICTION and len(measure.components) == 1
-        return is_plain and self.is_pool and self._has_classes and self.inputs.table.classes == 2
+    def _unseen_side(self) -> UnseenSide | None:
+        """The rows that one of two systems alone predicts, if labels hardly tell of them."""
+        measure, table = self.measure, self.inputs.table
+        if not (isinstance(measure, Comparison) and self.is_pool and len(measure.components) == 1):
+            return None
+        if not (measure.looks_at <= PREDICTION and self._has_classes and table.classes == 2):
+            return None
+        slope = measure.jacobian(self.linearisation.terms.risk)
+        error = float(np.sqrt(self.inputs.sample.variance(self.linearised[1])[0]))
+        return unseen_side(measure, table, self.inputs.history, self.unlabelled, slope, error)
 
     @property
     def _has_classes(self) -> bool:

@@ -28,7 +28,14 @@ import numpy as np
 from evalsampling.inference.anytime import Gamble, gamble_on
 from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains, known_value
 from evalsampling.inference.estimand import Estimand
-from evalsampling.inference.evidence import FEWEST_EVIDENCE, NARROW, Evidence, Gap, SharesSeen
+from evalsampling.inference.evidence import (
+    FEWEST_EVIDENCE,
+    NARROW,
+    Evidence,
+    Gap,
+    SharesSeen,
+    UnseenSide,
+)
 from evalsampling.inference.extremes import extreme_of, levels
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.interval_methods import (
@@ -41,7 +48,7 @@ from evalsampling.inference.interval_methods import (
     by_logit,
     by_student,
 )
-from evalsampling.inference.intervals import ANYTIME, SIMULTANEOUS, Interval, whole_range
+from evalsampling.inference.intervals import ANYTIME, SIMULTANEOUS, Interval, whole_range, widened
 from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.model_based import DrawnNumber, by_model
 from evalsampling.inference.random_answers import with_random_answers
@@ -226,6 +233,9 @@ def by_weights(
         )
         gap = _NO_VARIANCE if number.error == 0 else support.gap
         default, warnings = by_design(number, gap)
+        unseen = None if gap else support.unseen
+        if unseen is not None:
+            default = widened(default, unseen.reach, target.bounds)
         asked = (BY_NAME[name](number) for name in methods)
         others = (each for each in asked if each is not None and each.method != default.method)
         is_compared = target.against is not None
@@ -238,14 +248,18 @@ def by_weights(
                 (default, *others),
                 warnings=warnings,
                 reliable=not warnings,
-                notes=(*_cut(number, float(value[i])), *_alike(number, effect, i)),
+                notes=(
+                    *_cut(number, float(value[i])),
+                    *_alike(number, effect, i),
+                    *_allowed_for(number, unseen),
+                ),
                 effective_size=size,
                 design_effect=design_effect(number.error, float(unit[i]), len(weight)),
                 largest_share=largest_share(number.terms),
                 largest_weight=heaviest,
                 cluster_effect=None if effect is None else float(effect[i]),
                 bias=support.bias,
-                significance=_test(number, gap) if is_compared else None,
+                significance=_test(number, gap or unseen) if is_compared else None,
             )
         )
     return estimates
@@ -326,7 +340,14 @@ def _alike(number: SampledNumber, effect: FloatArray | None, place: int) -> tupl
     )
 
 
-def _test(number: SampledNumber, gap: Gap | None) -> Significance:
+def _allowed_for(number: SampledNumber, unseen: UnseenSide | None) -> tuple[str, ...]:
+    """Return a note if an interval allows for any labels of some rows."""
+    if unseen is None:
+        return ()
+    return (f"{number.target.title}: {unseen.words}; its interval allows for any labels of such",)
+
+
+def _test(number: SampledNumber, gap: Gap | UnseenSide | None) -> Significance:
     """Return the test of equality of two systems, without a p-value of a ratio of 0."""
     value = number.value
     if gap is not None:

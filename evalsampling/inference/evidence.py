@@ -46,6 +46,14 @@ class Gap:
 
 
 @dataclasses.dataclass(frozen=True)
+class UnseenSide:
+    """Rows that one of two compared systems alone predicts, of which labels hardly tell."""
+
+    words: str  # as a sentence: "only 2 rows that the first system alone predicts seen"
+    reach: float  # how far labels of all of them may move the number, above 0
+
+
+@dataclasses.dataclass(frozen=True)
 class Evidence:
     """Support for an estimate, or doubts about it, besides the weighted rows."""
 
@@ -55,6 +63,7 @@ class Evidence:
     expected_error: float | None = None
     bias: Bias | None = None  # bias of the value; None if it is unknown, or zero by design
     is_hopeless: bool = False  # whether the number is undefined whatever the labels of the pool
+    unseen: UnseenSide | None = None  # rows that its interval allows any labels of
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ Leaves next to each other are taken together, of some twenty labels; verdicts ar
 import numpy as np
 
 from evalsampling.inference.class_rates import have_own_rates
-from evalsampling.inference.evidence import FEWEST_EVIDENCE, Gap
+from evalsampling.inference.evidence import FEWEST_EVIDENCE, UnseenSide
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import model_risk
 from evalsampling.stats.arrays import FloatArray, IntArray, distinct_rows
@@ -97,10 +97,10 @@ def unseen_side(
     unlabelled: IntArray,
     slope: FloatArray,
     error: float,
-) -> Gap | None:
-    """Return why labels of rows that one of two systems alone predicts allow no claim, or None.
+) -> UnseenSide | None:
+    """Return the rows that one of two systems alone predicts, if labels hardly tell of them.
 
-    If rows were drawn within the verdicts of the other one, there may be next to none, or none of
+    Of rows drawn within the verdicts of the other system there may be next to none, or none of
     another class, so their part of the variance is not seen. Rounds of ours look for both systems.
     It is no matter if all ``unlabelled`` rows of a side, by the ``slope`` of the value, (1, d),
     cannot move it by its standard ``error`` to either side.
@@ -108,17 +108,18 @@ def unseen_side(
     if all(drawn.origin != ELSEWHERE for drawn in history.rounds):
         return None
     predicted = table.kinds.prediction[table.kinds.first][:, list(compared.systems)]
-    known = history.labelled[~history.picked[history.labelled]]
+    known, words, reach = history.labelled[~history.picked[history.labelled]], [], 0.0
     for side, system in enumerate(("first", "second")):
         only = predicted[:, side] > predicted[:, 1 - side]
         label = history.label[known[only[history.cell[known]]]]
-        alike = len(label) >= FEWEST_EVIDENCE
-        if alike and len(np.unique(label)) > 1:
+        if len(label) >= FEWEST_EVIDENCE and len(np.unique(label)) > 1:
             continue
         rows = only * unlabelled / table.rows
         change = slope @ model_risk(compared, table, np.stack([-rows, rows], axis=1))
         if abs(float(change[0])) > 2 * error:
-            seen = f"{len(label) or 'no'} rows that only the {system} system predicts positive seen"
-            doubt = "all of one class" if alike else f"fewer than {FEWEST_EVIDENCE}"
-            return Gap("few rows of a side", f"{seen}, {doubt}")
-    return None
+            reach += abs(float(change[0]))
+            rows_seen = f"rows seen that the {system} system alone predicts positive"
+            is_few = len(label) < FEWEST_EVIDENCE
+            doubt = f"fewer than {FEWEST_EVIDENCE}" if is_few else "all of one class"
+            words.append(f"{len(label) or 'no'} {rows_seen}, {doubt}")
+    return UnseenSide("; ".join(words), reach) if words else None

@@ -75,22 +75,26 @@ def test_effective_labels_are_of_all_rows_of_the_pool() -> None:
 @pytest.mark.parametrize(
     ("only_second", "labelled", "wrong", "words"),
     [
-        (40, 0, 2, "no rows that only the second system predicts positive seen, fewer than 10"),
-        (400, 9, 2, "9 rows that only the second system predicts positive seen, fewer than 10"),
+        (40, 0, 2, "no rows seen that the second system alone predicts positive, fewer than 10"),
+        (400, 9, 2, "9 rows seen that the second system alone predicts positive, fewer than 10"),
         (400, 10, 2, None),
-        (400, 10, 500, "10 rows that only the second system predicts positive seen, all of one cl"),
+        (400, 10, 500, "10 rows seen that the second system alone predicts positive, all of one"),
         (1, 0, 2, None),  # so few that they can hardly matter
     ],
 )
-def test_rows_of_both_sides_are_seen_or_two_systems_are_not_compared(
+def test_intervals_allow_for_rows_that_one_system_alone_predicts_and_nobody_saw(
     only_second: int, labelled: int, wrong: int, words: str | None
 ) -> None:
     """Labels within the verdicts of the first said next to nothing of the second's, in silence."""
-    of_pairs = {"11": 25, "10": 25, "00": 100, "01": labelled}
+    of_pairs = {"11": 24, "10": 24, "00": 100, "01": labelled}
     evaluation = compared(only_second, of_pairs, wrong, measure={"difference": "accuracy"})
     [one] = evaluation.estimate()
-    assert one.claims == (words is None)
-    assert (words or "") in " ".join(one.warnings)
+    notes, reach = " ".join(one.notes), 2 * (only_second - labelled) / ROWS
+    assert one.claims
+    assert (words or "") in notes
+    assert ("allows for any labels" in notes) == (words is not None)
+    assert (one.significance is None or one.significance.p_value is None) == (words is not None)
+    assert words is None or one.low < one.value - reach < one.value + reach < one.high
 
 
 @pytest.mark.parametrize("measure", ["f1", "prevalence"])
