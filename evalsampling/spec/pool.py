@@ -203,6 +203,8 @@ def read_pool(
         probability = read_probability(section, labels)
         systems = read_systems(section.section("systems"), labels)
         probability = probability or systems[0].probability
+        if strata.by_score and score is None and not any(system.score for system in systems):
+            systems = tuple(map(_by_probability, systems))
         has_score = of_systems(labels.space, len(systems)).has_score
         scored = (system.score for system in systems if system.score is not None)
         score = score or (next(scored, None) if has_score else None)
@@ -237,6 +239,12 @@ def read_pool(
         score_is=score_is,
         assumes_score=may_lack_score and scorer is None,
     )
+
+
+def _by_probability(system: SystemSpec) -> SystemSpec:
+    """Return a system with the probability of the positive class for its score, if it has one."""
+    stand_in = system.probability
+    return dataclasses.replace(system, score=stand_in) if isinstance(stand_in, str) else system
 
 
 def read_payload(section: Section) -> tuple[tuple[str, ...], dict[str, Mask]]:

@@ -133,6 +133,10 @@ def test_systems() -> None:
     assert spec.reading.signature_shape == (2, 2)
     own = parse(pool=systems(score="mean", probability="prior"))
     assert (own.pool.score, own.pool.probability) == ("mean", "prior")
+    each = {name: {"prediction": name, "probability": f"p_{name}"} for name in ("a", "b")}
+    by_probability = parse(pool=systems(systems=each)).pool
+    assert [one.score for one in by_probability.systems] == ["p_a", "p_b"], "for want of scores"
+    assert by_probability.score == "p_a"
 
 
 def test_what_a_score_is_said_to_be_is_of_that_score_alone() -> None:
