@@ -119,7 +119,7 @@ class Estimand:
             return None
         slope = measure.jacobian(self.linearisation.terms.risk)
         error = float(np.sqrt(self.inputs.sample.variance(self.linearised[1])[0]))
-        return unseen_side(measure, table, self.inputs.history, self.unlabelled, slope, error)
+        return unseen_side(measure, self.inputs, self.unlabelled, slope, error)
 
     @property
     def _has_classes(self) -> bool:

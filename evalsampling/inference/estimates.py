@@ -341,10 +341,10 @@ def _alike(number: SampledNumber, effect: FloatArray | None, place: int) -> tupl
 
 
 def _allowed_for(number: SampledNumber, unseen: UnseenSide | None) -> tuple[str, ...]:
-    """Return a note if an interval allows for any labels of some rows."""
+    """Return a note if an interval allows for what labels leave open of some rows."""
     if unseen is None:
         return ()
-    return (f"{number.target.title}: {unseen.words}; its interval allows for any labels of such",)
+    return (f"{number.target.title}: {unseen.words}; its interval allows for all that they may be",)
 
 
 def _test(number: SampledNumber, gap: Gap | UnseenSide | None) -> Significance:

@@ -50,7 +50,7 @@ class UnseenSide:
     """Rows that one of two compared systems alone predicts, of which labels hardly tell."""
 
     words: str  # as a sentence: "only 2 rows that the first system alone predicts seen"
-    reach: float  # how far labels of all of them may move the number, above 0
+    reach: float  # how far their share of positives may move the number, above 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Evidence:
     expected_error: float | None = None
     bias: Bias | None = None  # bias of the value; None if it is unknown, or zero by design
     is_hopeless: bool = False  # whether the number is undefined whatever the labels of the pool
-    unseen: UnseenSide | None = None  # rows that its interval allows any labels of
+    unseen: UnseenSide | None = None  # rows whose share of positives its interval leaves open
 
 
 @dataclasses.dataclass(frozen=True)

@@ -259,6 +259,9 @@ def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> l
     holds_draws = not (is_exact or of_known_rows) and model.table.kinds.prediction.shape[1] > 1
     numbers = []
     for i, (design, of_number) in enumerate(zip(estimates, drawn, strict=True)):
+        if estimand.evidence[i].unseen is not None:
+            numbers.append(DrawnNumber(design))
+            continue
         pull = weight = 1.0
         if not is_exact:
             bias = bias_of_draws(design, of_number) if of_known_rows else 0.0

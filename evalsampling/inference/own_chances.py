@@ -7,9 +7,11 @@ import numpy as np
 
 from evalsampling.inference.class_rates import have_own_rates
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, UnseenSide
+from evalsampling.inference.inputs import EstimationInput
+from evalsampling.inference.intervals import clopper_pearson
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import model_risk
-from evalsampling.stats.arrays import FloatArray, IntArray, distinct_rows
+from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import ELSEWHERE, History, Round
 
@@ -30,18 +32,13 @@ def mean_chances(
 
     It is that of rows of the pool, of which a labelled one stands for one over its chance.
     """
-    part = _parts(table, history, question)[history.cell]
+    part = leaf = table.leaf[history.cell]
+    own, number = leaf[question], len(question)
+    if not table.leaves.exchangeable:
+        parts = max(number // LABELS_A_PART, 1)
+        part = np.searchsorted(np.sort(own), np.minimum(leaf, own.max())) * parts // number
     sums = [np.bincount(part[question], probability**-k, part.max() + 1) for k in (1.0, 2.0)]
     return np.asarray((sums[0] / np.maximum(sums[1], 1e-300))[part])
-
-
-def _parts(table: CellTable, history: History, question: IntArray) -> IntArray:
-    """Return the part of the leaves, of some twenty of the questions, of each cell: (cells,)."""
-    if table.leaves.exchangeable:
-        return table.leaf
-    own, number = table.leaf[history.cell[question]], len(question)
-    parts = max(number // LABELS_A_PART, 1)
-    return np.searchsorted(np.sort(own), np.minimum(table.leaf, own.max())) * parts // number
 
 
 def go_with_scores(table: CellTable, history: History) -> bool:
@@ -65,35 +62,15 @@ def go_with_scores(table: CellTable, history: History) -> bool:
 
 
 def effective_labels(table: CellTable, history: History, drawn: Round) -> float:
-    """Return how many labels, of rows drawn evenly in leaves, the new rows of a round are worth.
-
-    All rows of the pool count: those that only a second system predicts may have next to no chance,
-    and no label. Rows that are predicted alike have the chances c of labelled ones of their part of
-    the leaves: of c the mean n / sum(1 / c), of its inverse sum(1 / c^2) / sum(1 / c). Without
-    labels there they have those of all parts, and without any the chance of one label of theirs.
-    """
+    """Return how many labels, of rows drawn evenly in leaves, the new rows of a round are worth."""
     question, probability = drawn.question[drawn.new], drawn.probability[drawn.new]
-    part, labelled = _parts(table, history, question), history.cell[question]
-    alike = distinct_rows(table.kinds.prediction[table.kinds.first])[1]
-    inverse = np.bincount(alike, table.count)[alike]
-    chance = 1 / inverse
-    for group in (alike, alike + part * (alike.max() + 1)):
-        number, weights, squares = (
-            np.bincount(group[labelled], probability**-k, group.max() + 1)[group]
-            for k in (0.0, 1.0, 2.0)
-        )
-        seen = number > 0
-        chance[seen], inverse[seen] = number[seen] / weights[seen], squares[seen] / weights[seen]
-    sums = [np.bincount(part, table.count * each) for each in (1.0, chance, inverse)]
-    rows, chances, inverses = sums
-    labels = np.bincount(part[labelled], minlength=len(rows))
-    return float((labels * rows**2 / np.maximum(chances * inverses, 1e-300)).sum())
+    mean = mean_chances(table, history, question, probability)[question]
+    return float((mean / probability).sum())
 
 
 def unseen_side(
     compared: Comparison,
-    table: CellTable,
-    history: History,
+    inputs: EstimationInput,
     unlabelled: IntArray,
     slope: FloatArray,
     error: float,
@@ -102,9 +79,11 @@ def unseen_side(
 
     Of rows drawn within the verdicts of the other system there may be next to none, or none of
     another class, so their part of the variance is not seen. Rounds of ours look for both systems.
-    It is no matter if all ``unlabelled`` rows of a side, by the ``slope`` of the value, (1, d),
-    cannot move it by its standard ``error`` to either side.
+    The share of positives of such rows lies in the interval of Clopper and Pearson. It is no matter
+    if all ``unlabelled`` ones, by the ``slope`` of the value, (1, d), cannot move it by its
+    standard ``error`` to either side.
     """
+    table, history = inputs.table, inputs.history
     if all(drawn.origin != ELSEWHERE for drawn in history.rounds):
         return None
     predicted = table.kinds.prediction[table.kinds.first][:, list(compared.systems)]
@@ -112,14 +91,15 @@ def unseen_side(
     for side, system in enumerate(("first", "second")):
         only = predicted[:, side] > predicted[:, 1 - side]
         label = history.label[known[only[history.cell[known]]]]
-        if len(label) >= FEWEST_EVIDENCE and len(np.unique(label)) > 1:
+        seen, positive = len(label), int(np.count_nonzero(label))
+        if seen >= FEWEST_EVIDENCE and 0 < positive < seen:
             continue
         rows = only * unlabelled / table.rows
         change = slope @ model_risk(compared, table, np.stack([-rows, rows], axis=1))
         if abs(float(change[0])) > 2 * error:
-            reach += abs(float(change[0]))
-            rows_seen = f"rows seen that the {system} system alone predicts positive"
-            is_few = len(label) < FEWEST_EVIDENCE
-            doubt = f"fewer than {FEWEST_EVIDENCE}" if is_few else "all of one class"
-            words.append(f"{len(label) or 'no'} {rows_seen}, {doubt}")
+            low, high = clopper_pearson(positive, seen, inputs.confidence)
+            reach += (high - low) * abs(float(change[0]))
+            doubt = f"fewer than {FEWEST_EVIDENCE}" if seen < FEWEST_EVIDENCE else "all of a class"
+            alone = f"rows seen that the {system} system alone predicts positive"
+            words.append(f"{seen or 'no'} {alone}, {doubt}")
     return UnseenSide("; ".join(words), reach) if words else None

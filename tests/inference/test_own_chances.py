@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation
-from evalsampling.inference.intervals import MODEL_BASED
-from evalsampling.inference.own_chances import effective_labels, go_with_scores
+from evalsampling.inference.intervals import MODEL_BASED, clopper_pearson
+from evalsampling.inference.own_chances import (
+    LABELS_A_PART,
+    effective_labels,
+    go_with_scores,
+    mean_chances,
+)
 
 ROWS = 4000
 
@@ -38,63 +43,16 @@ def kinds(evaluation: Evaluation) -> set[str]:
     return {estimate.intervals[0].kind for estimate in evaluation.estimate()}
 
 
-def compared(
-    only_second: int, labelled: dict[str, int], wrong: int = 2, **options: Any
-) -> Evaluation:
-    """Return an evaluation of two systems on 4,000 rows, labelled within what the first predicts.
-
-    Both predict 50 rows, one alone 50, the other alone so many as asked. Every second row of these
-    is wrong, of the last every so many as given. `labelled`: of each pair of predictions, 0 or 1.
-    """
-    sizes = {"11": 50, "10": 50, "01": only_second, "00": ROWS - 100 - only_second}
-    both = np.repeat(list(sizes), list(sizes.values()))
-    place = np.concatenate([np.arange(size) for size in sizes.values()])
-    known = place < np.array([labelled.get(pair, 0) for pair in both])
-    right = (place + 1) % np.where(both == "01", wrong, 2) > 0
-    columns = {"human": np.where(known, right & (both != "00"), np.nan)}
-    for system, name in enumerate(("first", "second")):
-        says = np.array([int(pair[system]) for pair in both])
-        columns |= {name: says, f"{name} score": says + place / ROWS}
-    systems = {name: {"prediction": name, "score": f"{name} score"} for name in ("first", "second")}
-    return Evaluation.from_labelled(
-        columns, label="human", drawn="within:first", systems=systems, **options
-    )
-
-
-def test_effective_labels_are_of_all_rows_of_the_pool() -> None:
-    """N^2 / (sum of chances, sum of their inverses) of each label; of rows without, one label."""
-    labelled = {"11": 5, "10": 5, "00": 20}
-    evaluation = compared(40, labelled, measure="accuracy")
-    [drawn] = evaluation.history.rounds
-    rows, chance = np.array([100, 40, 3860]), np.array([10 / 100, 1 / 40, 20 / 3900])
-    share = ROWS**2 / ((rows @ chance) * (rows @ (1 / chance)))
-    worth = effective_labels(evaluation.analysis.table, evaluation.history, drawn)
-    assert worth == pytest.approx(30 * share)
-
-
-@pytest.mark.parametrize(
-    ("only_second", "labelled", "wrong", "words"),
-    [
-        (40, 0, 2, "no rows seen that the second system alone predicts positive, fewer than 10"),
-        (400, 9, 2, "9 rows seen that the second system alone predicts positive, fewer than 10"),
-        (400, 10, 2, None),
-        (400, 10, 500, "10 rows seen that the second system alone predicts positive, all of one"),
-        (1, 0, 2, None),  # so few that they can hardly matter
-    ],
-)
-def test_intervals_allow_for_rows_that_one_system_alone_predicts_and_nobody_saw(
-    only_second: int, labelled: int, wrong: int, words: str | None
-) -> None:
-    """Labels within the verdicts of the first said next to nothing of the second's, in silence."""
-    of_pairs = {"11": 24, "10": 24, "00": 100, "01": labelled}
-    evaluation = compared(only_second, of_pairs, wrong, measure={"difference": "accuracy"})
-    [one] = evaluation.estimate()
-    notes, reach = " ".join(one.notes), 2 * (only_second - labelled) / ROWS
-    assert one.claims
-    assert (words or "") in notes
-    assert ("allows for any labels" in notes) == (words is not None)
-    assert (one.significance is None or one.significance.p_value is None) == (words is not None)
-    assert words is None or one.low < one.value - reach < one.value + reach < one.high
+def test_effective_labels_add_up_to_those_of_kish() -> None:
+    evaluation, _ = evaluated("other")
+    table, history = evaluation.analysis.table, evaluation.history
+    [drawn] = history.rounds
+    weight = 1 / drawn.probability
+    mean = mean_chances(table, history, drawn.question, drawn.probability)
+    parts = [np.flatnonzero(mean == each) for each in np.unique(mean)]
+    assert min(map(len, parts)) >= LABELS_A_PART / 2
+    kish = [weight[part].sum() ** 2 / np.square(weight[part]).sum() for part in parts]
+    assert effective_labels(table, history, drawn) == pytest.approx(sum(kish))
 
 
 @pytest.mark.parametrize("measure", ["f1", "prevalence"])
@@ -176,3 +134,53 @@ def test_verdicts_of_a_slice_have_rates_of_their_own(sampler: str) -> None:
     hits, both = np.sum(truth & says & hard), np.sum(truth & hard) + np.sum(says & hard)
     assert kinds(evaluation) == {"design-based"}
     assert one.low < 2 * hits / both < one.high
+
+
+def compared(
+    only_second: int, labelled: dict[str, int], wrong: int = 2, **options: Any
+) -> Evaluation:
+    """Return an evaluation of two systems on 4,000 rows, labelled within what the first predicts.
+
+    Both predict 50 rows, one alone 50, the other alone so many as asked. Every second row of these
+    is wrong, of the last every so many as given. `labelled`: of each pair of predictions, 0 or 1.
+    """
+    sizes = {"11": 50, "10": 50, "01": only_second, "00": ROWS - 100 - only_second}
+    both = np.repeat(list(sizes), list(sizes.values()))
+    place = np.concatenate([np.arange(size) for size in sizes.values()])
+    known = place < np.array([labelled.get(pair, 0) for pair in both])
+    right = (place + 1) % np.where(both == "01", wrong, 2) > 0
+    columns = {"human": np.where(known, right & (both != "00"), np.nan)}
+    for system, name in enumerate(("first", "second")):
+        says = np.array([int(pair[system]) for pair in both])
+        columns |= {name: says, f"{name} score": says + place / ROWS}
+    systems = {name: {"prediction": name, "score": f"{name} score"} for name in ("first", "second")}
+    return Evaluation.from_labelled(
+        columns, label="human", drawn="within:first", systems=systems, **options
+    )
+
+
+@pytest.mark.parametrize(
+    ("only_second", "labelled", "wrong", "words"),
+    [
+        (40, 0, 2, "no rows seen that the second system alone predicts positive, fewer than 10"),
+        (400, 9, 2, "9 rows seen that the second system alone predicts positive, fewer than 10"),
+        (400, 10, 2, None),
+        (400, 10, 500, "10 rows seen that the second system alone predicts positive, all of a"),
+        (1, 0, 2, None),  # so few that they can hardly matter
+    ],
+)
+def test_intervals_allow_for_rows_that_one_system_alone_predicts_and_labels_hardly_see(
+    only_second: int, labelled: int, wrong: int, words: str | None
+) -> None:
+    """Labels within the verdicts of the first said next to nothing of the second's, in silence."""
+    of_pairs = {"11": 24, "10": 24, "00": 100, "01": labelled}
+    evaluation = compared(only_second, of_pairs, wrong, measure={"difference": "accuracy"})
+    [one] = evaluation.estimate()
+    positive = labelled // 2 if wrong == 2 else labelled
+    low, high = clopper_pearson(positive, labelled, 0.95)
+    notes, reach = " ".join(one.notes), (high - low) * 2 * (only_second - labelled) / ROWS
+    assert one.claims
+    assert (words or "") in notes
+    assert ("allows for all that they may be" in notes) == (words is not None)
+    assert (one.significance is None or one.significance.p_value is None) == (words is not None)
+    assert words is None or one.low < one.value - reach < one.value + reach < one.high
