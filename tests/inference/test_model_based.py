@@ -12,6 +12,7 @@ from evalsampling.inference import model_based
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
 from evalsampling.inference.estimates import choose
+from evalsampling.inference.evidence import Evidence
 from evalsampling.inference.intervals import Interval, whole_range
 from evalsampling.inference.model_based import (
     DRAWS_ERR,
@@ -76,6 +77,7 @@ def estimates_of(
         domain=Domain(),
         is_pool=True,
         linearisation=SimpleNamespace(measure=measure),
+        evidence=[Evidence("rows")] * len(design),
         fewest_rows=lambda _: np.full(len(design), FULL_EVIDENCE),
         expected_error=lambda _: np.array(errors, dtype=np.float64),
     )
