@@ -41,8 +41,7 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
         columns[f"prediction.{system}"] = pa.array(outputs.prediction[:, system])
         columns[f"score.{system}"] = pa.array(outputs.score[:, system])
         for y in range(outputs.probability.shape[2]):
-            column = pa.array(outputs.probability[:, system, y])
-            columns[f"probability.{system}.{y}"] = column
+            columns[f"probability.{system}.{y}"] = pa.array(outputs.probability[:, system, y])
         if outputs.tags is not None:
             bits = packed(outputs.tags[:, system])
             columns[f"{TAGS}{system}"] = pa.FixedSizeBinaryArray.from_buffers(
