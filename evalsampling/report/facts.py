@@ -88,9 +88,8 @@ class Facts:
         """The part of the budget that is spent, in words."""
         cost, of = self.estimate.get("cost"), f"{self.labels:,} of " * (self.budget is not None)
         labels = of + counted(self.budget or self.labels, "label")
-        if self.money is None or cost is None:
-            return labels
-        return f"{labels} for {cost:,.2f} of {self.money:,.2f}"
+        limit = "" if self.money is None else f" of {self.money:,.2f}"
+        return labels if cost is None else f"{labels} for {cost:,.2f}{limit}"
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Facts":
