@@ -57,14 +57,12 @@ def read_outputs(
         score = np.full(len(batch.rows), np.inf) if score is None else score
         scores.append(score.astype(np.float64, copy=False))
     return Outputs(
-        prediction=_side_by_side(predictions),
-        score=_side_by_side(scores),
-        probability=_side_by_side(probabilities),
+        _side_by_side(predictions), _side_by_side(scores), _side_by_side(probabilities),
         slices=read_named_slices(batch, plan.named_slices),
         tags=np.stack(tags, axis=1) if tags else None,
         magnitudes=read_magnitudes(batch, plan.pool),
         cluster=read_clusters(batch, plan.pool, plan.seed),
-    )
+    )  # fmt: skip
 
 
 def with_chances(batch: PoolBatch, plan: ReadingPlan) -> PoolBatch:

@@ -210,6 +210,19 @@ class Guess:
         return _overlap(score, said)
 
     @property
+    def may_be_labels(self) -> bool:
+        """Whether no threshold of a likely score, and no likeliest class, makes the predictions."""
+        said, score, names = self.prediction, self.score, {*_PREDICTIONS} - _OF_PEOPLE_TOO
+        if said is None or self.is_confidence or _best([said], [*names]) is not None:
+            return False
+        if self.by_class:
+            return not _are_likeliest(said, self.by_class)
+        if score is None or score.low is None or score.high is None or said.distinct != 2:
+            return False
+        is_log_odds = score.low < 0 < score.high and _best([score], _SCORES) is not None
+        return (score.is_share or is_log_odds) and _overlap(score, said)
+
+    @property
     def positive(self) -> int | str:
         """The class that measures may be about: of two that are no yes and no the rarer one."""
         return _positive(self.classes, self.rows_of)
@@ -266,8 +279,9 @@ class Guess:
             words = []
         by_values = alike[0] if len(alike) == 1 or len(words) > 1 else None
         prediction = _best(alike, _PREDICTIONS) or by_values or _best(coded, _PREDICTIONS)
-        likeliest = (column for column in coded if _is_likeliest(column, shares))
-        prediction = prediction or next(likeliest, None)
+        texts = (column for column in coded if column.kind == "text")
+        named = (column for column in texts if _named(_classes(column), shares))
+        prediction = prediction or next(named, None)
         if prediction is None:  # the only column that says yes or no
             says = [
                 column for column in coded
@@ -321,13 +335,12 @@ class Guess:
             if column.distinct > 2 or column.kind == "other"
         )
         rivals = [column for column in shares if column.name not in used]
-        truth = next(iter(truths), None)
-        if not (label or truth) and _may_be_labels(prediction, score):
-            prediction, truth = None, prediction
-        return cls(
+        guess = cls(
             id, score, probability, prediction, classes, rows_of, tuple(slices), tuple(payload),
-            tuple(rivals), unread, systems, truth, by_class,
+            tuple(rivals), unread, systems, next(iter(truths), None), by_class,
         )  # fmt: skip
+        is_said = label or truths or not guess.may_be_labels
+        return guess if is_said else dataclasses.replace(guess, prediction=None, truth=prediction)
 
 
 def _overlap(score: SampledColumn, said: SampledColumn) -> bool:
@@ -361,14 +374,14 @@ def _named(
     return columns if len(columns) == len(classes) else {}
 
 
-def _is_likeliest(said: SampledColumn, shares: Sequence[SampledColumn]) -> bool:
-    """Return whether texts are what that of some columns is called which is greatest in a row."""
-    columns = _named(_classes(said), shares) if said.kind == "text" else {}
-    if len(columns) < 2 or said.nulls or any(one.rows != said.rows for one in columns.values()):
-        return False
-    names = np.array([plain(str(name)) for name in columns])
-    best = names[np.argmax([one.first.to_numpy() for one in columns.values()], axis=0)]
-    return bool(np.mean(best == [plain(text) for text in said.first.to_pylist()]) > 0.99)
+def _are_likeliest(said: SampledColumn, by_class: Mapping[int | str, SampledColumn]) -> bool:
+    """Return whether each row has the class whose probability is the greatest of all."""
+    shares = np.stack([column.first.to_numpy() for column in by_class.values()])
+    if said.nulls or said.rows != shares.shape[1]:
+        return True
+    place = {plain(str(name)): number for number, name in enumerate(by_class)}
+    own = [place[plain(str(name))] for name in said.first.to_pylist()]
+    return bool(np.all(shares[own, range(said.rows)] >= shares.max(axis=0) - ROUNDING))
 
 
 def _sum_to_one(columns: Sequence[SampledColumn | None]) -> bool:
@@ -377,14 +390,6 @@ def _sum_to_one(columns: Sequence[SampledColumn | None]) -> bool:
     if len(full) < len(columns) or len({one.rows for one in full}) > 1:
         return False
     return bool(np.max(np.abs(sum(one.first.to_numpy() for one in full) - 1)) <= ROUNDING)
-
-
-def _may_be_labels(said: SampledColumn | None, score: SampledColumn | None) -> bool:
-    """Return whether no threshold of what may be a probability makes two classes of rows."""
-    if said is None or score is None or not score.is_share or (score.low or 0) >= 0.5:
-        return False
-    is_of_systems = _best([said], [name for name in _PREDICTIONS if name not in _OF_PEOPLE_TOO])
-    return said.distinct == 2 and not is_of_systems and _overlap(score, said)
 
 
 def _of_positives(

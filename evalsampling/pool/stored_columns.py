@@ -92,11 +92,8 @@ def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named)
         probability = np.stack([np.stack(own, axis=1) for own in of_system], axis=1)
     codes = [rows[name].to_numpy() for name in _slice_names(named)]
     return Outputs(
-        np.stack(prediction, axis=1),
-        np.stack(score, axis=1),
-        probability,
-        tags=tags,
+        np.stack(prediction, axis=1), np.stack(score, axis=1), probability, tags=tags,
         slices=SliceCodes(named, np.stack(codes, axis=1)) if codes else None,
         magnitudes=magnitudes_of(rows),
         cluster=rows[CLUSTER].to_numpy() if CLUSTER in rows.column_names else None,
-    )
+    )  # fmt: skip

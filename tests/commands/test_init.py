@@ -100,7 +100,7 @@ def test_columns_that_go_in_pairs_are_systems(tmp_path: Path, monkeypatch: Any) 
 
 SHARE = np.random.default_rng(0).permutation(np.linspace(0.001, 0.9, 300))
 LIKELY = SHARE > 0.5
-SAID = {"prediction": LIKELY}
+SAID, BY_HALF = {"prediction": LIKELY}, {"threshold": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ SAID = {"prediction": LIKELY}
          {"prediction": "prediction", "payload": None}),
         ({"probability": [[1 - p, p] for p in SHARE], **SAID}, {"score": "FILL-IN"}),
         ({"weight": 9 * SHARE[::-1], "p_spam": SHARE, **SAID}, {"score": "p_spam"}),
-        ({"label": np.arange(300) % 2, "p": SHARE}, {"prediction": {"threshold": 0.5}}),
+        ({"label": np.arange(300) % 2, "p": SHARE}, {"prediction": BY_HALF}),
         ({"label": LIKELY.astype(int), "p": SHARE}, {"prediction": "label"}),
         ({"bad": SHARE, "ok": 1 - SHARE, "mood": np.where(LIKELY, "BAD", "OK")},
          {"score": "bad", "prediction": "mood"}),
-        ({"bad": SHARE, "ok": 1 - SHARE, "mood": np.where(LIKELY, "OK", "BAD")},
-         {"slices": ["mood"]}),
+        ({"a": SHARE / 2, "b": SHARE / 2, "c": 1 - SHARE, "kind": ["a", "b", "c"] * 100},
+         {"prediction": "FILL-IN", "probability": {name: name for name in "abc"}}),
         ({"label_1": np.where(LIKELY, "Y", "N"), "score_1": np.maximum(SHARE, 1 - SHARE),
           "label_2": np.where(LIKELY, "N", "Y"), "score_2": np.minimum(SHARE, 1 - SHARE)},
          {"score": "score_1", "score_is": "confidence", "prediction": "label_1"}),
@@ -129,7 +129,7 @@ def test_columns_as_other_programs_write_them(tmp_path: Path, columns: Any, expe
     _, text = of_table(tmp_path, {"id": range(300), **columns}, "FILL-IN" not in str(expected))
     pool = yaml.safe_load(text)["pool"]
     assert {key: pool.get(key) for key in expected} == expected
-    assert ("# column: label  # are these labels?" in text) == ("threshold" in str(expected))
+    assert ("# are these labels?" in text) == (expected.get("prediction") in (BY_HALF, "FILL-IN"))
 
 
 @pytest.mark.parametrize(
