@@ -279,8 +279,7 @@ class Guess:
             words = []
         by_values = alike[0] if len(alike) == 1 or len(words) > 1 else None
         prediction = _best(alike, _PREDICTIONS) or by_values or _best(coded, _PREDICTIONS)
-        texts = (column for column in coded if column.kind == "text")
-        named = (column for column in texts if _named(_classes(column), shares))
+        named = (each for each in coded if each.kind == "text" and _named(_classes(each), shares))
         prediction = prediction or next(named, None)
         if prediction is None:  # the only column that says yes or no
             says = [
@@ -412,7 +411,8 @@ def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledCo
     """
     files = partitioned(find_files(pattern), None)
     head = PoolFile.head(files[0])
-    schema = pa.schema([*head.contents.schema, *[*head.contents.fields][:MOST_FIELDS]])
+    inner = [each for each in head.contents.fields if each.name not in head.contents.schema.names]
+    schema = pa.schema([*head.contents.schema, *inner[:MOST_FIELDS]])
     batch, names = _first_batch(head, schema), schema.names
     if batch is None:
         return len(files), []
