@@ -69,16 +69,10 @@ class Queries:
         }
         measure = [{"difference": {"name": "dcg", "cut": CUT}}, {"name": "err", "cut": CUT}]
         return {
-            "pool": pool | keys.pop("pool", {}),
-            "labels": {"classes": list(range(GRADES))},
-            "measure": measure,
-            "strata": {"leaves": 16},
-            "round_size": 20,
-            "budget": 60,
-            "seed": 3,
-            "workspace": "work",
-            **keys,
-        }
+            "pool": pool | keys.pop("pool", {}), "labels": {"classes": list(range(GRADES))},
+            "measure": measure, "strata": {"leaves": 16}, "round_size": 20, "budget": 60, "seed": 3,
+            "workspace": "work", **keys,
+        }  # fmt: skip
 
     def write(self, folder: Path, files: int = 1, **keys: Any) -> Path:
         """Write pool, truth and spec; return the spec's path."""

@@ -12,17 +12,12 @@ def test_every_part_is_within_its_budget() -> None:
 
 def test_parts_are_rooms_tests_benchmarks_and_pages(tmp_path: Path) -> None:
     files = {
-        "evalsampling/errors.py": "a\nb\n",
-        "evalsampling/spec/pool.py": "a\n",
-        "evalsampling/spec/deep/where.py": "a\nb",
-        "pipelines/prepare.py": "a\n\n\n",
-        "tests/stats/test_cells.py": "a\n",
-        "tests/stats/cells.csv": "a\n",
-        "benchmarks/bench.py": "a\n" * 5,
-        "docs/guides/judge.md": "Two words.\n",
-        "docs/studies/costs.md": "Not counted.\n",
-        "docs/reference/stats.md": "Not counted.\n",
-    }
+        "evalsampling/errors.py": "a\nb\n", "evalsampling/spec/pool.py": "a\n",
+        "evalsampling/spec/deep/where.py": "a\nb", "pipelines/prepare.py": "a\n\n\n",
+        "tests/stats/test_cells.py": "a\n", "tests/stats/cells.csv": "a\n",
+        "benchmarks/bench.py": "a\n" * 5, "docs/guides/judge.md": "Two words.\n",
+        "docs/studies/costs.md": "Not counted.\n", "docs/reference/stats.md": "Not counted.\n",
+    }  # fmt: skip
     for name, text in files.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)

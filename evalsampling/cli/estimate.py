@@ -164,7 +164,7 @@ def _detail(result: EstimateResult) -> list[str]:
     if any(_is_bracketed(number, kind) for number in shown for kind in kinds):
         lines += hanging([MOSTLY_PRIOR])
     lines += _tests_table(shown)
-    for kind, words in rested_on(intervals).items() if len(kinds) > 1 else ():
+    for kind, words in rested_on(intervals).items():
         lines += hanging([f"{kind}: {words}"])
     lines += _notes_on_hidden(result)
     if result.half_width is not None:

@@ -72,12 +72,12 @@ def _shown(value: Any) -> str:
 
 def _labels(result: StatusResult) -> str:
     """Return the part of the budget that is spent, in words."""
-    labels = f"{result.labels} of {counted(result.budget, 'label')}"
+    of = f"{result.labels} of " * (result.budget is not None)
+    labels = of + counted(result.budget or result.labels, "label")
     if result.cost is None:
         return labels
-    if result.money is None:
-        return f"{labels} for {result.cost:,.2f}"
-    return f"{counted(result.labels, 'label')} for {result.cost:,.2f} of {result.money:,.2f}"
+    limit = "" if result.money is None else f" of {result.money:,.2f}"
+    return f"{labels} for {result.cost:,.2f}{limit}"
 
 
 def _tables(jobs: Sequence[JobRecord]) -> list[str]:

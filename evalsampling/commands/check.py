@@ -134,7 +134,7 @@ def _missing_columns(spec: EvaluationSpec) -> list[str]:
             fields = contents.fields.names if "." in name else []
             near = nearest(name, [*contents.schema.names, *fields], "there are")
             is_meant = "did you mean" in near and not isinstance(spec.pool.probability, Mapping)
-            hint = near if is_meant else missing_column(name, spec.pool) or near
+            hint = near if is_meant else missing_column(name, spec.reading) or near
             missing = f"column {name!r} is missing{hint}"
             lines.append(f"{first.stored.path}: {missing}")
     return lines

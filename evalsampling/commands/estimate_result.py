@@ -101,14 +101,8 @@ class EstimateResult(Result):
     """Estimates from all labels so far: docs/cli.md tells the keys of the JSON."""
 
     only_if_any = (
-        "certificates",
-        "gates",
-        "reports",
-        "doubts",
-        "curve",
-        "label_likelihood_of",
-        "people",
-    )
+        "certificates", "gates", "reports", "doubts", "curve", "label_likelihood_of", "people",
+    )  # fmt: skip
     for_text = ("messages",)
 
     round: int

@@ -19,7 +19,7 @@ from evalsampling.commands.options import (
 )
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.pool.guesses import NUMBER_TEXT, Guess, SampledColumn, look_at
+from evalsampling.pool.guesses import NUMBER_TEXT, TRUTHS, Guess, SampledColumn, look_at
 from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN, LabelsAtHand, read_labels_at_hand
 from evalsampling.spec.sections import Section, nearest
 from evalsampling.stats.score_kinds import ROUNDING
@@ -66,6 +66,10 @@ def init(options: InitOptions) -> InitResult:
     files, columns = look_at(options.pool, options.label)
     if not columns:
         raise InputError(f"{options.pool}: the pool is empty")
+    for name in (each.name for each in columns if each.is_measured):
+        if name == options.label or name.lower() in TRUTHS:
+            problem = "holds numbers and no classes: docs/regression.md has a spec of such labels"
+            raise InputError(f"{options.pool}: column {name!r} {problem}")
     pattern = options.pool
     if not is_url(pattern) and path.resolve().parent != Path.cwd():
         pattern = str(Path(pattern).resolve())
@@ -189,6 +193,7 @@ def _lines_at_hand(at_hand: LabelsAtHand | None, truth: SampledColumn | None) ->
 def _of_systems(guess: Guess) -> list[str]:
     """Return the lines of several systems."""
     return [
+        "  # are these labels of a row, and no systems? Then labels: {multilabel: [NAMES]}",
         "  systems:  # score: numeric, higher means more likely positive",
         *(
             f"    {_quoted(name)}: {{{'' if score is None else f'score: {_quoted(score.name)}, '}"

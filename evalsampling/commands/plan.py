@@ -173,18 +173,10 @@ def plan(options: PlanOptions) -> PlanResult:
         names = tuple(n for n in usable if own not in usable or n in (own, "passive"))
     with progress.watch("plan", "repeats"):
         entries = predict_errors(
-            asked,
-            table,
-            names,
-            budgets=options.budgets,
-            repeats=options.repeats,
-            half_width=options.half_width,
-            power=options.power,
-            effect=options.effect,
-            report=progress.advance,
-            expect=progress.expect,
-            clusters=clusters,
-        )
+            asked, table, names, budgets=options.budgets, repeats=options.repeats,
+            half_width=options.half_width, power=options.power, effect=options.effect,
+            report=progress.advance, expect=progress.expect, clusters=clusters,
+        )  # fmt: skip
     has_scores = decided.has_classes and not table.leaves.exchangeable
     likelihood = expected_likelihood(table) if believed and has_scores else None
     planned = [build_sampler(asked, name) for name in names]
@@ -196,13 +188,16 @@ def plan(options: PlanOptions) -> PlanResult:
     for warning in warnings:
         LOG.warning(warning)
     errors = tuple(PlannedError(**entry, label_likelihood=likelihood) for entry in entries)
+    assumed = expected_of_verdicts() if stratification.expects_guesses else PlanResult.assumed
+    if decided.labels.space.field.ends is not None:
+        assumed = "the predictive variances are right"
     return PlanResult(
         errors,
         spec.budget.money is not None,
         warnings,
         believed,
         scores=stratification.said_of_scores(table),
-        assumed=expected_of_verdicts() if stratification.expects_guesses else PlanResult.assumed,
+        assumed=assumed,
         votes=spec.labels.votes,
         clusters=None if clusters is None else _of_clusters(clusters, errors, spec.analysis, table),
     )

@@ -54,7 +54,7 @@ def report_facts(
         "as_of": max((job.manifest["started"] for job in jobs), default=None),
         "evaluation": {
             "rows": snapshot.pool.table.rows,
-            "budget": spec.budget.labels,
+            "budget": spec.budget.planned,
             "classes": classes,
             "positive": classes[spec.labels.positive] if classes else None,
             "systems": [system.name for system in spec.pool.systems],

@@ -29,7 +29,7 @@ class StatusResult(Result):
     rounds: int
     labels: int
     open: int
-    budget: int
+    budget: int | None  # of labels; None if only money is limited
     rejects: int
     prepared: PreparedStatus
     jobs: tuple[JobRecord, ...]
@@ -60,7 +60,7 @@ def status(options: WorkspaceOptions) -> StatusResult:
         labels=snapshot.answers,
         open=snapshot.awaited.total,
         awaited=snapshot.awaited,
-        budget=pool.spec.budget.labels,
+        budget=pool.spec.budget.planned,
         rejects=snapshot.rejects,
         prepared=PreparedStatus(
             **{key: marker[key] for key in ("rows", "seconds", "runner", "versions")},

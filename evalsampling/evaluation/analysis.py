@@ -247,7 +247,8 @@ class Analysis:
                 chosen += choose_measures(entry, self.measures, self.reading)
             elif isinstance(entry, Measure):
                 _check_classes(entry, len(self.reading.labels.space.names))
-                chosen.append(with_weights(entry, self.reading.pool))
+                is_own = any(entry is own for own in self.measures)
+                chosen.append(entry if is_own else with_weights(entry, self.reading.pool))
             else:
                 raise InputError(f"no measure: {entry!r}")
         for measure in chosen:

@@ -1,7 +1,7 @@
 """Items of queries and their grades: names of items, and outputs of graded queries."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -79,10 +79,8 @@ def read_grades(asked: Sequence[Any], id: Any, grades: Any) -> list[tuple[int, A
     given = id if grades is None else dict(zip(np.asarray(id).tolist(), grades, strict=True))
     if not isinstance(given, Mapping) or len(given) != len(id):
         raise InputError("grades of queries are one list for each id, or a mapping from ids")
-    questions = questions_of(list(given), asked)
-    return [
-        (question, query, given[query]) for question, query in zip(questions, given, strict=True)
-    ]
+    asked_about = zip(questions_of(list(given), asked), given, strict=True)
+    return [(question, query, given[query]) for question, query in asked_about]
 
 
 def take_grades(
@@ -98,11 +96,13 @@ def take_grades(
     all_grades = history.outputs.grades.copy()
     for question, id, given in grades:
         row = rows.slice(question, 1)
+        if not isinstance(given, Iterable) or isinstance(given, str | Set | Mapping):
+            got = f"got {type(given).__name__}"
+            raise InputError(f"grades of id {id!r} are a list, one for each of its items, {got}")
         items, texts = len(item_ids(row)), [str(grade) for grade in given]
         if len(texts) != items:
             raise InputError(f"{len(texts)} grades for the {items} items of id {id!r}")
-        wrong = [grade for grade in texts if grade not in codes]
-        if wrong:
+        if wrong := [grade for grade in texts if grade not in codes]:
             raise InputError(f"grade {wrong[0]} of id {id!r} is not one of {[*codes]}")
         label = np.array([codes[grade] for grade in texts], dtype=np.int64)
         of_query = _graded_rows(row, label, reading, table)

@@ -97,8 +97,7 @@ def convergence(analysis: Analysis, most: int = MOST_ROUNDS) -> list[RoundEstima
     by_round = []
     for number in numbers:
         then = analysis.with_history(analysis.history.first(number))
-        labels = len(then.history.labelled)
-        if labels:
+        if labels := len(then.history.labelled):
             estimates = tuple(then.estimate(single, scope=scope))
             by_round.append(RoundEstimates(number, labels, estimates))
     return by_round

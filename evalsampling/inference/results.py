@@ -421,8 +421,7 @@ class ReportedSensitivity:
 ASSUMES: Mapping[str, str] = {
     MODEL_BASED: "holds if positives become likelier as the score rises, but for a few that "
     "score like negatives",
-    DESIGN_BASED: "rests on how rows were drawn; it knows nothing of positives of a kind that "
-    "has no label",
+    DESIGN_BASED: "rests on how rows were drawn; it knows nothing of what no labelled row shows",
 }
 """Kinds of intervals, in the order of reports, each with its assumptions in words."""
 

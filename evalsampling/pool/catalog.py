@@ -149,7 +149,7 @@ def _common_type(
             if inferred and anywhere:
                 continue
             names = there_are(name, schema.names, file.contents.fields.names)
-            hint = missing_column(name, plan.pool)
+            hint = missing_column(name, plan)
             raise InputError(f"{path}: column {name!r} is missing; {names}{hint}")
         if schema.names.count(name) > 1:
             raise InputError(f"{path}: column {name!r} is there twice")
@@ -277,19 +277,11 @@ class Catalog:
             for split in file.contents.splits:
                 if split.wanted:
                     item = WorkItem(
-                        path=file.path,
-                        begin=split.begin,
-                        end=split.end,
-                        rows=split.rows,
-                        schema=self.schema,
-                        untyped=format_of(path).untyped,
-                        file=number,
-                        origin=file.called or path,
-                        first_row=first_row,
-                        stored=file.stored,
-                        layout=file.layout,
-                        where=self.where,
-                    )
+                        path=file.path, begin=split.begin, end=split.end, rows=split.rows,
+                        schema=self.schema, untyped=format_of(path).untyped, file=number,
+                        origin=file.called or path, first_row=first_row, stored=file.stored,
+                        layout=file.layout, where=self.where,
+                    )  # fmt: skip
                     yield dataclasses.replace(item, where=self.left_out.selection(item))
                 first_row += split.rows
 

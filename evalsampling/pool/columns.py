@@ -54,19 +54,15 @@ def read_outputs(
             if rule == RANKS and ranks is not None and score is not None:
                 known = ranks.find(score)
             probabilities.append(space.probabilities(columns, named, rule, known))
-        if score is None:
-            scores.append(np.full(len(batch.rows), np.inf))
-        else:
-            scores.append(score.astype(np.float64, copy=False))
+        score = np.full(len(batch.rows), np.inf) if score is None else score
+        scores.append(score.astype(np.float64, copy=False))
     return Outputs(
-        prediction=_side_by_side(predictions),
-        score=_side_by_side(scores),
-        probability=_side_by_side(probabilities),
+        _side_by_side(predictions), _side_by_side(scores), _side_by_side(probabilities),
         slices=read_named_slices(batch, plan.named_slices),
         tags=np.stack(tags, axis=1) if tags else None,
         magnitudes=read_magnitudes(batch, plan.pool),
         cluster=read_clusters(batch, plan.pool, plan.seed),
-    )
+    )  # fmt: skip
 
 
 def with_chances(batch: PoolBatch, plan: ReadingPlan) -> PoolBatch:
@@ -76,9 +72,8 @@ def with_chances(batch: PoolBatch, plan: ReadingPlan) -> PoolBatch:
             columns = LabelColumns.of(batch)
             confidence = columns.shares(system.score)
             predicted = plan.labels.space.predictions(columns, system, None)
-            is_positive = predicted == plan.labels.positive
-            chance = pa.array(np.where(is_positive, confidence, 1 - confidence))
-            batch = batch.with_column(system.score, chance)
+            chance = np.where(predicted == plan.labels.positive, confidence, 1 - confidence)
+            batch = batch.with_column(system.score, pa.array(chance))
     return batch
 
 
@@ -92,11 +87,10 @@ def read_magnitudes(batch: PoolBatch, pool: PoolSpec) -> dict[str, FloatArray]:
     words = {COST: "a label costs more than 0", WEIGHT: "a row counts 0 or more"}
     magnitudes = {}
     for name, column in pool.magnitudes.items():
-        values = batch.numbers(column).astype(np.float64, copy=False)
+        magnitudes[name] = values = batch.numbers(column).astype(np.float64, copy=False)
         if np.any(values <= 0):
             row = int(np.argmax(values <= 0))
             raise batch.error(column, row, f"{words[name]}, got {values[row]:g}")
-        magnitudes[name] = values
     return magnitudes
 
 
@@ -216,10 +210,13 @@ def hash_ids(ids: pa.Array, seed: int) -> UInt64Array:
     return hash_strings(text, bounds, seed)
 
 
-def missing_column(name: str, pool: PoolSpec) -> str:
+def missing_column(name: str, plan: ReadingPlan) -> str:
     """Return how to mend a spec whose score is missing, for a message; empty for other columns."""
+    pool = plan.pool
     if name != pool.score:
         return ""
+    if plan.labels.space.field.ends is not None:
+        return "; pool.variance names the column of predictive variances; if all are alike, of ones"
     named = pool.probability
     if isinstance(named, Mapping) and not isinstance(named, Confidences):
         return (
@@ -239,12 +236,8 @@ def number_columns(plan: ReadingPlan) -> frozenset[str]:
     pool = plan.pool
     if pool.lists is not None:
         return frozenset(pool.magnitudes.values())
-    named = [
-        pool.score,
-        *probability_columns(pool.probability),
-        *pool.features,
-        *pool.magnitudes.values(),
-    ]
+    named = [pool.score, *probability_columns(pool.probability), *pool.features]
+    named += pool.magnitudes.values()
     for system in pool.systems:
         named += [system.score, *probability_columns(system.probability)]
         named += [] if plan.labels.space.field.ends is None else [system.prediction]
@@ -285,11 +278,8 @@ class LabelColumns(PoolBatch):
             if not held.null_count:
                 return held.to_numpy().astype(np.int64)
         values = self.numbers(name)
-        self.refuse(
-            name,
-            (values != 0) & (values != 1),
-            lambda row: f"a label is there or not, 1 or 0, got {values[row]:g}",
-        )
+        wrong, problem = (values != 0) & (values != 1), "a label is there or not, 1 or 0, got "
+        self.refuse(name, wrong, lambda row: f"{problem}{values[row]:g}")
         return values.astype(np.int64)
 
     def places(self, name: str, among: Sequence[int | str]) -> npt.NDArray[np.integer]:
@@ -428,9 +418,8 @@ def read_given(batch: PoolBatch, labels: LabelsSpec) -> dict[str, pa.Array]:
         codes[row] = code
     columns = {GIVEN: pa.array(codes, mask=codes < 0)}
     if at_hand.number is not None:
-        columns[GIVEN_NUMBER] = _given_numbers(
-            batch, at_hand.number, labelled, at_hand.drawn == CHANCE
-        )
+        are_chances = at_hand.drawn == CHANCE
+        columns[GIVEN_NUMBER] = _given_numbers(batch, at_hand.number, labelled, are_chances)
     return columns
 
 

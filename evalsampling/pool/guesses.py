@@ -19,15 +19,14 @@ from evalsampling.pool.columns import has_label, whole_numbers
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.registry import format_of, read_batches
-from evalsampling.pool.layout import PlannedFile
 from evalsampling.pool.numbers import float64_of
 from evalsampling.pool.source import partitioned
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.sink import is_taken
 from evalsampling.stats.score_kinds import ROUNDING
 
-MOST_ROWS = 10_000
-"""Rows that are looked at."""
+MOST_ROWS, MOST_FIELDS = 10_000, 100
+"""Rows that are looked at, and fields of columns that are objects."""
 
 MOST_SLICES = {"text": 20, "truth": 2, "whole": 10}
 """Most values of a column of a kind that may be a slice."""
@@ -37,19 +36,20 @@ _MOST_CLASSES, _ROWS_OF_EACH = 20, 20
 
 _IDS = ("id", "key", "uid", "uuid", "pair_id", "row_id", "record_id")
 _SCORES = (
-    "score", "logit", "probability", "prob", "proba", "confidence", "similarity", "weight", "risk"
+    "score", "logit", "probability", "prob", "proba", "confidence", "similarity", "risk"
 )  # fmt: skip
 _PROBABILITIES = ("probability", "prob", "proba", "chance")
 _PREDICTIONS = (
     "prediction", "predicted", "pred", "guess", "decision", "class", "label", "output",
     "verdict", "judge", "judgement", "flagged", "flag", "passed", "result", "outcome",
 )  # fmt: skip
+_OF_PEOPLE_TOO = {"class", "label", "result", "outcome"}
 
 _VERDICTS = ("prediction", "predicted", "pred", "verdict", "decision")
 _LINKS = ("match", "matched", "link", "linked", "flag", "flagged", "positive", "hit")
 """Ends of names of predictions, and of those of predicted positives, beside a column of labels."""
 
-_TRUTHS = ("y_true", "truth", "ground_truth", "gold", "true_label", "gold_label", "actual")
+TRUTHS = ("y_true", "truth", "ground_truth", "gold", "true_label", "gold_label", "actual")
 """Names of columns of labels that rows have already."""
 
 NUMBER_TEXT = "number as text"
@@ -63,6 +63,9 @@ _KINDS = (
 _FRACTION = re.compile(r"-?\d+\.\d{3,}(e-?\d+)?")
 
 _NUMBER_TEXT = r"^\s*[-+]?\d+([.,]\d+)?\s*%?\s*$"
+
+_NESTED_TEXT = r"""^\s*(\[\s*(["'\[{\d-].*)?\]|\{\s*(["'].*)?\})\s*$"""
+"""Of lists and objects, as JSON or as Python writes them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,12 +97,15 @@ class SampledColumn:
             column = _typed(column)
         if is_number(column.type) and not {*_SCORES} & {*name.lower().split("_")}:
             column = whole_numbers(column)  # Floats, of a column that had nulls once.
-        column = float64_of(column) if pa.types.is_decimal(column.type) else column
+        if pa.types.is_decimal(column.type) or pa.types.is_float16(column.type):
+            column = float64_of(column)
         kind = next((kind for belongs, kind in _KINDS if belongs(column.type)), "other")
         values = column.drop_null()
         if kind == "text" and len(values):
             number, other = (pc.match_substring_regex(values, p) for p in (_NUMBER_TEXT, "[,%]"))
             kind = NUMBER_TEXT if pc.all(number).as_py() and pc.any(other).as_py() else kind
+            nested = pc.match_substring_regex(values, f"(?s){_NESTED_TEXT}")
+            kind = "other" if pc.all(nested).as_py() else kind
         if kind == "other":
             return cls(name, kind, 0, len(column), column.null_count, ())
         counts = {one["values"]: one["counts"] for one in pc.value_counts(values).to_pylist()}
@@ -144,6 +150,11 @@ class SampledColumn:
     def nearly_full(self) -> bool:
         """Whether nine rows of ten have a value."""
         return self.nulls <= 0.1 * self.rows
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it has numbers that are no classes: fractions, or too many that differ."""
+        return self.low is not None and (self.kind == "number" or not self.rows_of)
 
     @property
     def is_share(self) -> bool:
@@ -196,10 +207,20 @@ class Guess:
             return False
         if many:
             return score.distinct > 1 and _best([score], _SCORES) is not None
-        rows = pa.table({"score": score.first, "said": said.first}).group_by("said")
-        ends = rows.aggregate([("score", "min"), ("score", "max")])
-        least, greatest = pc.max(ends["score_min"]).as_py(), pc.min(ends["score_max"]).as_py()
-        return len(ends) > 1 and least < greatest
+        return _overlap(score, said)
+
+    @property
+    def may_be_labels(self) -> bool:
+        """Whether no threshold of a likely score, and no likeliest class, makes the predictions."""
+        said, score, names = self.prediction, self.score, {*_PREDICTIONS} - _OF_PEOPLE_TOO
+        if said is None or self.is_confidence or _best([said], [*names]) is not None:
+            return False
+        if self.by_class:
+            return not _are_likeliest(said, self.by_class)
+        if score is None or score.low is None or score.high is None or said.distinct != 2:
+            return False
+        is_log_odds = score.low < 0 < score.high and _best([score], _SCORES) is not None
+        return (score.is_share or is_log_odds) and _overlap(score, said)
 
     @property
     def positive(self) -> int | str:
@@ -217,20 +238,16 @@ class Guess:
         """
         labelled = next((each for each in columns if each.name == label), None)
         labels = set() if labelled is None else {*labelled.values}
-        truths = [each for each in columns if each.values and each.name.lower() in _TRUTHS]
+        truths = [each for each in columns if each.values and each.name.lower() in TRUTHS]
         # All rows that are predicted positive may be those that have a label.
         columns = [
             column for column in columns
             if column.name not in known and column not in truths
             and not (column.of_labels and (column.nulls or _best([column], _PREDICTIONS) is None))
         ]  # fmt: skip
-        ids = [
-            column for column in columns if column.kind in ("whole", "text") and column.is_unique
-        ]
+        ids = [each for each in columns if each.kind in ("whole", "text") and each.is_unique]
         # Called an id, and one but for some rows: that these repeat is told when it is read.
-        meant = [
-            column for column in columns if column.name.lower() in _IDS and column.nearly_unique
-        ]
+        meant = [each for each in columns if each.name.lower() in _IDS and each.nearly_unique]
         called = [column for column in ids if column.name.lower() in _IDS]
         single = _best(ids, _IDS) or _best(meant, _IDS) or next(iter(ids), None)
         # In the first rows the ids of records may be unique too.
@@ -242,7 +259,7 @@ class Guess:
         whole = [column for column in graded if column.kind == "whole"]
         full = [column for column in numbers if not column.nulls]
         shares = [column for column in full if column.is_share]
-        score = _best(numbers, _SCORES) or _best(whole, _SCORES)
+        score = _best(numbers, _SCORES) or _best(whole, _SCORES) or _best(full, ["match_weight"])
         score = score or next(iter((*shares, *full)), None)
         coded = [
             column for column in rest
@@ -262,17 +279,18 @@ class Guess:
             words = []
         by_values = alike[0] if len(alike) == 1 or len(words) > 1 else None
         prediction = _best(alike, _PREDICTIONS) or by_values or _best(coded, _PREDICTIONS)
+        named = (each for each in coded if each.kind == "text" and _named(_classes(each), shares))
+        prediction = prediction or next(named, None)
         if prediction is None:  # the only column that says yes or no
             says = [
                 column for column in coded
                 if not column.nulls and (column.kind == "truth" or yes_and_no(column.values))
             ]  # fmt: skip
             prediction = says[0] if len(says) == 1 else None
-        if prediction is None:
-            # A threshold would judge another verdict than that of which positives alone are
-            # written down. That the other rows lack it is told when it is read.
-            begun = (column for column in columns if _is_partly_written(column, bool(labels)))
-            prediction = next(begun, None)
+        # A threshold would judge another verdict than that of which positives alone are written
+        # down. That the other rows lack it is told when it is read.
+        begun = (column for column in columns if _is_partly_written(column, bool(labels)))
+        prediction = prediction or next(begun, None)
         # A threshold predicts one of two classes, and labels say what these are called. A yes or
         # no is 1 or 0 where they are.
         by_number = labels == {"0", "1"} and prediction and yes_and_no(prediction.values)
@@ -290,7 +308,8 @@ class Guess:
         systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
         if len(words) > 1:
             systems = {column.name: (None, column) for column in words}
-        by_class = _by_class(classes, shares)
+        by_class = _named(classes if len(classes) > 2 else (), shares)
+        by_class = by_class if _sum_to_one([*by_class.values()]) else {}
         if score in by_class.values():
             score = None
         chosen = (*both, *id, score, probability, prediction, *by_class.values())
@@ -312,13 +331,23 @@ class Guess:
         unread = any(
             column.kind == NUMBER_TEXT or _best([column], _SCORES) is not None
             for column in others
-            if column.distinct > 2
+            if column.distinct > 2 or column.kind == "other"
         )
         rivals = [column for column in shares if column.name not in used]
-        return cls(
+        guess = cls(
             id, score, probability, prediction, classes, rows_of, tuple(slices), tuple(payload),
             tuple(rivals), unread, systems, next(iter(truths), None), by_class,
         )  # fmt: skip
+        is_said = label or truths or not guess.may_be_labels
+        return guess if is_said else dataclasses.replace(guess, prediction=None, truth=prediction)
+
+
+def _overlap(score: SampledColumn, said: SampledColumn) -> bool:
+    """Return whether no threshold of a score tells rows of two classes apart."""
+    rows = pa.table({"score": score.first, "said": said.first}).group_by("said")
+    ends = rows.aggregate([("score", "min"), ("score", "max")])
+    least, greatest = pc.max(ends["score_min"]).as_py(), pc.min(ends["score_max"]).as_py()
+    return len(ends) > 1 and least < greatest
 
 
 def _positive(classes: Sequence[int | str], rows: Mapping[str, int]) -> int | str:
@@ -328,20 +357,30 @@ def _positive(classes: Sequence[int | str], rows: Mapping[str, int]) -> int | st
     return min(sorted(rows, reverse=True), key=rows.__getitem__)
 
 
-def _by_class(
+def _named(
     classes: Sequence[int | str], shares: Sequence[SampledColumn]
 ) -> dict[int | str, SampledColumn]:
-    """Return the column of the probability of each class of several, by the ends of names."""
+    """Return the column called after each class, by the ends of names; empty if one has none."""
 
     def words(name: object) -> str:
         return "_" + re.sub(r"[\W_]+", "_", str(name).casefold()).strip("_")
 
     columns = {}
-    for name in classes if len(classes) > 2 else ():
+    for name in classes:
         fitting = [column for column in shares if words(column.name).endswith(words(name))]
         if fitting:  # `p_a`, and not `p_not_a`
             columns[name] = min(fitting, key=lambda column: len(column.name))
-    return columns if len(columns) == len(classes) and _sum_to_one([*columns.values()]) else {}
+    return columns if len(columns) == len(classes) else {}
+
+
+def _are_likeliest(said: SampledColumn, by_class: Mapping[int | str, SampledColumn]) -> bool:
+    """Return whether each row has the class whose probability is the greatest of all."""
+    shares = np.stack([column.first.to_numpy() for column in by_class.values()])
+    if said.nulls or said.rows != shares.shape[1]:
+        return True
+    place = {plain(str(name)): number for number, name in enumerate(by_class)}
+    own = [place[plain(str(name))] for name in said.first.to_pylist()]
+    return bool(np.all(shares[own, range(said.rows)] >= shares.max(axis=0) - ROUNDING))
 
 
 def _sum_to_one(columns: Sequence[SampledColumn | None]) -> bool:
@@ -371,10 +410,13 @@ def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledCo
     ``label`` is the column of labels, if rows have any.
     """
     files = partitioned(find_files(pattern), None)
-    batch = _first_batch(files[0])
+    head = PoolFile.head(files[0])
+    inner = [each for each in head.contents.fields if each.name not in head.contents.schema.names]
+    schema = pa.schema([*head.contents.schema, *inner[:MOST_FIELDS]])
+    batch, names = _first_batch(head, schema), schema.names
     if batch is None:
         return len(files), []
-    number = next((name for name in batch.rows.schema.names if _FRACTION.fullmatch(name)), None)
+    number = next((name for name in names if _FRACTION.fullmatch(name)), None)
     if number is not None:
         raise InputError(
             f"{files[0].stored.path}: there is the number {number} where the name of a column "
@@ -385,7 +427,6 @@ def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledCo
     named = dict.fromkeys(name for file in files for name in file.constants)
     values = {name: pa.array([file.constants.get(name) for file in files]) for name in named}
     in_paths = PoolBatch(pa.record_batch(values))
-    names = batch.rows.schema.names
     label = label if label in {*names} - {*named} else None
     return len(files), [
         SampledColumn.of(in_paths, name) if name in named else SampledColumn.of(rows, name, label)
@@ -393,15 +434,14 @@ def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledCo
     ]
 
 
-def _first_batch(file: PlannedFile) -> PoolBatch | None:
-    """Return the first rows of a file, None if it has none."""
-    head, kind = PoolFile.head(file), format_of(file.stored.path)
-    schema = head.contents.schema
+def _first_batch(head: PoolFile, schema: pa.Schema) -> PoolBatch | None:
+    """Return columns of the first rows of a file, None if it has none."""
+    file, kind = head.stored, format_of(head.stored.path)
     if isinstance(kind, Parquet):
         items = list(Catalog((head,), schema).items)
         return next(read_batches(items[0], None), None) if items else None
     read: list[pa.RecordBatch] = []
-    for rows in kind.read(file.stored, head.read(schema)):
+    for rows in kind.read(file, head.read(schema)):
         read.append(rows)
         if sum(map(len, read)) >= MOST_ROWS:
             break
@@ -409,7 +449,7 @@ def _first_batch(file: PlannedFile) -> PoolBatch | None:
         return None
     first = pa.concat_batches(read)
     made = first if head.layout is None else head.layout.applied(first, None)
-    return PoolBatch(made, file.stored.path)
+    return PoolBatch(made, file.path)
 
 
 def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
@@ -444,7 +484,8 @@ def _systems(
         for name in [_without(_SCORES, column.name)]
         if name and name in predictions
     }
-    return dict(reversed(found.items())) if len(found) > 1 else {}
+    is_one = _sum_to_one([score for score, _ in found.values()])  # The first and the second guess.
+    return dict(reversed(found.items())) if len(found) > 1 and not is_one else {}
 
 
 def _without(words: Sequence[str], name: str) -> str:

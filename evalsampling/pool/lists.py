@@ -87,6 +87,11 @@ def read_queries(batch: PoolBatch, plan: ReadingPlan, depth: int) -> QueryBatch:
     place = within_runs(counts)
     names = [str(ranker.score) for ranker in plan.pool.systems]
     scores = [_floats(batch, each, *_flat(batch, each, name, counts)) for each in names]
+    for each, score in zip(names, scores, strict=True):
+        is_rank = each.lower().split("_")[-1] in ("rank", "ranks", "position")
+        if is_rank and len(query) and np.all(np.isnan(score) | ((score >= 0) & (score % 1 == 0))):
+            problem = "is called a rank, and the best item has the greatest score: give -1, -2, ..."
+            raise batch.error(each, int(query[0]), problem)
     rank = np.stack([_ranks(query, place, score, counts, depth) for score in scores], axis=1)
     with_models = [ranker for ranker in plan.pool.systems if ranker.probability is not None]
     probability = np.full((len(items), grades), 1 / grades)
@@ -97,8 +102,7 @@ def read_queries(batch: PoolBatch, plan: ReadingPlan, depth: int) -> QueryBatch:
     query, rank = query[kept], rank[kept]
     length = np.bincount(query, minlength=rows)
     number = within_runs(length)
-    most = max(int(length.max(initial=0)), 1)
-    padded = np.zeros((rows, most, grades))
+    padded = np.zeros((rows, max(int(length.max(initial=0)), 1), grades))
     padded[query, number] = probability[kept]
     at_ranks = np.full((rows, rank.shape[1], depth), NO_ITEM, dtype=np.int64)
     for system, of_system in enumerate(rank.T):

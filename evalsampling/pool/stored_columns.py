@@ -41,8 +41,7 @@ def output_columns(outputs: Outputs) -> dict[str, pa.Array]:
         columns[f"prediction.{system}"] = pa.array(outputs.prediction[:, system])
         columns[f"score.{system}"] = pa.array(outputs.score[:, system])
         for y in range(outputs.probability.shape[2]):
-            column = pa.array(outputs.probability[:, system, y])
-            columns[f"probability.{system}.{y}"] = column
+            columns[f"probability.{system}.{y}"] = pa.array(outputs.probability[:, system, y])
         if outputs.tags is not None:
             bits = packed(outputs.tags[:, system])
             columns[f"{TAGS}{system}"] = pa.FixedSizeBinaryArray.from_buffers(
@@ -93,11 +92,8 @@ def outputs_of_columns(rows: pa.Table, systems: int, classes: int, named: Named)
         probability = np.stack([np.stack(own, axis=1) for own in of_system], axis=1)
     codes = [rows[name].to_numpy() for name in _slice_names(named)]
     return Outputs(
-        np.stack(prediction, axis=1),
-        np.stack(score, axis=1),
-        probability,
-        tags=tags,
+        np.stack(prediction, axis=1), np.stack(score, axis=1), probability, tags=tags,
         slices=SliceCodes(named, np.stack(codes, axis=1)) if codes else None,
         magnitudes=magnitudes_of(rows),
         cluster=rows[CLUSTER].to_numpy() if CLUSTER in rows.column_names else None,
-    )
+    )  # fmt: skip

@@ -53,7 +53,7 @@ class Facts:
     workspace: str
     as_of: str | None
     rows: int
-    budget: int
+    budget: int | None
     systems: tuple[str | None, ...]
     sampler: str
     oracle: str
@@ -86,10 +86,10 @@ class Facts:
     @property
     def spent(self) -> str:
         """The part of the budget that is spent, in words."""
-        cost = self.estimate.get("cost")
-        if self.money is None or cost is None:
-            return f"{self.labels:,} of {counted(self.budget, 'label')}"
-        return f"{counted(self.labels, 'label')} for {cost:,.2f} of {self.money:,.2f}"
+        cost, of = self.estimate.get("cost"), f"{self.labels:,} of " * (self.budget is not None)
+        labels = of + counted(self.budget or self.labels, "label")
+        limit = "" if self.money is None else f" of {self.money:,.2f}"
+        return labels if cost is None else f"{labels} for {cost:,.2f}{limit}"
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Facts":
@@ -110,8 +110,7 @@ class Facts:
     @property
     def by(self) -> str:
         """What bands are of: a score, or strata where none is known."""
-        bands = self.bands[0].bands
-        scored = any(band.low is not None or band.high is not None for band in bands)
+        scored = any((band.low, band.high) != (None, None) for band in self.bands[0].bands)
         return "score" if scored else "stratum"
 
     @property

@@ -51,23 +51,12 @@ COLUMNS = (
 """Columns of the CSV: fields of a number of `estimate --json`."""
 
 _NAMES = {
-    "f1": "F1",
-    "mcc": "MCC",
-    "multiclass_mcc": "Multiclass MCC",
-    "npv": "NPV",
-    "mse": "MSE",
-    "rmse": "RMSE",
-    "mae": "MAE",
-    "r2": "R²",
-    "roc_auc": "ROC AUC",
-    "macro_f1": "Macro F1",
-    "micro_f1": "Micro F1",
-    "f1_of_macro_averages": "F1 of macro averages",
-    "weighted_f1": "Weighted F1",
-    "brier": "Brier (sum over classes)",
-    "dcg": "DCG",
-    "err": "ERR",
-}
+    "f1": "F1", "mcc": "MCC", "multiclass_mcc": "Multiclass MCC", "npv": "NPV",
+    "mse": "MSE", "rmse": "RMSE", "mae": "MAE", "r2": "R²",
+    "roc_auc": "ROC AUC", "macro_f1": "Macro F1", "micro_f1": "Micro F1",
+    "f1_of_macro_averages": "F1 of macro averages", "weighted_f1": "Weighted F1",
+    "brier": "Brier (sum over classes)", "dcg": "DCG", "err": "ERR",
+}  # fmt: skip
 """Display names of measures that are not the name in words."""
 
 _OF_CLASS = re.compile(r"class_(\w+)(?:\[(.*)\])?", re.DOTALL)
@@ -203,6 +192,9 @@ def called(measure: str) -> str:
     measure, by, rows = measure.partition(BY)
     if by:
         return f"{called(measure)}{by}{rows}"
+    name, of, systems = measure.partition(" of ")
+    if of and not {"(", "["} & {*name}:  # Names of systems stay as they are.
+        return f"{called(name)}{of}{systems}"
     of_class = _OF_CLASS.fullmatch(measure)
     if of_class:
         return f"{called(of_class[1])} for {of_class[2] or 'each class'}"

@@ -33,18 +33,11 @@ SAMPLES = ESTIMATES | {"importlib.metadata", "importlib.resources", "pyarrow.dat
 SIMULATES = ESTIMATES | {"evalsampling.simulation", "fastavro"}
 
 MAY_LOAD = {
-    "estimate": ESTIMATES,
-    "export": FILES,
-    "init": SIMULATES,
-    "plan": SIMULATES,
-    "prepare": ESTIMATES | {"fastavro"},
-    "pull": FILES | {"urllib.request"},
-    "push": FILES | {"urllib.request"},
-    "report": ESTIMATES | {"jinja2"},
-    "sample": ESTIMATES,
-    "simulate": SIMULATES,
-    "status": FILES,
-}
+    "estimate": ESTIMATES, "export": FILES, "init": SIMULATES, "plan": SIMULATES,
+    "prepare": ESTIMATES | {"fastavro"}, "pull": FILES | {"urllib.request"},
+    "push": FILES | {"urllib.request"}, "report": ESTIMATES | {"jinja2"}, "sample": ESTIMATES,
+    "simulate": SIMULATES, "status": FILES,
+}  # fmt: skip
 """The heavy modules that each command may load before it begins to work."""
 
 OF_EACH_KIND = ["estimate", "prepare", "report", "status", "plan", "pull"]

@@ -1,6 +1,7 @@
 """A budget that grows: labels are not bought twice."""
 
 import contextlib
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,6 +126,16 @@ def test_more_money(job: Any) -> None:
     assert "budget: money 120.00 and 700 labels, money 90.50 and 500 labels before" in limited.out
     lowered = one.sample("--budget", "110")
     assert "is money 120.00 and 700 labels, and can only be raised" in lowered.err
+
+
+def test_without_a_limit_of_labels_no_number_is_told(job: Any, tmp_path: Path) -> None:
+    pool = {"score": "s0.score", "prediction": "s0.prediction", "cost": "size"}
+    keys = {"pool": pool, "measure": "f1", "strata": {"leaves": 8}, "round_size": 30}
+    one: Job = job(make_rich_pool(60), budget={"cost": 90}, **keys).prepared()
+    assert ", 0 labels for 0.00 of 90.00, " in call("status", one.workspace).done.out
+    assert call("status", one.workspace, "--json").json["budget"] is None
+    assert call("report", one.workspace, "--to", tmp_path / "page.html").status == 0
+    assert json.loads((tmp_path / "page.json").read_text())["evaluation"]["budget"] is None
 
 
 @pytest.mark.slow

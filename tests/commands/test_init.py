@@ -90,11 +90,56 @@ def test_columns_that_go_in_pairs_are_systems(tmp_path: Path, monkeypatch: Any) 
         columns |= {f"{name}_score": score, f"{name}_pred": (score > 0.5).astype(int)}
     pq.write_table(pa.table(columns), "pool.parquet")
     assert call("init", "pool.parquet").done
+    assert "labels: {multilabel: [NAMES]}" in Path("evaluation.yaml").read_text()
     systems = load_spec("evaluation.yaml").pool.systems
     assert [(one.name, one.score, one.prediction) for one in systems] == [
         ("gbm", "gbm_score", "gbm_pred"), ("rf", "rf_score", "rf_pred"),
     ]  # fmt: skip
     assert "nothing wrong found" in call("prepare", "--check", "evaluation.yaml").out
+
+
+SHARE = np.random.default_rng(0).permutation(np.linspace(0.001, 0.9, 300))
+LIKELY = SHARE > 0.5
+SAID, BY_HALF = {"prediction": LIKELY}, {"threshold": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"score": SHARE.astype(np.float16), **SAID}, {"score": "score"}),
+        ({"result": [{"label": "YN"[int(p < 0.5)], "score": max(p, 1 - p)} for p in SHARE]},
+         {"score": "result.score", "score_is": "confidence", "prediction": "result.label"}),
+        ({"guesses": [f"[{{'label': 'a', 'score': {p}}}]" for p in SHARE], **SAID},
+         {"prediction": "prediction", "payload": None}),
+        ({"probability": [[1 - p, p] for p in SHARE], **SAID}, {"score": "FILL-IN"}),
+        ({"weight": 9 * SHARE[::-1], "p_spam": SHARE, **SAID}, {"score": "p_spam"}),
+        ({"label": np.arange(300) % 2, "p": SHARE}, {"prediction": BY_HALF}),
+        ({"label": LIKELY.astype(int), "p": SHARE}, {"prediction": "label"}),
+        ({"bad": SHARE, "ok": 1 - SHARE, "mood": np.where(LIKELY, "BAD", "OK")},
+         {"score": "bad", "prediction": "mood"}),
+        ({"a": SHARE / 2, "b": SHARE / 2, "c": 1 - SHARE, "kind": ["a", "b", "c"] * 100},
+         {"prediction": "FILL-IN", "probability": {name: name for name in "abc"}}),
+        ({"label_1": np.where(LIKELY, "Y", "N"), "score_1": np.maximum(SHARE, 1 - SHARE),
+          "label_2": np.where(LIKELY, "N", "Y"), "score_2": np.minimum(SHARE, 1 - SHARE)},
+         {"score": "score_1", "score_is": "confidence", "prediction": "label_1"}),
+    ],
+)  # fmt: skip
+def test_columns_as_other_programs_write_them(tmp_path: Path, columns: Any, expected: Any) -> None:
+    """Fields and lists, labels of people beside probabilities, the second likeliest class."""
+    _, text = of_table(tmp_path, {"id": range(300), **columns}, "FILL-IN" not in str(expected))
+    pool = yaml.safe_load(text)["pool"]
+    assert {key: pool.get(key) for key in expected} == expected
+    assert ("# are these labels?" in text) == (expected.get("prediction") in (BY_HALF, "FILL-IN"))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("y_true", ()), ("Price", ("--label", "Price", "--drawn", "random"))]
+)
+def test_labels_that_are_numbers_are_refused(tmp_path: Path, name: str, options: Any) -> None:
+    pool = tmp_path / "pool"
+    pq.write_table(pa.table({"id": range(300), "y_pred": SHARE - 0.4, name: SHARE}), pool)
+    refused = call("init", pool, "--output", tmp_path / "spec.yaml", *options)
+    assert f"column '{name}' holds numbers and no classes: docs/regression.md" in refused.err
 
 
 def test_two_columns_of_shares_may_be_two_systems(tmp_path: Path, monkeypatch: Any) -> None:

@@ -177,6 +177,8 @@ def test_simulate_and_plan(job: Jobs) -> None:
         in call("plan", one.spec, *options).refused
     )
     planned = call("plan", numbered(job, measure=MEASURES[:-1]).spec, *options).json
+    in_words = call("plan", numbered(job, measure=MEASURES[:-1]).spec, *options[:-1])
+    assert "if the predictive variances are right:" in in_words.out
     errors = {(each["sampler"], each["measure"]): each["standard_error"] for each in planned}
     # Of normal errors the mean square of 60 has the variance (3 E t^4 - (E t^2)^2) / 60.
     expected = np.sqrt((3 * np.mean(variance**2) - np.mean(variance) ** 2) / 60)

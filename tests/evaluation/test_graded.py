@@ -62,6 +62,11 @@ def test_gains_from_grades_of_two_rounds() -> None:
         (lambda ids, grades: (ids[:1], [grades[0][1:]]), "grades for the [0-9]+ items of id"),
         (lambda ids, grades: (ids[:1], [[9, *grades[0][1:]]]), "grade 9 of id .* is not one of"),
         (lambda ids, grades: (ids, grades[1:]), "14 labels for 15 ids"),
+        (lambda ids, grades: (ids, [None] * 15), "are a list, one for each .* got NoneType"),
+        (
+            lambda ids, grades: (ids, [dict(enumerate(one)) for one in grades]),
+            "a list, .* got dict",
+        ),
     ],
 )
 def test_what_is_wrong_with_grades(change: Any, message: str) -> None:

@@ -140,6 +140,24 @@ def test_it_says_what_was_said_then(sampler: str) -> None:
         assert values == [(one.value, one.intervals[0]) for one in then]  # type: ignore[attr-defined]
 
 
+def test_rows_that_count_more_do_so_in_what_was_said_then() -> None:
+    """Of systems, which are compared, and of a measure by rows."""
+    rng = np.random.default_rng(5)
+    truth = rng.random(900) < 0.1
+    columns = {"old": rng.normal(size=900) + 2 * truth, "weight": rng.lognormal(0, 1.5, 900)}
+    columns["new"] = columns["old"] + rng.normal(size=900)
+    pool = {"systems": SYSTEMS["systems"], "weight": "weight"}
+    one = Evaluation.from_arrays(
+        None, None, columns=columns, pool=pool, measure=["f1", {"f1": {"by": "rows"}}], seed=1
+    )
+    ids = one.sample(60)
+    one.label(ids, truth[ids].astype(int))
+    [found] = convergence(one.analysis)
+    said = {estimate.target: estimate.value for estimate in one.estimate()}
+    assert {estimate.target: estimate.value for estimate in found.estimates} == said
+    assert len(said) == 6
+
+
 def test_of_many_rounds_some_are_kept_the_last_among_them() -> None:
     evaluation, _ = evaluate(5)
     assert [one.round for one in convergence(evaluation.analysis, most=3)] == [1, 3, 5]

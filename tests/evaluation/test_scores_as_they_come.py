@@ -85,15 +85,9 @@ def turned_round(rng: np.random.Generator) -> Columns:
 
 
 POOLS = {
-    "forest": votes(100),
-    "neighbours": votes(10),
-    "judge": judge,
-    "few scores": few_scores,
-    "spam": spam,
-    "no threshold": no_threshold,
-    "not monotone": not_monotone,
-    "perfect": perfect,
-}
+    "forest": votes(100), "neighbours": votes(10), "judge": judge, "few scores": few_scores,
+    "spam": spam, "no threshold": no_threshold, "not monotone": not_monotone, "perfect": perfect,
+}  # fmt: skip
 
 
 SIZES = (50, 50, 50, 75, 75)

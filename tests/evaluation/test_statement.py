@@ -54,17 +54,10 @@ SENTENCES = (
 """What an estimate may say, `#` for a number, and the fields of `estimate --json` it shows."""
 
 POOLS = (
-    "clinc-bill-mnb",
-    "coil2000-gnb",
-    "compas-decile",
-    "lawschool-lr",
-    "letter-Q-rf",
-    "magellan-dblpscholar-knn",
-    "mammography-svm",
-    "mnist-sgd",
-    "nasa-mc1-gnb",
+    "clinc-bill-mnb", "coil2000-gnb", "compas-decile", "lawschool-lr", "letter-Q-rf",
+    "magellan-dblpscholar-knn", "mammography-svm", "mnist-sgd", "nasa-mc1-gnb",
     "shoppers-shift-knn",
-)
+)  # fmt: skip
 
 
 def of(  # type: ignore[no-untyped-def]

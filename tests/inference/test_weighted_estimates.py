@@ -53,14 +53,9 @@ def by_hand(
     if influence is None:
         influence = np.random.default_rng(0).normal(0, 0.5, len(weight))
     (found,) = by_weights(
-        [target],
-        np.array([value]),
-        influence[:, None],
-        make_sample(weight),
-        [evidence],
-        confidence,
-        METHODS,
-    )
+        [target], np.array([value]), influence[:, None], make_sample(weight), [evidence],
+        confidence, METHODS,
+    )  # fmt: skip
     return found
 
 

@@ -76,16 +76,11 @@ def test_components() -> None:
 
 
 UNDEFINED = [
-    (PRCurve, [1, 0], 0.5, [0, 1, 0, 0, 0, 0]),
-    (PRCurve, [0, 0], 0.5, [0, 1, 1, 1, 0, 1]),
-    (ROCCurve, [1, 0], 0.5, [0, 0, 0, 0]),
-    (ROCCurve, [0, 0], 0.5, [1, 1, 0, 0]),
-    (ROCCurve, [1, 1], 0.5, [0, 0, 1, 1]),
-    (AveragePrecision, [0, 0], 0.5, [1]),
-    (AveragePrecision, [1, 0], 0.5, [0]),
-    (ROCArea, [0, 0], 0.5, [1]),
-    (ROCArea, [1, 1], 0.5, [1]),
-]
+    (PRCurve, [1, 0], 0.5, [0, 1, 0, 0, 0, 0]), (PRCurve, [0, 0], 0.5, [0, 1, 1, 1, 0, 1]),
+    (ROCCurve, [1, 0], 0.5, [0, 0, 0, 0]), (ROCCurve, [0, 0], 0.5, [1, 1, 0, 0]),
+    (ROCCurve, [1, 1], 0.5, [0, 0, 1, 1]), (AveragePrecision, [0, 0], 0.5, [1]),
+    (AveragePrecision, [1, 0], 0.5, [0]), (ROCArea, [0, 0], 0.5, [1]), (ROCArea, [1, 1], 0.5, [1]),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "label", "score", "undefined"), UNDEFINED)

@@ -309,3 +309,10 @@ def test_a_missing_score_that_is_named_says_what_else_may_be_done(tmp_path: Path
     assert refused.status == 1
     assert "column 'belief' is missing" in refused.err
     assert "strata.method: predictions" in refused.err
+
+
+def test_a_missing_variance_says_what_it_is(tmp_path: Path) -> None:
+    numbers = {"labels": {"range": [0, 9]}, "pool": {"prediction": "id"}}
+    refused = call("prepare", _spec(tmp_path, VERDICTS, **numbers))
+    assert "'variance' is missing" in refused.err
+    assert "pool.variance names the column of predictive variances" in refused.err

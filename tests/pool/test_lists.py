@@ -57,6 +57,13 @@ def test_items_are_ranked_by_falling_score_and_ties_by_place() -> None:
     assert found.differs.tolist() == [[0, 1], [0, 1], [0, 0]]
 
 
+def test_ranks_are_no_scores() -> None:
+    plan = spec_of(pool={"systems": {"bm25": {"score": "bm25_rank"}}})
+    rows = batch_of().rows.append_column("bm25_rank", pa.array([[1, 2, 3], [1], []]))
+    with pytest.raises(InputError, match="column 'bm25_rank', row 0: is called a rank, and"):
+        read_queries(PoolBatch(rows), plan, CUT)
+
+
 def test_text_is_the_json_of_lists() -> None:
     """As JSON Lines, Avro and CSV have them."""
     plain = batch_of().rows

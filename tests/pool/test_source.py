@@ -46,19 +46,14 @@ def rows_of(pool: Catalog, columns: list[str] | None) -> list[dict[str, Any]]:
 
 
 FOLDERS = {
-    "text and numbers": ["c=DE/y=2020", "c=FR/y=2021"],
-    "zeros in front": ["y=01", "y=2"],
+    "text and numbers": ["c=DE/y=2020", "c=FR/y=2021"], "zeros in front": ["y=01", "y=2"],
     "null": ["y=1", "y=__HIVE_DEFAULT_PARTITION__"],
     "too large for 32 bits": ["y=3000000000", "y=1"],
-    "ends of 32 bits": ["y=2147483647", "y=-2147483648"],
-    "plus": ["y=-5", "y=+1"],
-    "fractions": ["y=1.5", "y=1"],
-    "encoded": ["y=a%20b%2Fc", "y=é"],
-    "nothing": ["y=", "y=1"],
-    "truth values": ["y=true", "y=false"],
-    "folders between": ["y=1/plain/z=3", "y=4/plain/z=5"],
+    "ends of 32 bits": ["y=2147483647", "y=-2147483648"], "plus": ["y=-5", "y=+1"],
+    "fractions": ["y=1.5", "y=1"], "encoded": ["y=a%20b%2Fc", "y=é"], "nothing": ["y=", "y=1"],
+    "truth values": ["y=true", "y=false"], "folders between": ["y=1/plain/z=3", "y=4/plain/z=5"],
     "one name twice": ["y=1/y=2", "y=3/y=4"],
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FOLDERS)

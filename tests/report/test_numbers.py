@@ -88,6 +88,8 @@ def test_names_for_sentences() -> None:
     assert name("difference(dcg@5)", **two) == "Difference in DCG@5 of new against old"
     assert name("roc_auc(positive=a)") == "ROC AUC(positive=a)"
     assert name("difference(accuracy)", **two) == "Difference in accuracy of new against old"
+    assert compared("mse of new_one against old") == "MSE of new_one against old"
+    assert compared("class_recall[a of b]") == "Recall for a of b"
     of_recall = "Ratio of recall(g=u) by w of new against old"
     assert compared("ratio(recall(g=u) by w) of new against old") == of_recall
 

@@ -177,6 +177,9 @@ def test_the_short_page_has_what_a_reader_decides_by() -> None:
     assert "but for a few that score like negatives" in short
     assert len(short) < len(long) / 2
     assert "basis" not in [part.anchor for part in sections(facts)]
+    told = {"evaluation": {"classes": []}, "estimate": {"cost": 12.0}}  # Labels that are numbers.
+    other = Reader(page(Facts.from_json(twin(number("mse"), **told)), short=True)).text
+    assert ("Positives" in other, "40 of 100 labels for 12.00," in other) == (False, True)
 
 
 def test_the_first_sentence_is_bold_and_text_is_escaped() -> None:

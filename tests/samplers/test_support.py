@@ -154,15 +154,9 @@ def slices(seed: int, sampler: object) -> tuple[list[Estimate], float, bool]:
     part = np.where(rng.random(rows) < 0.05, "rare", "usual")
     label = (rng.random(rows) < 0.2 + 0.6 * score).astype(int)
     evaluation = Evaluation.from_arrays(
-        score,
-        (score > 0.5).astype(int),
-        columns={"part": part},
-        pool={"slices": ["part"]},
-        measure="accuracy",
-        sampler=sampler,
-        strata={"leaves": 8},
-        seed=seed,
-    )
+        score, (score > 0.5).astype(int), columns={"part": part}, pool={"slices": ["part"]},
+        measure="accuracy", sampler=sampler, strata={"leaves": 8}, seed=seed,
+    )  # fmt: skip
     ids = evaluation.sample(500)
     evaluation.label(ids, label[ids])
     rare = part == "rare"
@@ -182,14 +176,9 @@ def test_slice_without_labelled_rows_is_undefined() -> None:
     score, prediction, label = make_rows()
     part = np.where(np.arange(ROWS) == 17, "lonely", "usual")
     evaluation = Evaluation.from_arrays(
-        score,
-        prediction,
-        columns={"part": part},
-        pool={"slices": ["part"]},
-        measure=["accuracy", "brier"],
-        sampler="passive",
-        seed=2,
-    )
+        score, prediction, columns={"part": part}, pool={"slices": ["part"]},
+        measure=["accuracy", "brier"], sampler="passive", seed=2,
+    )  # fmt: skip
     ids = evaluation.sample(30)
     evaluation.label(ids, label[ids])
     assert 17 not in ids

@@ -78,27 +78,14 @@ def test_of_systems_that_are_alike_none_is_wrong() -> None:
 def test_differences_of_one_measure_and_first_system_belong_together() -> None:
     of_second = difference(Accuracy(system=1), Accuracy(system=2))
     listed = [
-        Accuracy(),
-        less(Accuracy(), 1),
-        less(Accuracy(), 2),
-        less(Brier(), 1),
-        of_second,
-        less(PRCurve((0.1, 0.5)), 1),
-        less(FalsePositiveRate(), 1),
-        less(LogLoss(), 1),
+        Accuracy(), less(Accuracy(), 1), less(Accuracy(), 2), less(Brier(), 1), of_second,
+        less(PRCurve((0.1, 0.5)), 1), less(FalsePositiveRate(), 1), less(LogLoss(), 1),
         less(FBeta(), 1),
-    ]
+    ]  # fmt: skip
     assert candidates_of(listed) == [
-        None,
-        Candidates((1, 2), 1),
-        Candidates((1, 2), 1),
-        Candidates((3,), -1),
-        Candidates((4,), 1),
-        None,
-        Candidates((6,), -1),
-        Candidates((7,), -1),
-        Candidates((8,), 1),
-    ]
+        None, Candidates((1, 2), 1), Candidates((1, 2), 1), Candidates((3,), -1),
+        Candidates((4,), 1), None, Candidates((6,), -1), Candidates((7,), -1), Candidates((8,), 1),
+    ]  # fmt: skip
 
 
 def test_means_of_repeats() -> None:

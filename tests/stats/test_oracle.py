@@ -32,15 +32,9 @@ def test_log_posterior_never_falls_and_is_that_of_individual_rows(
     values = []
     for iterations in range(1, 16):
         fit = fit_dirichlet_tree(
-            tree,
-            pool.prior,
-            pool.labelled,
-            pool.unlabelled,
-            start,
-            tolerance=0,
-            max_iterations=iterations,
-            accelerate=False,
-        )
+            tree, pool.prior, pool.labelled, pool.unlabelled, start, tolerance=0,
+            max_iterations=iterations, accelerate=False,
+        )  # fmt: skip
         slow.iterate(1)
         np.testing.assert_allclose(fit.theta, slow.theta, rtol=1e-9)
         np.testing.assert_allclose(fit.posterior, slow.posterior(), rtol=1e-8, atol=1e-12)

@@ -171,15 +171,9 @@ def check_names(names: list[str]) -> None:
     # By a scorer, by tables that are stored, by jobs that were waited for, by what is under way, by
     # a later check of ids.
     rare = (
-        "scored/",
-        "stored/",
-        "steps/",
-        r"\.preparing",
-        r"\.answer",
-        r"\.unfinished/",
-        "jobs/check",
+        "scored/", "stored/", "steps/", r"\.preparing", r"\.answer", r"\.unfinished/", "jobs/check",
         r"labels/[0-9a-f]{64}\-",
-    )
+    )  # fmt: skip
     assert [one for one in unmet if not one.startswith(rare)] == []
 
 

@@ -25,24 +25,15 @@ _BUFFER_BYTES = 1 << 21
 _MARKER_BYTES = 16
 
 _TYPES: Mapping[str, pa.DataType] = {
-    "null": pa.null(),
-    "boolean": pa.bool_(),
-    "int": pa.int64(),
-    "long": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "bytes": pa.binary(),
-    "fixed": pa.binary(),
-    "bytes-decimal": pa.string(),
-    "fixed-decimal": pa.string(),
-    "int-date": pa.date32(),
-    "int-time-millis": pa.time32("ms"),
-    "long-time-micros": pa.time64("us"),
+    "null": pa.null(), "boolean": pa.bool_(), "int": pa.int64(), "long": pa.int64(),
+    "float": pa.float32(), "double": pa.float64(), "bytes": pa.binary(), "fixed": pa.binary(),
+    "bytes-decimal": pa.string(), "fixed-decimal": pa.string(), "int-date": pa.date32(),
+    "int-time-millis": pa.time32("ms"), "long-time-micros": pa.time64("us"),
     "long-timestamp-millis": pa.timestamp("ms", "UTC"),
     "long-timestamp-micros": pa.timestamp("us", "UTC"),
     "long-local-timestamp-millis": pa.timestamp("ms"),
     "long-local-timestamp-micros": pa.timestamp("us"),
-}
+}  # fmt: skip
 """Arrow's types for Avro's; all others become text. Logical types are those fastavro knows."""
 
 _MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError)

@@ -26,14 +26,9 @@ _BLANK = b" \t\r\n"
 _LINE_FEED, _RETURN, _BRACE, _CLOSING_BRACE = b"\n\r{}"
 
 _TYPES: Mapping[type, pa.DataType] = {
-    bool: pa.bool_(),
-    int: pa.int64(),
-    float: pa.float64(),
-    str: pa.string(),
-    list: pa.string(),
-    dict: pa.string(),
-    type(None): pa.null(),
-}
+    bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string(), list: pa.string(),
+    dict: pa.string(), type(None): pa.null(),
+}  # fmt: skip
 
 
 class JsonLines:

@@ -106,7 +106,7 @@ def _read(path: str) -> tuple[pa.Table, int]:
     else:
         raise InputError(
             f"{path}: neither a log of Inspect ('eval', 'samples') nor results of promptfoo "
-            "('results', with 'success'): give rows as JSON Lines"
+            "('results', with 'success'): give rows as JSON Lines; jq -c '.[]' makes them of a list"
         )
     if not rows:
         raise InputError(f"{path}: none of its samples has a verdict")

@@ -31,14 +31,9 @@ PARQUET = Parquet()
 _JSON_LINES, _LOGS = JsonLines(), Logs()
 
 _BY_SUFFIX: Mapping[str, Format | Parquet] = {
-    ".csv": Csv(","),
-    ".tsv": Csv("\t"),
-    ".jsonl": _JSON_LINES,
-    ".ndjson": _JSON_LINES,
-    ".avro": Avro(),
-    ".json": LinesOrLog(),
-    ".eval": _LOGS,
-}
+    ".csv": Csv(","), ".tsv": Csv("\t"), ".jsonl": _JSON_LINES, ".ndjson": _JSON_LINES,
+    ".avro": Avro(), ".json": LinesOrLog(), ".eval": _LOGS,
+}  # fmt: skip
 
 _WORKBOOKS = (".xlsx", ".xls", ".ods")
 

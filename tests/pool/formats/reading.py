@@ -39,16 +39,9 @@ def work_items(kind: Any, path: Path) -> Iterator[WorkItem]:
     first_row = 0
     for split in contents.splits:
         yield WorkItem(
-            path=str(path),
-            begin=split.begin,
-            end=split.end,
-            rows=split.rows,
-            schema=contents.schema,
-            untyped=False,
-            file=0,
-            origin=str(path),
-            first_row=first_row,
-        )
+            path=str(path), begin=split.begin, end=split.end, rows=split.rows,
+            schema=contents.schema, untyped=False, file=0, origin=str(path), first_row=first_row,
+        )  # fmt: skip
         first_row += split.rows
 
 
