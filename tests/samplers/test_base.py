@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsampling import InputError, samplers
+from evalsampling import InputError
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.measures import Accuracy, FBeta, Precision, Recall
 from evalsampling.samplers import (
@@ -23,16 +23,10 @@ from evalsampling.samplers import (
 from evalsampling.samplers.base import no_rounds, weights_under
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal
-from evalsampling.stats.history import NO_LABEL, History
+from evalsampling.stats.history import History
 from tests.samplers.pools import ALL, WITH_REPLACEMENT, build_sampler, make_pool
-from tests.slow import slowly
 
 OF_GIVEN_SIZE = [kind for kind in ALL if kind is not Poisson]
-
-
-@pytest.mark.parametrize("kind", ALL)
-def test_name_is_that_of_the_spec(kind: type) -> None:
-    assert samplers.BY_NAME[build_sampler(kind).name] is kind
 
 
 @pytest.mark.parametrize("kind", OF_GIVEN_SIZE)
@@ -299,29 +293,6 @@ def test_unsupported_measure_is_none_beside_supported_ones() -> None:
     assert "recall cannot be estimated from rows drawn for precision" in str(recall.reason)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [AdaptiveImportance, *slowly(Importance)])
-def test_round_without_any_label_leaves_f1_where_it_is(kind: type) -> None:
-    """A silent round of 60, four answered ones, 50 repeats.
-
-    The mean stays within 4 of its standard errors; the ratio's own bias, about 0.005 when all
-    rounds have labels, is below one more.
-    """
-    pool = make_pool(4000, 32, seed=11, positive=0.001, strength=3)
-    values = []
-    for seed in range(50):
-        rng, order = np.random.default_rng([5, seed]), pool.order(seed)
-        sampler, history = kind(FBeta()), pool.start()
-        for _ in range(5):
-            history = pool.answer(sampler.design(pool.table, history, 60, rng), order)
-            silent = np.arange(len(history)) < 60
-            history = history.with_labels(np.where(silent, NO_LABEL, history.label))
-        (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
-        values.append(found.value)
-    error = np.std(values, ddof=1) / np.sqrt(50)
-    assert abs(np.mean(values) - pool.value(FBeta())) < 5 * error
-
-
 FEW = {
     "f1": FBeta(), "precision": Precision(), "recall": Recall(), "accuracy": Accuracy(),
 }  # fmt: skip
@@ -378,30 +349,3 @@ def test_default_interval_covers(kind: type[Sampler]) -> None:
         covered += found.intervals[0].low <= truth <= found.intervals[0].high
         assert found.intervals[0].high - found.intervals[0].low < 0.5
     assert covered / 100 >= 0.91
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [Importance, AdaptiveImportance])
-def test_labels_missing_at_random_leave_accuracy_where_it_is(kind: type) -> None:
-    """Three rounds of 60 draws, four in ten labels missing, 100 repeats.
-
-    The mean stays within 3.5 of its standard errors (a chance of 1 in 2,000) and 2 % for the
-    bias, of relative order 1/60, of dividing by the number of labels that came.
-    """
-    pool = make_pool(400, 8, seed=3, positive=0.3)
-    truth, values = pool.value(Accuracy()), []
-    for seed in range(100):
-        rng, order = np.random.default_rng([9, seed]), pool.order(seed)
-        sampler, history = kind(Accuracy(), draws=60), pool.start()
-        for _ in range(3):
-            before = len(history)
-            silent = history.label == NO_LABEL
-            history = pool.answer(sampler.design(pool.table, history, 60, rng), order)
-            missing = rng.random(len(history)) < 0.4
-            missing[:before] = silent
-            history = history.with_labels(np.where(missing, NO_LABEL, history.label))
-        (found,) = sampler.estimate(pool.table, history, [Accuracy()], 0.95)
-        values.append(found.value)
-    error = np.std(values, ddof=1) / 10
-    assert error < 0.01
-    assert abs(np.mean(values) - truth) < 3.5 * error + 0.02 * (1 - truth)

@@ -84,30 +84,6 @@ def test_squared_loss_in_closed_form() -> None:
     np.testing.assert_allclose(q, np.sqrt(h) / np.sqrt(h).sum(), rtol=1e-9)
 
 
-def mixture_form(f: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """sqrt(F^2 (F^2 + 2 (tau1^2 + tau2^2))) (eq. 5.13 to 5.15), F = f1 - f2."""
-    square = (f[:, 0] - f[:, 1]) ** 2
-    return np.asarray(np.sqrt(square * (square + 2 * variance.sum(axis=1))))
-
-
-def test_squared_loss_is_drawn_by_the_published_mixture_form() -> None:
-    """With the mixture of both systems the difference expected is 0, so both variants agree.
-
-    The formula at the published figures, whose labels are no classes; then with the variances
-    f (1 - f) of labels 0 and 1.
-    """
-    published = mixture_form(
-        np.array([[1, 0.5], [2, 2.1], [0, -1]]), np.array([[0.2, 0.3], [0.4, 0.1], [0.1, 0.2]])
-    )
-    np.testing.assert_allclose(published, [0.5590169944, 0.1004987562, 1.2649110641], rtol=1e-9)
-    table = table_of([[1, 0, 1, 0]] * 2, [[0.9, 0.3, 0.6, 0.2], [0.7, 0.4, 0.9, 0.25]])
-    f = table.kinds.probability[:, :, 1]
-    size = mixture_form(f, f * (1 - f))
-    for variant in ("rescaled", "active"):
-        q = proposal_of(Compare(BRIERS, variant=variant, floor=0), table)
-        np.testing.assert_allclose(q, size / size.sum(), rtol=1e-9)
-
-
 def test_the_mixture_of_pairs_is_the_published_one() -> None:
     sizes = [np.array([1, 0.2, 0.2, 0.2]), np.array([0.2, 1, 0.2, 0.2]), np.array([1, 1, 0.2, 0.2])]
     found = mean_proposal([*sizes, np.zeros(4)], np.ones(4, dtype=np.int64))
