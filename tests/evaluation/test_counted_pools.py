@@ -114,33 +114,3 @@ def test_estimates_of_a_pool_that_grew(sampler: str) -> None:
         assert values.mean() == pytest.approx(truth, abs=error + 0.01)
         held = np.mean([one.low - 1e-9 <= truth <= one.high + 1e-9 for one in ones])
         assert held >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / seeds)
-
-
-def second_round(seed: int) -> tuple[Drawn, np.ndarray, np.ndarray, RoundChances]:
-    """Rows of a first round of a fixed size, then of a second by number, and its chances."""
-    drawn = Drawn.of_seed("calibrated", seed, OLD)
-    evaluation = drawn.evaluation
-    ids = evaluation.sample(60)
-    evaluation.label(ids, OLD_TRUTH[ids])
-    analysis = evaluation.analysis
-    begin = analysis.numbers().after(analysis.history.drawn_by_cell(len(analysis.table)))
-    chances = next_chances(analysis, 60, None, begin)
-    return drawn, ids, drawn.taken([chances]), chances
-
-
-@pytest.mark.slow
-def test_a_second_round_has_no_row_of_the_first_and_is_unbiased() -> None:
-    """The total of positives by the rows of both, over 40 seeds; tolerance four errors."""
-    totals, sizes, expected = [], [], []
-    for seed in range(40):
-        drawn, first, second, chances = second_round(seed)
-        assert not set(first.tolist()) & set(second.tolist())
-        chance = chances.of_cells(drawn.cells.cell)
-        left = np.setdiff1d(np.arange(len(OLD)), first)
-        totals.append(OLD_TRUTH[first].sum() + (OLD_TRUTH[second] / chance[second]).sum())
-        sizes.append(len(second))
-        expected.append(chance[left].sum())
-    assert np.mean(expected) == pytest.approx(60, abs=1e-6)
-    assert np.mean(sizes) == pytest.approx(60, abs=4 * np.std(sizes) / 40**0.5)
-    error = 4 * np.std(totals) / 40**0.5
-    assert np.mean(totals) == pytest.approx(OLD_TRUTH.sum(), abs=error)

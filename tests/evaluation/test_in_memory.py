@@ -67,14 +67,6 @@ def test_frames_of_any_library_are_one_pool(name: str) -> None:
     np.testing.assert_array_equal(one.analysis.table.prior, other.analysis.table.prior)
 
 
-@pytest.mark.parametrize("kind", ["object", "string", "str", "category"])
-def test_text_of_pandas(kind: str) -> None:
-    frame = pd.DataFrame(columns())
-    frame["key"] = frame["key"].astype(kind)
-    frame["city"] = frame["city"].astype(kind if kind != "str" else "object")
-    assert all(id.startswith("k") for id in evaluate(frame).sample(5).tolist())
-
-
 def test_the_index_names_the_rows() -> None:
     """A frame that was filtered, say: its rows are not what their numbers say."""
     frame = pd.DataFrame(columns()).set_index("key")[["score", "guess"]][::-1]

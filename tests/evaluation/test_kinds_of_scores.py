@@ -18,7 +18,7 @@ from evalsampling import Evaluation, EvaluationSpec
 from evalsampling.errors import InputError
 from evalsampling.preparation.plan import read_table, stratify_pool
 from evalsampling.preparation.stratification import Stratification
-from tests.jobs import Pool, call
+from tests.jobs import call
 from tests.slow import fast
 
 ROWS, PREDICTED = 400, 40
@@ -240,22 +240,6 @@ def test_probabilities_of_an_order_are_refused(name: str) -> None:
             Evaluation.from_frame(table_of(case), **case.keys, measure=measure)
         with pytest.raises(InputError, match=words):
             asked.estimate(measure)
-
-
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "avro"])
-@pytest.mark.parametrize(
-    "name",
-    ["probability a hair above 1", "confidence", "log-odds", "log-odds with a shift", "0 to 100"],
-)
-def test_scores_in_every_format(name: str, suffix: str, tmp_path: Path) -> None:
-    case = CASES[name]
-    table = table_of(case).append_column("name", pa.array([f"row {i}" for i in range(ROWS)]))
-    Pool(table, {}).write_as(suffix, tmp_path / "pool", files=3)
-    content = {"pool": {"path": f"pool/*.{suffix}", **case.keys}, "strata": {"leaves": 8}}
-    stratification = stratify_pool(EvaluationSpec.from_mapping(content, tmp_path).reading)
-    found = stratification.score_summary(read_table(stratification))
-    assert found.kind == case.kind
-    assert found.expected == pytest.approx(case.expected, rel=tolerance(case))
 
 
 @pytest.mark.parametrize("systems", [1, 2])
