@@ -77,19 +77,6 @@ def test_where_most_is_rejected_no_number_stands_in_front(drawn: Job) -> None:
     assert (mended["mostly_rejected"], mended["rejects"]) == ([], 0)
 
 
-@pytest.mark.slow
-def test_rejects_are_counted_until_they_are_made_up_for(drawn: Job) -> None:
-    (first, label), (second, _), *_ = drawn.answers(1)
-    bad = [(first, "=maybe"), (second, "2"), ("t_nobody", "1")]
-    assert drawn.take(bad, "bad.csv").json["rejects"] == 3
-    told = [(row["task"], row["label"]) for row in drawn.rejects()]
-    assert told == [(first, "'=maybe"), (second, "2"), ("t_nobody", "1")], "no formula"
-    assert drawn.take([(first, label)], "good.csv").json["rejects"] == 2
-    assert call("status", drawn.workspace, "--json").json["rejects"] == 2
-    again = drawn.take(bad, "bad.csv").json
-    assert again["rejects"] == 2, "the same said again"
-
-
 def test_rejects_have_what_was_given_whatever_is_wrong(drawn: Job) -> None:
     """Also where the row is no vote at all; a right answer makes up for it."""
     (first, label), (second, _), *_ = drawn.answers(1)
@@ -133,13 +120,6 @@ def test_the_id_column_may_be_called_as_in_the_pool(job: Any, suffix: str) -> No
 def test_what_is_no_answer_is_rejected(drawn: Job, labels: list[str], reason: str) -> None:
     task = drawn.answers(1)[15][0]
     assert reason in reject(drawn, [[task, label] for label in labels])
-
-
-@pytest.mark.slow
-def test_label_that_contradicts_an_earlier_one(drawn: Job) -> None:
-    task, label = drawn.answers(1)[0]
-    other = "0" if label == "1" else "1"
-    assert f"the row has '{label}' already" in reject(drawn, [[task, other]])
 
 
 @pytest.mark.parametrize("mark", [";", "\t"])

@@ -33,20 +33,6 @@ def annotate(server: Double, truth: dict[str, str]) -> None:
         ]
 
 
-def test_there_and_back(job: Jobs, server: Double, tmp_path: Path) -> None:
-    one = job(sink={"format": "label-studio", "chunk": 7}, labels={"votes": 3}).drawn()
-    assert len(list((one.round_directory(1) / "label-studio").glob("tasks-*.json"))) == 3
-    server.fail["POST", "import"] = ["lost"]
-    pushed = call("push", one.workspace, "--url", server.url, "--json").json
-    assert (pushed["tasks"], pushed["new"], pushed["round"]) == (20, 20, 1)
-    assert "batch 1: 20 tasks" in call("push", one.workspace, "--url", server.url).out
-    annotate(server, dict(one.answers(1)))
-    file = tmp_path / "votes.json"
-    assert call("pull", one.workspace, "--url", server.url, "--to", file).status == 0
-    result = one.estimate("--labels", file).json
-    assert (result["labels"], result["open"], result["rejects"]) == (20, 0, 0)
-
-
 PAGE = b"<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
 
 

@@ -220,26 +220,6 @@ def test_rounds_are_drawn_until_the_money_is_spent(job: Any, sampler: str) -> No
     assert f"labels for {spent:,.2f} of 100.00" in call("status", one.workspace).out
 
 
-@pytest.mark.slow
-def test_simulate_and_plan_spend_money(job: Any) -> None:
-    one = costly(job, budget={"cost": 400}, sampler="optimal_importance")
-    names = ["passive", "strat_model", "active_lambda"]
-    options = ["--sampler", *names, "--repeats", 2, "--budgets", "100"]
-    simulated = call("simulate", one.spec, "--truth", one.write_truth(), *options, "--json").done
-    for told in simulated.json["results"]:
-        assert told["cost"] == pytest.approx(100, abs=30)
-    by_name = {told["sampler"]: told["labels"] for told in simulated.json["results"]}
-    assert by_name["active_lambda"] > 1.2 * by_name["passive"]
-    planned = call("plan", one.spec, *options, "--json").done
-    plans = {told["sampler"]: told for told in planned.json}
-    assert plans["active_lambda"]["draws"] > plans["passive"]["draws"]
-    assert plans["strat_model"]["draws"] is None
-    assert 0 < plans["passive"]["saving"] < 1
-    text = call("plan", one.spec, "--sampler", "passive", *options[4:]).out
-    assert "half-width  draws  labels  cost" in text
-    assert "of the variance of rows drawn evenly for equal money" in " ".join(text.split())
-
-
 @pytest.mark.parametrize("bad", [0.0, -1.0])
 def test_costs_that_are_not_above_nothing_are_named(job: Any, bad: float) -> None:
     cost = np.ones(100)
@@ -256,27 +236,3 @@ def test_money_that_buys_nothing_leaves_nothing_to_do(job: Any) -> None:
     assert one.prepare().status == 0
     found = one.sample().json
     assert (found["round"], found["rows"], found["reason"]) == (0, 0, "budget")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tied", [False, True], ids=["independent", "heavier positives"])
-def test_intervals_hold_the_numbers_of_rows_with_lognormal_weights(job: Any, tied: bool) -> None:
-    """The default design, 60 evaluations of 150 labels.
-
-    With a true coverage of .95 the mean of three measures that err together is below .85 in less
-    than one of a thousand runs (binomial, 60 evaluations). No score tells that positives are heavy.
-    """
-    pool, rng = make_pool(4000, seed=8), np.random.default_rng(9)
-    label = np.array([pool.truth[id] for id in pool.table["id"].to_pylist()])
-    views = np.exp(rng.normal(size=4000)) * np.where(tied & (label == 1), 2.0, 1.0)
-    one = job(
-        pool.with_columns(views=views),
-        pool={"weight": "views"},
-        measure=["f1", "recall", "accuracy"],
-    )
-    options = ("--sampler", "calibrated", "--repeats", 60, "--budgets", 150, "--json")
-    told = call("simulate", one.spec, "--truth", one.write_truth(), *options).json["results"]
-    assert [each["measure"] for each in told] == [
-        f"{m} by views" for m in ("f1", "recall", "accuracy")
-    ]
-    assert np.mean([each["coverage"] for each in told]) >= 0.85
