@@ -1,7 +1,6 @@
 """What holds of every measure a spec may name, and of measures made of others."""
 
 import functools
-import pickle
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from evalsampling.measures import Measure
 from evalsampling.measures.base import Ratio
 from evalsampling.stats.derivatives import jacobian
 from evalsampling.stats.outputs import Outputs
-from tests.measures.pools import ALL, CLASSES, every_measure, every_scalar, make_pool, risk_of
+from tests.measures.pools import CLASSES, every_measure, every_scalar, make_pool, risk_of
 
 
 def random_risk(measure: Measure, seed: int) -> np.ndarray:
@@ -137,21 +136,6 @@ def test_shapes_and_bounds(measure: Measure) -> None:
     evidence = measure.evidence(outputs, label)
     assert evidence.dtype == bool
     assert evidence.shape == (len(label),)
-
-
-@every_measure
-def test_measures_are_values(measure: Measure) -> None:
-    """They go to workers, and are the same there."""
-    assert pickle.loads(pickle.dumps(measure)) == measure
-    assert hash(measure) == hash(pickle.loads(pickle.dumps(measure)))
-    with pytest.raises(AttributeError):
-        measure.system = 3
-
-
-def test_names_tell_measures_apart() -> None:
-    names = {(measure.name, measure.system) for measure in ALL.values()}
-    # Here f_beta is f1, and pr_curve comes with two sets of thresholds.
-    assert len(names) == len(ALL) - 2
 
 
 class GMean(Measure):

@@ -147,16 +147,6 @@ def test_weighted_shares_beyond_one_are_undefined() -> None:
         assert np.isnan(MEASURES[key].value(np.array([0.5, 1.2, 0.4]))).all()
 
 
-def test_names_and_bounds() -> None:
-    assert [measure.name for measure in MEASURES.values()] == [
-        "f1", "f_beta(beta=2)", "f_beta(beta=0.3)", "precision", "recall", "accuracy",
-        "balanced_accuracy", "specificity", "npv", "false_positive_rate", "prevalence", "mcc",
-        "fowlkes_mallows",
-    ]  # fmt: skip
-    for key, measure in MEASURES.items():
-        assert measure.bounds == ((-1, 1) if key == "mcc" else (0, 1))
-
-
 def test_names_of_a_spec_build_the_measures() -> None:
     for name in measures.BY_NAME:
         if name in NEEDING_MORE:
