@@ -133,28 +133,6 @@ def test_semicolons_and_tabs_separate_answers_too(drawn: Job, mark: str) -> None
     assert (result["labels"], result["rejects"]) == (len(answers), 0)
 
 
-@pytest.mark.parametrize(
-    ("classes", "spelled"),
-    [
-        ([0, 1], (["no", " N", "No ", "FALSE", "0"], ["yes", "Y", " YES", "true", "1"])),
-        (["no", "Yes"], (["no", " no", "NO ", "No"], ["Yes", "yes", " YES", "yEs "])),
-    ],
-)
-def test_spellings_of_classes_are_understood(
-    job: Any, classes: list[Any], spelled: tuple[list[str], list[str]]
-) -> None:
-    """Of a hundred answers of a spreadsheet seventy were once rejected for them."""
-    labels = {"classes": classes, "positive": classes[1]}
-    one = job(labels=labels, pool={"prediction": {"threshold": 0}}).drawn()
-    answers = [
-        (task, spelled[int(label)][place % 4]) for place, (task, label) in enumerate(one.answers(1))
-    ]
-    result = one.take(answers).json
-    assert (result["labels"], result["rejects"]) == (len(answers), 0)
-    plain = [(task, str(classes[int(label)])) for task, label in one.answers(1)]
-    assert one.take(plain, "plain.csv").json["measures"] == result["measures"]
-
-
 def test_a_correction_counts_and_may_be_taken_back(drawn: Job) -> None:
     answers = drawn.answers(1)
     before = drawn.take(answers).json["measures"]

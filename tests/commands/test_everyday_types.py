@@ -8,7 +8,6 @@ import datetime
 import decimal
 import json
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,6 @@ from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import check_votes
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.plan import read_items, read_table, stratify_pool
-from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from tests.slow import fast, slowly
 
@@ -263,28 +261,6 @@ def test_recall_of_frames_with_all_rows_labelled(name: str) -> None:
     assert labelled(FRAMES[name]).estimate()[0].value == pytest.approx(RECALL)
 
 
-@pytest.mark.parametrize(
-    ("answer", "spelt"),
-    [
-        (int, lambda id: UUIDS[id]),
-        (float, int), (bool, float), (np.bool_, str), (decimal.Decimal, lambda id: f"{id}.0"),
-        (lambda y: f"{y}.0", np.int32), (lambda y: str(bool(y)), np.float64),
-        (lambda y: str(bool(y)).upper(), int), (str, int), (lambda y: "yes" if y else "no", int),
-    ],
-)  # fmt: skip
-def test_answers_and_ids_that_come_back(
-    answer: Callable[[int], Any], spelt: Callable[[int], Any]
-) -> None:
-    names = UUIDS if isinstance(spelt(0), uuid.UUID) else IDS
-    frame = {"id": names, "score": PLAIN}
-    evaluation = Evaluation.from_frame(
-        frame, prediction={"threshold": 0.7}, measure=["recall"], seed=1
-    )
-    ids = [list(map(str, names)).index(str(id)) for id in evaluation.sample(ROWS)]
-    evaluation.label([spelt(id) for id in ids], [answer(POSITIVE[id]) for id in ids])
-    assert evaluation.estimate()[0].value == pytest.approx(RECALL)
-
-
 NOON = datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.UTC)
 
 
@@ -424,12 +400,3 @@ def test_uuids_in_a_delivery_of_parquet(tmp_path: Path) -> None:
     )
     votes = LabelFile.read(LabelPath(str(tmp_path / "labels.parquet"))).votes
     assert [vote.id for vote in votes] == SPELT
-
-
-def test_true_labels_whose_ids_became_floats(tmp_path: Path) -> None:
-    parquet({"id": IDS, "score": PLAIN}, tmp_path / "pool.parquet")
-    truth = {"id": [f"{id}.0" for id in IDS], "label": POSITIVE}
-    csv(truth, tmp_path / "truth.csv")
-    spec = spec_of(tmp_path, "pool.parquet")
-    known = KnownPool.read(stratify_pool(spec.reading), tmp_path / "truth.csv")
-    assert np.bincount(known.label, known.count).tolist() == [ROWS - 7, 7]

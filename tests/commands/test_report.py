@@ -3,7 +3,6 @@
 import contextlib
 import csv
 import errno
-import html
 import json
 import os
 import re
@@ -135,19 +134,6 @@ def test_labels_of_which_a_row_may_have_several(job: Jobs) -> None:
     assert "F1 for toxic" in page
 
 
-def test_comparisons_of_many_systems(job: Jobs) -> None:
-    systems = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"}
-               for n in range(3)}  # fmt: skip
-    one = job(make_rich_pool(600, systems=3), pool={"systems": systems}, measure="accuracy",
-              sampler={"name": "compare", "delta": 0.1}, round_size=80)  # fmt: skip
-    page, twin = check(answered(one, 1))
-    text = html.unescape(re.sub("<[^>]+>", " ", page))
-    compared = [told for told in twin["estimate"]["measures"] if told["against"]]
-    assert [(told["system"], told["against"]) for told in compared] == [("s0", "s1"), ("s0", "s2")]
-    for told in compared:
-        assert f"Accuracy of {told['system']} against {told['against']}" in text
-
-
 def test_pictures_of_notebooks_are_those_of_the_page(job: Jobs) -> None:
     one = answered(job(measure=["f1", "precision"]), 2)
     page, _ = check(one)
@@ -169,17 +155,6 @@ def test_numbers_of_the_spreadsheet_are_no_formulas(job: Jobs) -> None:
     lines = csv_rows(page.with_suffix(".csv"))
     assert {line["system"] for line in lines} == {"'=1+1", "'-b"}
     assert all(float(line["value"]) <= 1 for line in lines)
-
-
-def test_several_classes(job: Jobs) -> None:
-    columns = {"score": "s0.score", "prediction": "s0.prediction",
-               "probability": {str(n): f"s0.p{n}" for n in range(3)}}  # fmt: skip
-    one = job(make_rich_pool(500, systems=1, classes=3), pool=columns, round_size=50,
-              labels={"classes": [0, 1, 2]}, measure=[MACRO_F1, "accuracy"])  # fmt: skip
-    _, twin = check(answered(one, 1))
-    assert [told["label"] for told in twin["bands"]] == ["0", "1", "2"]
-    met = [sum(band["met"] for band in told["bands"]) for told in twin["bands"]]
-    assert sum(met) == twin["estimate"]["labels"]
 
 
 def test_a_stochastic_oracle(asked: Job) -> None:
