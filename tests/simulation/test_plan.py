@@ -12,7 +12,6 @@ import pytest
 from evalsampling import EvaluationSpec
 from evalsampling.errors import InputError
 from evalsampling.preparation.plan import read_table, read_table_and_clusters, stratify_pool
-from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.plan import WIDER, _needed, _Outcome, _spread, plan, usable_samplers
 from evalsampling.spec import AnalysisPlan
 from evalsampling.stats.cells import CellTable
@@ -100,41 +99,6 @@ def test_passive_error_is_the_binomial_one(pool: tuple[Path, np.ndarray]) -> Non
     # A standard deviation from 400 repeats is known to 3.5 %; 3.5 of these.
     assert row["standard_error"] == pytest.approx(expected, rel=0.13)
     assert row["half_width"] >= 1.959 * row["standard_error"]
-
-
-@pytest.mark.slow
-def test_importance_error_is_the_asymptotic_one(pool: tuple[Path, np.ndarray]) -> None:
-    """V = sum p^2 E||Dg l||^2 / q - ||Dg R||^2 over n draws, computed from the cells."""
-    asked, table = read(pool[0], measure="accuracy", budget=400,
-                               sampler={"name": "importance", "draws": 300})  # fmt: skip
-    sampler = build_sampler(asked)
-    from evalsampling.stats.history import History
-
-    q = sampler.proposal(table, History.start()).cell_probability
-    wrong = np.where(table.kinds.prediction[:, 0] == 1, table.prior[:, 0], table.prior[:, 1])
-    p = 1 / table.rows
-    variance = np.sum(table.count * p**2 / q * wrong) - np.sum(table.count * p * wrong) ** 2
-    rows = plan(asked, table, ["importance"], budgets=(400,), repeats=400)
-    # Draws until 400 distinct rows are met: about 404 of them.
-    assert rows[0]["standard_error"] == pytest.approx(math.sqrt(variance / 404), rel=0.13)
-
-
-@pytest.mark.slow
-def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]) -> None:
-    asked, table = read(pool[0], measure=["pr_curve", "accuracy"], budget=800)
-    rows = plan(asked, table, ["passive"], repeats=30, half_width=0.04)
-    scalar = [row for row in rows if row["measure"] == "accuracy"]
-    assert [row["budget"] for row in scalar[:-1]] == [50, 100, 200, 400, 800]
-    needed = scalar[-1]
-    assert needed["half_width"] == 0.04
-    wider = [row["budget"] for row in scalar[:-1] if row["half_width"] > 0.04]
-    narrower = [row["budget"] for row in scalar[:-1] if row["half_width"] <= 0.04]
-    assert max(wider) < needed["budget"] <= min(narrower)
-    # A curve of 1,024 thresholds has an error, summed over them, and no interval.
-    curve = [row for row in rows if row["measure"] == "pr_curve"]
-    assert curve[0]["standard_error"] > 0
-    assert curve[0]["half_width"] is None
-    assert curve[-1]["budget"] is None
 
 
 def test_between_a_budget_without_a_half_width_and_the_next_it_is_the_next() -> None:
