@@ -146,16 +146,6 @@ def test_logit_between_minus_one_and_one_is_fishers_z() -> None:
     assert found.high == pytest.approx(math.tanh(math.atanh(0.6) + reach))
 
 
-@pytest.mark.parametrize("value", [1e-300, 1e-9, 0.5, 1 - 1e-16])
-@pytest.mark.parametrize("error", [1e-12, 0.3, 1e9, 1e300])
-def test_logit_is_always_an_interval_around_the_value(value: float, error: float) -> None:
-    found = of(by_logit, value, error)
-    assert 0 <= found.low <= value * (1 + 1e-12)
-    assert value * (1 - 1e-12) <= found.high <= 1
-    if error > 1e6:
-        assert (found.low, found.high) == (0, 1)
-
-
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize(("hits", "size"), [(1, 10), (9, 10), (2, 200), (137, 1000)])
 def test_wilson_of_a_simple_random_sample_is_wilsons(
@@ -213,29 +203,3 @@ def test_a_part_of_a_trial_lies_between_whole_ones() -> None:
     narrower, between, wider = (clopper_pearson(n / 2, n, 0.95) for n in (10, 9.5, 9))
     assert wider[0] < between[0] < narrower[0]
     assert narrower[1] < between[1] < wider[1]
-
-
-def test_means_of_squares_have_an_interval_of_the_logarithm() -> None:
-    """Errors of gamma-distributed variances, 30 labels, the mean square.
-
-    2,000 repeats, standard error .007. Student's own interval misses it above more than three times
-    as often as it should.
-    """
-    rng = np.random.default_rng(3)
-    squares = rng.gamma(1.0, 5.0, (2000, 30)) * rng.normal(size=(2000, 30)) ** 2
-    covers, above = np.zeros(2), np.zeros(2)
-    for terms in squares:
-        value, centred = terms.mean(), terms - terms.mean()
-        error = np.sqrt(centred @ centred / 30 / 29)
-        degrees = degrees_of_freedom(centred**2, 30)
-        both = [
-            of(by, value, error, bounds=(0.0, math.inf), degrees=degrees)
-            for by in (by_log_student, by_student)
-        ]
-        covers += [one.low <= 5 <= one.high for one in both]
-        above += [one.high < 5 for one in both]
-    covers, above = covers / 2000, above / 2000
-    assert covers[0] > 0.90
-    assert covers[0] > covers[1] + 0.02
-    assert above[1] > 3 * 0.025
-    assert above[0] < 0.75 * above[1]

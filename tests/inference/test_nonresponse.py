@@ -171,32 +171,6 @@ def test_first_round_without_labels_leaves_nothing() -> None:
     assert len(response.draw) == 0
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_weights_of_new_rows_add_up_to_their_number(seed: int) -> None:
-    """Calibration: over first draws, each round's factors sum to the rows it met."""
-    rng = np.random.default_rng(seed)
-    rounds, known = [], 0
-    for _ in range(4):
-        row: list[int] = []
-        for _ in range(30):
-            fresh = rng.random() < 0.5 or not known
-            row.append(known if fresh else int(rng.integers(known)))
-            known += fresh
-        rounds.append(row)
-    label = np.where(rng.random(known) < 0.8, rng.integers(0, 2, known), NO_LABEL)
-    history = make_history(rounds, label.tolist())
-    response = adjust_for_nonresponse(history, one_cell(1000))
-    assert len(response.draw) == 120
-    asked = np.array([drawn.new.sum() for drawn in history.rounds])
-    answered = [(label[d.question[d.new]] != NO_LABEL).sum() for d in history.rounds]
-    share = answered / asked
-    for drawn, factor, part in zip(
-        history.rounds, np.split(response.factor, 4), share / share.mean(), strict=True
-    ):
-        assert factor[drawn.new].sum() == pytest.approx(drawn.new.sum() * part, rel=1e-12)
-        assert np.all((factor == 0) == (history.label[drawn.question] == NO_LABEL))
-
-
 def make_stochastic(rounds: list[int], label: list[int]) -> History:
     """Rounds of so many draws, each a question of its own about one of two rows."""
     history = History.start()
