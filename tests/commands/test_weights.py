@@ -9,9 +9,7 @@ import pytest
 from evalsampling import Evaluation, InputError
 from evalsampling.measures import Joint, Recall, Sliced
 from evalsampling.measures.build import entry_of
-from tests.formats import FORMATS, formatted
 from tests.jobs import Job, Pool, call, make_pool, make_rich_pool
-from tests.slow import fast
 
 MEASURES = [
     "f1", {"f1": {"by": "rows"}}, "accuracy", "precision",
@@ -55,36 +53,6 @@ def weighted_values(pool: Pool, inside: np.ndarray | None = None) -> dict[str, f
 def all_labelled(one: Job) -> Any:
     one.drawn()
     return one.answer(1).json
-
-
-def values_of(told: Any, slice: str | None = None) -> dict[str, float]:
-    return {
-        number["measure"]: number["value"]
-        for number in told["measures"]
-        if number["slice"] == slice and number["threshold"] is None
-    }
-
-
-@pytest.mark.parametrize("suffix", fast(1, FORMATS))
-def test_all_labels_give_the_numbers_of_rows_that_stand_as_often_as_they_count(
-    job: Any, suffix: str
-) -> None:
-    pool = counted_pool()
-    parts = np.array(pool.table["part"].to_pylist())
-    one = formatted(job, suffix, pool, 2, **keys(sampler="passive", budget=360, round_size=360))
-    told = all_labelled(one)
-    assert told["labels"] == 360  # Rows of weight 0 are none of the pool.
-    for slice, inside in ((None, None), ("part=a", parts == "a"), ("part=b", parts == "b")):
-        expected, found = weighted_values(pool, inside), values_of(told, slice)
-        for name, value in expected.items():
-            assert found[name] == pytest.approx(value, rel=1e-14), (name, slice)
-    a = (parts == "a") * pool.table["views"].to_numpy()
-    label = np.array([pool.truth[id] for id in pool.table["id"].to_pylist()])
-    recall = a @ (label * pool.table["prediction"].to_numpy()) / (a @ label)
-    assert values_of(told)["recall(part=a) by views"] == pytest.approx(recall, rel=1e-14)
-    at_one = [one for one in told["measures"] if one["threshold"] == 1.0 and not one["slice"]]
-    points = [one["measure"] for one in at_one]
-    assert points[:2] == ["pr_curve.precision by views", "pr_curve.recall by views"]
 
 
 def test_names_say_what_rows_count_by_wherever_they_are(job: Any) -> None:
