@@ -84,20 +84,6 @@ def test_more_leaves_than_labels_do_not_bias(labels: int) -> None:
     assert np.mean(values) == pytest.approx(truth, abs=3 * error)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_rows_are_distinct_and_ranks_dense(seed: int) -> None:
-    pool = make_pool(150, 5, seed=2, positive=0.4)
-    history, order = pool.run(Stratified(FBeta()), 6, 20, seed)
-    assert len(history) == 120
-    assert len(set(pool.rows(history, order).tolist())) == 120
-    assert history.question.tolist() == [*range(120)]
-    assert all(r.new.all() for r in history.rounds)
-    for c in range(len(pool.table)):
-        ranks = history.rank[history.cell == c].tolist()
-        assert ranks == [*range(len(ranks))]
-        assert len(ranks) <= pool.table.count[c]
-
-
 def test_estimate_is_the_weighted_mean_of_the_leaves() -> None:
     """sum_k (M_k / M) mean_k, leaf by leaf from the rows; the error by Cochran's formula."""
     pool = make_pool(300, 4, seed=3, positive=0.4)
