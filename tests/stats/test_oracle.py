@@ -315,20 +315,3 @@ def test_warm_start_reaches_the_fixed_point_of_a_cold_start(classes: int, branch
     again, iterations = fit(pool, cold)
     assert iterations <= 3  # one double step and its extrapolation
     np.testing.assert_allclose(again, cold, rtol=1e-9)
-
-
-@pytest.mark.parametrize("classes", [2, 4])
-def test_one_leaf_has_the_mean_of_prior_and_labels(classes: int) -> None:
-    """Hidden rows add nothing to a fixed point: theta prop. to s + o."""
-    rng = np.random.default_rng(classes)
-    prior = rng.dirichlet(np.ones(classes), 1)
-    counts = rng.poisson(3, (1, classes)).astype(float)
-    tree = LeafTree.even(1, 2)
-    fit = fit_dirichlet_tree(tree, prior, counts, np.array([5.0]), None, 1e-14, 5000)
-    np.testing.assert_allclose(fit.posterior, (prior + counts) / (1 + counts.sum()), rtol=1e-10)
-    np.testing.assert_allclose(fit.posterior[0], fit.theta, rtol=1e-12)
-    np.testing.assert_allclose(
-        predict_stochastic(tree, prior, counts),
-        (1 + prior + counts) / (classes + 1 + counts.sum()),
-        rtol=1e-14,
-    )
