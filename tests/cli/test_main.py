@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.cli.estimate import _tests_table, estimate_table
@@ -322,21 +320,6 @@ def test_tests_of_comparisons_have_a_table() -> None:
     assert _tests_table([alone]) == []
     head, row = (line.split() for line in _tests_table([alone, compared]))
     assert (head, row[-1]) == (["tests,", "of", "the", "first", "interval", "p"], "0.0312")
-
-
-def test_simulate_with_a_wrong_truth(job: Any) -> None:
-    one: Job = job()
-    truth = one.directory / "truth.parquet"
-    for labels, words in [
-        ({"id": list(one.pool.truth)[1:], "label": [0] * 1999}, "has no label in"),
-        ({"id": list(one.pool.truth), "label": [3] * 2000}, "'3' is no class"),
-        ({"id": [1] * 2000, "label": [0] * 2000}, "row 1: duplicate id 1, also in row 0"),
-        ({"id": list(one.pool.truth), "truth": [0] * 2000}, "column 'label' is missing"),
-        ({"id": [], "label": []}, "no labels"),
-        ({"id": list(one.pool.truth), "label": [0.5] * 2000}, "'0.5' is no class"),
-    ]:
-        pq.write_table(pa.table(labels), truth)
-        assert words in call("simulate", one.spec, "--truth", truth, "--repeats", 1).refused
 
 
 @pytest.mark.parametrize("encoding", fast(1, ["ascii", "latin-1", "utf-8"]))

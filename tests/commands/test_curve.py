@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsampling.evaluation.specs import load_spec
-from evalsampling.simulation.plan import usable_samplers
 from tests.jobs import Job, call
 from tests.ranked_lists import ranked_pool
 
@@ -71,35 +69,6 @@ def _by_score(one: Job) -> list[int]:
     table = one.pool.table.sort_by([("score", "descending")])
     ids: list[int] = table["id"].to_pylist()
     return ids
-
-
-@pytest.mark.slow
-def test_simulate_compares_them_and_plan_says_what_the_first_round_takes(job: Any) -> None:
-    one: Job = job(ranked_pool(1200), **{**KEYS, "measure": KEYS["measure"][:1]})
-    options = ["--budgets", "300,900", "--repeats", 2, "--json"]
-    names = ["adastrat", "passive"]
-    found = call(
-        "simulate", one.spec, "--truth", one.write_truth(), *options, "--sampler", *names
-    ).done
-    curves = [r for r in found.json["results"] if r["measure"] == "pr_curve"]
-    assert [r["sampler"] for r in curves] == ["adastrat"] * 2 + ["passive"] * 2
-    assert curves[1]["rmse"] < curves[0]["rmse"]
-    assert curves[1]["coverage"] == 1
-    small = call(
-        "simulate", one.spec, "--truth", one.write_truth(), "--budgets", "5", "--repeats", 1
-    )
-    assert small.status == 1
-    assert "sampler adastrat: the first" in small.err
-    assert "The budget leaves 5: raise it, or lower m or first" in small.err
-    usable = usable_samplers(load_spec(one.spec).analysis)
-    assert "ais" in usable
-    assert not {"adastrat", "logstrat"} & set(usable)
-    planned = call("plan", one.spec, "--budgets", "20", "--repeats", 1, "--json").json
-    assert {error["sampler"] for error in planned} == set(usable), "its own has no plan"
-    refused = call("plan", one.spec, "--sampler", "adastrat")
-    assert refused.status == 1
-    assert "sampler adastrat: there is no plan of it" in refused.err
-    assert "its first round takes" in refused.err
 
 
 def test_why_nothing_is_guaranteed_is_told_once(job: Any) -> None:

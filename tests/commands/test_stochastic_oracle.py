@@ -1,6 +1,5 @@
 """Rounds of a stochastic oracle: every draw is a task, and every vote on it an answer."""
 
-import random
 import shutil
 from typing import Any
 
@@ -12,7 +11,6 @@ from evalsampling.labels.tally import State
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import doubtful, repeated
 from tests.jobs import Job, Jobs, call, make_pool, make_rich_pool
-from tests.labels.deliveries import written
 from tests.slow import slowly
 
 
@@ -95,40 +93,6 @@ def voted(job: Jobs) -> Job:
     ).prepared()
     assert one.sample().json["rows"] == 60
     return one
-
-
-@pytest.mark.slow
-def test_each_vote_is_an_answer_whatever_file_it_is_in(voted: Job) -> None:
-    """The files in two orders; value and error by the formulas for a mean of clusters."""
-    draw = random.Random(3)
-    tasks = [task for task, _ in voted.asked(1)]
-    votes = {
-        name: {task: draw.choice("001") for task in draw.sample(tasks, 60)} for name in FORMATS
-    }
-    paths = []
-    for name, column in FORMATS.items():
-        paths.append(voted.directory / name)
-        rows = [(task, label, name) for task, label in votes[name].items()]
-        paths[-1].write_bytes(written(name, rows, ["task", column, "annotator"]))
-    rival = shutil.copytree(voted.workspace, voted.directory / "rival")
-    for path in paths[:-1]:
-        result = voted.estimate("--labels", path).json
-        assert (result["labels"], result["open"], result["rejects"]) == (0, 60, 0)
-    result = voted.estimate("--labels", paths[-1]).json
-    assert (result["labels"], result["open"], result["rejects"]) == (60, 0, 0)
-    other = call("estimate", rival, "--labels", *reversed(paths), "--json").json
-    assert other["measures"] == result["measures"]
-    draws = pq.read_table(voted.round_directory(1) / "draws.parquet")
-    positive = np.array([sum(one[task] == "1" for one in votes.values()) for task in tasks])
-    predicted = draws["prediction.0"].to_numpy()
-    wrong = np.where(predicted == 1, 1 - positive / len(FORMATS), positive / len(FORMATS))
-    weighted = wrong / (len(voted.pool.truth) * draws["q"].to_numpy())
-    (accuracy,) = (one for one in result["measures"] if one["measure"] == "accuracy")
-    assert accuracy["value"] == pytest.approx(1 - weighted.mean())
-    error = weighted.std(ddof=1) / np.sqrt(60)
-    assert accuracy["standard_error"] == pytest.approx(error)
-    sampled = voted.sample().json
-    assert (sampled["round"], sampled["rows"]) == (2, 40), "the budget counts draws, not votes"
 
 
 def test_tasks_count_once_all_their_votes_are_there(voted: Job) -> None:

@@ -144,25 +144,3 @@ def test_own_weights_must_not_vanish_later() -> None:
     evaluation.label(ids, label[ids])
     with pytest.raises(InputError, match="must not have 0 later"):
         evaluation.sample(20)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["importance", "ais"])
-def test_own_measure_of_scores_is_sampled_where_a_bin_straddles(sampler: str) -> None:
-    """Rows of [.4, .6) add if above .55, which the bin's lower end does not tell.
-
-    Over 60 runs the mean of the estimates is the truth to 4 standard errors of that mean.
-    """
-    score, prediction, label = make_rows()
-    truth = ((prediction != label) & (score >= 0.55)).mean()
-    values = []
-    for seed in range(60):
-        evaluation, _ = evaluate(seed, sampler={"name": sampler, "draws": 100}, rounds=0)
-        own = dataclasses.replace(evaluation.analysis.sampler, measure=SureErrors())
-        evaluation = with_parts(evaluation, sampler=own, measures=[SureErrors()])
-        for _ in range(2):
-            ids = evaluation.sample(50)
-            evaluation.label(ids, label[ids])
-        values.append(evaluation.estimate()[0].value)
-    error = np.std(values) / np.sqrt(len(values))
-    assert abs(np.mean(values) - truth) < 4 * error

@@ -172,26 +172,6 @@ def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.nd
 
 
 @pytest.mark.slow
-def test_command_line(pool: tuple[Path, np.ndarray], tmp_path: Path) -> None:
-    spec = tmp_path / "evaluation.yaml"
-    spec.write_text(f"pool: {{path: {pool[0]}}}\nbudget: 100\nworkspace: here\n")
-    rows = call("plan", spec, "--json", "--budgets", "50", "--repeats", "2").json
-    assert [row["sampler"] for row in rows] == ["passive", "calibrated"]
-    rows = call("plan", spec, "--json", "--sampler", "ais", "--repeats", "4").json
-    assert [row["budget"] for row in rows] == [50, 100]
-    keys = {"sampler", "measure", "budget", "standard_error", "half_width", "power"}
-    keys |= {"draws", "labels", "cost", "saving", "label_likelihood"}
-    keys |= {"half_width_low", "half_width_high", "selection_error", "regret", "price"}
-    keys |= {"no_claim"}
-    assert all(set(row) == keys for row in rows)
-    assert all(row["power"] is None for row in rows), "there is nothing to compare"
-    assert all(row["selection_error"] is None for row in rows), "nor to choose from"
-    assert not (tmp_path / "here").exists()
-    for wrong in ("--half-width=0", "--power=0.05", "--power=1", "--effect=0.1"):
-        assert call("plan", spec, wrong).status == 2
-
-
-@pytest.mark.slow
 def test_power_of_comparisons(tmp_path: Path) -> None:
     """Beside each budget that of the test; and the labels for a power that is wanted."""
     rng = np.random.default_rng(4)
