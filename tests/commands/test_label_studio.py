@@ -124,23 +124,6 @@ def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:
         assert score[row["unique_id_l"]] == float(truth[row["task"]])
 
 
-def test_formulas_of_splink_are_escaped_if_asked(job: Jobs) -> None:
-    """And pairs are known by their records as they came."""
-    one = job(
-        make_pool().with_columns(
-            l=map("=l{}".format, range(2000)), r=map("-r{}".format, range(2000))
-        ),
-        pool={"payload": ["l", "r"]},
-        sink={"format": "splink", "escape": True, "records": {"left": "l", "right": "r"}},
-    ).prepared()
-    shown = csv_rows(one.sample().json["batch"])
-    assert {row["unique_id_l"][:3] + row["unique_id_r"][:3] for row in shown} == {"'=l'-r"}
-    lines = [(row["unique_id_l"], row["unique_id_r"], "1") for row in shown]
-    head = "unique_id_l,unique_id_r,clerical_match_score"
-    told = one.take(lines, "clerical.csv", head).json
-    assert (told["labels"], told["rejects"]) == (20, 0)
-
-
 def test_the_long_table_of_votes(job: Jobs, tmp_path: Path) -> None:
     one = job(labels={"votes": 2}).drawn()
     rows = [(task, name, label, "", "said") for task, label in one.answers(1) for name in "ab"]

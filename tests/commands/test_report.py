@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -277,34 +276,6 @@ def test_a_page_is_there_only_beside_its_own_numbers(job: Jobs) -> None:
         assert report(one)[0].status == 0
         assert contents(page) == new
     assert without >= 3
-
-
-@pytest.mark.parametrize("end", fast(1, [".html", ".json", ".csv"]))
-def test_where_a_file_may_not_be_replaced_a_page_is_that_of_its_numbers(
-    job: Jobs, monkeypatch: pytest.MonkeyPatch, end: str
-) -> None:
-    """In a folder where others may write, but not touch what is not theirs."""
-    one = answered(job(), 1)
-    assert report(one, "--title", "old")[0].status == 0
-    page = one.directory / "report.html"
-    old, theirs = contents(page), str(page.with_suffix(end))
-
-    def refuse(call: Callable[..., None]) -> Callable[..., None]:
-        def refused(source: Any, target: Any) -> None:
-            if theirs in (str(source), str(target)):
-                raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
-            call(source, target)
-
-        return refused
-
-    with monkeypatch.context() as patch:
-        for name in ("rename", "replace"):
-            patch.setattr(os, name, refuse(getattr(os, name)))
-        result, _ = report(one, "--title", "new")
-    assert (result.status, result.err.count("\n")) == (1, 1)
-    assert f"{theirs}: cannot be written: Operation not permitted" in result.err
-    assert contents(page) == old if end != ".csv" else contents(page)[2] is None
-    assert not list(one.directory.glob(".*"))
 
 
 @pytest.mark.stores

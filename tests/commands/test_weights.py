@@ -163,31 +163,6 @@ def costly(job: Any, **keys: Any) -> Job:
     return one
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["optimal_importance", "strat"])
-def test_rounds_are_drawn_until_the_money_is_spent(job: Any, sampler: str) -> None:
-    """What is spent is the costs of the rows asked about; the last round buys what is left."""
-    one = costly(job, sampler=sampler, budget={"cost": 100})
-    assert one.prepare().status == 0
-    rows, spent, rounds = one.pool.table, 0.0, 0
-    cost = dict(zip(rows["id"].to_pylist(), rows["size"].to_pylist(), strict=True))
-    while True:
-        drawn = one.sample().json
-        if drawn["reason"] == "budget":
-            break
-        rounds += 1
-        assert rounds < 40
-        spent += sum(cost[id] for _, id in one.asked(rounds))
-        found = one.answer(rounds, f"{rounds}.csv").json
-        assert found["cost"] == pytest.approx(spent)
-    assert found["done"]
-    # The last rounds are small: a few dear rows at most are too many, or too dear to be had.
-    assert spent == pytest.approx(100, abs=20)
-    status = call("status", one.workspace, "--json").json
-    assert (status["cost"], status["money"]) == (pytest.approx(spent), 100)
-    assert f"labels for {spent:,.2f} of 100.00" in call("status", one.workspace).out
-
-
 @pytest.mark.parametrize("bad", [0.0, -1.0])
 def test_costs_that_are_not_above_nothing_are_named(job: Any, bad: float) -> None:
     cost = np.ones(100)

@@ -323,29 +323,3 @@ def test_whole_pool_is_within_reach_of_the_others(kind: type[Sampler]) -> None:
     assert np.all(sampler.support(pool.table))
     assert all(sampler.can_estimate(pool.table, measure) for measure in FEW.values())
     assert sampler.unseen(pool.table, pool.start()) == 60
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind",
-    [
-        kind
-        if kind in (Passive, Stratified, Poisson)
-        else pytest.param(kind, marks=pytest.mark.slow)
-        for kind in ALL
-    ],
-)
-def test_default_interval_covers(kind: type[Sampler]) -> None:
-    """100 repeats of 250 labels, nominal .95: 100 repeats know a coverage to .022.
-
-    The default is conservative rather than exact, and ratios have tails: at least .91.
-    """
-    pool = make_pool(2000, 8, seed=5, positive=0.25)
-    truth, covered = pool.value(FBeta()), 0
-    for seed in range(100):
-        sampler = build_sampler(kind)
-        history, _ = pool.run(sampler, rounds=5, new_rows=50, seed=seed)
-        (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
-        covered += found.intervals[0].low <= truth <= found.intervals[0].high
-        assert found.intervals[0].high - found.intervals[0].low < 0.5
-    assert covered / 100 >= 0.91

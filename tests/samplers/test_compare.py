@@ -227,36 +227,3 @@ def test_values_of_the_systems_themselves_take_all_rows() -> None:
         assert sampler.can_estimate(pool.table, Accuracy())
         assert sampler.aims_at(Accuracy()) == (sampler.variant == "active_risk")
         assert sampler.aims_at(ACCURACIES)
-
-
-def null_pool(rows: int, disagree: float, seed: int) -> Pool:
-    """A pool whose systems are right equally often: each on half of the rows they differ on."""
-    pool = two_systems(rows, seed, disagree)
-    label = pool.label.copy()
-    differ = np.flatnonzero(pool.prediction[:, 0] != pool.prediction[:, 1])
-    differ = differ[: len(differ) // 2 * 2]
-    side = np.random.default_rng(seed).permutation(np.arange(len(differ)) % 2)
-    label[differ] = pool.prediction[differ, side]
-    return dataclasses.replace(pool, label=label)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("disagree", [0.01, 0.3])
-def test_error_rate_on_null_pools(disagree: float) -> None:
-    """Of 400 tests of alike systems 5 % are significant, to three Monte Carlo errors.
-
-    On the pool whose systems differ on 1 %, rows are drawn anew within the disagreements, whose
-    losses are ties otherwise.
-    """
-    pool = null_pool(4000, disagree, 6)
-    assert pool.value(ACCURACIES) == pytest.approx(0, abs=1.01 / len(pool))
-    sampler = Compare(ACCURACIES, draws=60, oracle="stochastic")
-    rng = np.random.default_rng(7)
-    rejected = 0
-    for seed in range(400):
-        history = sampler.design(pool.table, pool.start(), 60, np.random.default_rng([8, seed]))
-        rows = rng.integers(0, 2, len(history))
-        history = history.with_labels(rows)  # either system is right with the chance 1/2
-        (found,) = sampler.estimate(pool.table, history, [ACCURACIES], 0.95, TWO)
-        rejected += found.significance.p_value <= 0.05
-    assert rejected / 400 == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 400))

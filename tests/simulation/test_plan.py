@@ -11,11 +11,10 @@ import pytest
 
 from evalsampling import EvaluationSpec
 from evalsampling.errors import InputError
-from evalsampling.preparation.plan import read_table, read_table_and_clusters, stratify_pool
+from evalsampling.preparation.plan import read_table, stratify_pool
 from evalsampling.simulation.plan import WIDER, _needed, _Outcome, _spread, plan, usable_samplers
 from evalsampling.spec import AnalysisPlan
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.clusters import SharedClusters
 from tests.jobs import call
 
 
@@ -53,40 +52,6 @@ def test_power_is_the_share_of_evaluations_whose_test_decides() -> None:
     assert spread["standard_error"] == pytest.approx(0.1)
     assert spread["half_width"] == pytest.approx(1.959964 * 0.1), "no narrower than its error"
     assert _spread(told, 0.95, 0.15)["half_width"] == pytest.approx(0.15)
-
-
-@pytest.mark.slow
-def test_labels_of_clusters_are_worth_fewer_of_single_rows(tmp_path: Path) -> None:
-    """Of 201 rows in two clusters 100 others share that of a row: 1 + 100 * 0.05 = 6 times less."""
-    make_pool(tmp_path / "pool.parquet", 2000)
-    whole = pq.read_table(tmp_path / "pool.parquet")
-    half = pa.array(["ab"[row % 2] for row in range(2000)])
-    pq.write_table(whole.append_column("c", half), tmp_path / "pool.parquet")
-    asked, table = read(tmp_path / "pool.parquet", measure="accuracy")
-    in_clusters = dataclasses.replace(asked.reading.pool, cluster="c")
-    reading = dataclasses.replace(asked.reading, pool=in_clusters)
-    clusters = read_table_and_clusters(stratify_pool(reading))[1]
-    assert clusters == SharedClusters(2000, pytest.approx(999 / 1999))
-    keys = {"names": ["passive"], "repeats": 2}
-    (told,) = plan(asked, table, budgets=(201,), clusters=clusters, **keys)
-    (alone,) = plan(asked, table, budgets=(34,), **keys)
-    assert (told["budget"], told["standard_error"]) == (201, alone["standard_error"])
-    assert told["half_width_high"] == alone["half_width_high"] is not None
-    path = tmp_path / "evaluation.yaml"
-    path.write_text("pool: {path: pool.parquet, cluster: c}\nbudget: 201\n")
-    words = " ".join(call("plan", path, "--repeats", "2").out.split())
-    assert (
-        "Of 201 rows drawn evenly, 101 are expected in the cluster of each. With a correlation "
-        "of 0.05 of labels in a cluster, variances are 6.00 times those of rows by themselves."
-    ) in words
-    assert "--power is that of rows by themselves" in call("plan", path, "--power", "0.8").err
-    path.write_text(path.read_text() + "sampler: clusters\n")
-    words = " ".join(call("plan", path, "--repeats", "2", "--sampler", "clusters").out.split())
-    assert "Of 201 rows in whole clusters, 1,000 are expected in the cluster of each." in words
-    labels = pa.table({"id": whole["id"], "label": whole["prediction"]})
-    pq.write_table(labels, tmp_path / "truth.parquet")
-    truth = ["--truth", tmp_path / "truth.parquet"]
-    assert "simulated rounds are of rows by themselves" in call("simulate", path, *truth).err
 
 
 @pytest.mark.slow
@@ -139,23 +104,6 @@ def test_the_budget_of_a_half_width_is_that_of_the_variance(pool: tuple[Path, np
     assert rows[-1]["half_width"] <= 0.05 < rows[-2]["half_width"]
     *rows, needed = plan(asked, table, ["passive"], budgets=(60,), repeats=2, half_width=0.05)
     assert [row["budget"] for row in rows] == [60]
-    assert needed["budget"] is None
-
-
-@pytest.mark.slow
-def test_the_search_for_a_half_width_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With all rows of the pool, or as many labels as may be planned for."""
-    make_pool(tmp_path / "pool.parquet", rows=150)
-    asked, table = read(
-        tmp_path / "pool.parquet", measure="accuracy", budget=50, strata={"leaves": 4}
-    )
-    *rows, needed = plan(asked, table, ["passive"], repeats=2, half_width=1e-9)
-    assert [row["budget"] for row in rows] == [50, 100, 150]
-    assert rows[-1]["half_width"] == 0
-    assert needed["budget"] == 150
-    monkeypatch.setattr("evalsampling.simulation.plan.MOST_LABELS", 60)
-    *rows, needed = plan(asked, table, ["passive"], repeats=2, half_width=1e-9)
-    assert [row["budget"] for row in rows] == [50, 60]
     assert needed["budget"] is None
 
 
