@@ -48,6 +48,16 @@ def test_a_certificate_is_said_kept_and_checked_again(certified: Job) -> None:
     assert call("status", certified.workspace, "--verify").status == 0
 
 
+def test_a_report_has_it_on_top(certified: Job) -> None:
+    [found] = certified.estimate().json["certificates"]
+    page = certified.directory / "report.html"
+    assert call("report", certified.workspace, "--short", "--to", page).status == 0
+    first, _, rest = found["statement"].partition(". ")
+    text = page.read_text("utf-8")
+    assert f"<strong>{first}.</strong> {rest}" in text
+    assert text.index("What may be claimed") < text.index(first)
+
+
 def test_it_is_the_same_in_python_and_holds_after_later_rounds(certified: Job) -> None:
     [found] = certified.estimate().json["certificates"]
     assert Evaluation.open(certified.workspace).certify(PROMISE).to_json() == found

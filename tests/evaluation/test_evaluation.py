@@ -255,3 +255,9 @@ def test_a_point_of_a_curve_at_the_threshold_of_predictions_is_their_precision()
     _, precision, point, *_ = one.estimate()
     assert point.value == pytest.approx(precision.value, rel=1e-9)
     assert not point.warnings
+
+
+def test_leaves_are_diagnosed_by_their_labels() -> None:
+    evaluation = answered(Evaluation.from_arrays(**arrays()), make_pool().truth)
+    leaves = evaluation.analysis.diagnose()
+    assert sum(leaf.labelled for leaf in leaves) == len(evaluation.history.labelled)

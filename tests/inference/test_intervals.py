@@ -20,6 +20,7 @@ from evalsampling.inference.intervals import (
     Interval,
     beta,
     clopper_pearson,
+    covers,
     degrees_of_freedom,
     interval_score,
 )
@@ -167,6 +168,7 @@ def test_interval_score_by_hand() -> None:
     assert interval_score(interval, 0.5, 0.95) == pytest.approx(0.3)
     assert interval_score(interval, 0.1, 0.95) == pytest.approx(0.3 + 40 * 0.1)
     assert interval_score(interval, 0.52, 0.9) == pytest.approx(0.3 + 20 * 0.02)
+    assert [covers(interval, truth) for truth in (0.19, 0.2 - 1e-15, 0.5, 0.51)] == [0, 1, 1, 0]
 
 
 def test_beta_interval_has_the_mean_and_the_error() -> None:

@@ -8,14 +8,57 @@ import pyarrow.compute as pc
 import pytest
 
 from evalsampling import Evaluation
+from evalsampling.measures.build import needs_signature_counts
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.preparation.summary import Wanted, summarize
 from evalsampling.spec import EvaluationSpec
+from evalsampling.stats.kdtree import KdTree
+from evalsampling.stats.strata import GreatestRank
 from tests.cases import CASES
 from tests.jobs import Pool, make_pool, make_rich_pool
 from tests.reference import reference
+
+
+def test_the_cases_are_what_they_are_called(job: Any) -> None:
+    """So that the comparisons above are about something."""
+    pools = {
+        case: reference(job(make_rich_pool(**shape), budget=300, **keys))
+        for case, (shape, keys) in CASES.items()
+    }
+    stratifications = {case: pool.stratification for case, pool in pools.items()}
+    assert isinstance(stratifications["kd"].grouped, KdTree)
+    assert isinstance(stratifications["systems"].grouped, GreatestRank)
+    scores = {case: cut.scores for case, cut in stratifications.items()}
+    assert (scores["kd"].prior, scores["kd"].rules) == ("even", ("none",))
+    assert np.all(pools["kd"].table.prior == 0.5)
+    assert scores["kd beside a score"].prior == "expit(score)"
+    assert scores["systems"].rules == ("expit(score)", "column", "none")
+    assert scores["systems and a score of their own"].prior == "column"
+    assert not stratifications["systems and a score of their own"].binned_by_score
+    assert [path for (path,) in pools["partition"].stratification.grouped.paths] == [
+        "2019", "2020", "2021", "null",
+    ]  # fmt: skip
+    assert set(stratifications["hierarchy of columns"].parting) == {1, 2, 3}
+    assert scores["hierarchy of columns"].prior == "expit(score)"
+    assert len(stratifications["agglomerative"].parting) == 23
+    assert len(stratifications["kd with its own tree"].parting) == 11
+    assert len(stratifications["curve"].bin_edges) > 40 > len(stratifications["curve"].edges)
+    assert scores["equal width"].prior == "score"
+    pooled = pools["pooled signatures"]
+    assert needs_signature_counts(pooled.spec.reading)
+    assert len(stratifications["pooled signatures"].signatures.pooled) > 1
+    assert len(pooled.table.kinds.cell) > len(pooled.table)
+    assert pooled.stratification.grid.cells <= 4096
+    assert pools["slices"].slices.values == (
+        ("Bern", "Genève", "Zürich", "null"),
+        ("2019", "2020", "2021", "null"),
+        ("false", "null", "true"),
+    )
+    for counts in pools["slices"].slices.counts:
+        np.testing.assert_array_equal(counts.sum(axis=0), pools["slices"].table.count)
+    assert pools["classes of systems"].table.kinds.probability.shape[1:] == (2, 3)
 
 
 @pytest.mark.parametrize("case", CASES)
