@@ -15,7 +15,7 @@ from evalsampling.cli.estimate import _tests_table, estimate_table
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import Estimate, Target, as_json
 from evalsampling.parts.records import read_record
-from evalsampling.report.numbers import MOSTLY_PRIOR, Number, two_digits
+from evalsampling.report.numbers import Number, two_digits
 from tests.jobs import Job, call, files_below, make_rich_pool
 from tests.report import contents
 from tests.slow import fast, slowly
@@ -282,25 +282,6 @@ def section(text: list[str], measure: str) -> list[tuple[str, str]]:
     begin = text.index(measure) + 1
     rows = list(itertools.takewhile(lambda line: line.startswith(" "), text[begin:]))
     return [tuple(re.split(r"\s{2,}", row.strip())[:2]) for row in rows]
-
-
-@pytest.mark.slow
-def test_a_model_based_interval_that_is_not_the_default_is_in_brackets(job: Any) -> None:
-    one: Job = job().prepared()
-    one.sample("--size", 6)
-    one.answer(1)
-    [told] = one.estimate().json["measures"]
-    assert told["intervals"][0]["kind"] == "design-based"
-    combined = next(each for each in told["intervals"] if each["kind"] == "model-based")
-    ends = f"{combined['low']:.4f}\N{EN DASH}{combined['high']:.4f}"
-    few = call("estimate", one.workspace, "--detail").out
-    assert f" ({ends}) " in few
-    assert few.count(f"\n{MOSTLY_PRIOR}\n") == 1
-    for number in (2, 3, 4):
-        one.sample("--size", 60)
-        one.answer(number)
-    assert one.estimate().json["measures"][0]["method"] == "calibration-curve"
-    assert "in brackets" not in call("estimate", one.workspace, "--detail").out
 
 
 def test_no_zero_has_a_minus() -> None:

@@ -169,24 +169,6 @@ def test_saved_it_goes_on_as_in_memory(tmp_path: Path) -> None:
     assert opened.sample(30).tolist() == evaluation.sample(30).tolist()
 
 
-def test_two_systems_are_compared(tmp_path: Path) -> None:
-    tagged = Tagged.make(600, 20)
-    other = tagged.p > 0.5
-    columns = tagged.columns() | {"less": tagged.lists(other)}
-    spec = tagged.spec()
-    systems = {"old": {"prediction": "tags"}, "new": {"prediction": "less"}}
-    pool = {"systems": systems, "probability": spec["pool"]["probability"]}
-    evaluation = Evaluation.from_frame(
-        pa.table(columns), pool=pool, labels=spec["labels"], strata={"leaves": 16},
-        measure=[{"difference": MICRO_F1}, MACRO_F1],
-    )  # fmt: skip
-    ids = evaluation.sample(600)
-    evaluation.label(ids, tagged.lists(tagged.y[ids]))
-    found = evaluation.estimate()[0]
-    old, new = (f1_score(tagged.y, f, average="micro") for f in (tagged.f, other))
-    assert abs(found.value) == pytest.approx(abs(old - new))
-
-
 @pytest.mark.parametrize(
     ("keys", "words"),
     [

@@ -11,14 +11,11 @@ from evalsampling.inference.domains import ReportedDomains
 from evalsampling.measures import Accuracy, FBeta, Precision, Recall
 from evalsampling.samplers import (
     AdaptiveImportance,
-    Given,
     Importance,
-    Oasis,
     Passive,
     Poisson,
     ReplacementSampler,
     Sampler,
-    Stratified,
 )
 from evalsampling.samplers.base import no_rounds, weights_under
 from evalsampling.stats.cells import CellTable
@@ -260,37 +257,11 @@ def test_exhausted_counts_the_rows_within_reach() -> None:
         assert not Passive(Precision()).exhausted(pool.table, history)
 
 
-def test_evidence_counts_rows_not_draws() -> None:
-    """A pool of nine positives: however often they are drawn, F1 keeps its whole range."""
-    pool = make_pool(400, 4, seed=5, positive=0.05)
-    label = pool.label.copy()
-    label[np.flatnonzero(label)[9:]] = 0
-    assert label.sum() == 9
-    pool = dataclasses.replace(pool, label=label)
-    sampler = Passive(FBeta(), draws=1200)
-    history, _ = pool.run(sampler, rounds=1, new_rows=1200, seed=1)
-    positive = history.label[history.question] == 1
-    assert positive.sum() > 15
-    (found,) = sampler.estimate(pool.table, history, [FBeta()], 0.95)
-    assert (found.intervals[0].low, found.intervals[0].high) == (0, 1)
-    assert f"only {int((history.label == 1).sum())} positives" in found.warnings[0]
-
-
 def test_estimate_before_any_round() -> None:
     pool = make_pool(50, 4, seed=1, positive=0.3)
     for kind in ALL:
         found = build_sampler(kind).estimate(pool.table, pool.start(), [FBeta(), Recall()], 0.95)
         assert [f.reason for f in found] == ["no labels yet"] * 2
-
-
-def test_unsupported_measure_is_none_beside_supported_ones() -> None:
-    pool = make_pool(200, 4, seed=1, positive=0.3)
-    sampler = AdaptiveImportance(Precision())
-    history, _ = pool.run(sampler, rounds=1, new_rows=30, seed=1)
-    precision, recall = sampler.estimate(pool.table, history, [Precision(), Recall()], 0.95)
-    assert precision.value is not None
-    assert recall.value is None
-    assert "recall cannot be estimated from rows drawn for precision" in str(recall.reason)
 
 
 FEW = {
@@ -314,12 +285,3 @@ def test_reach_is_what_adds_to_the_measure(
     q = sampler.proposal(pool.table, pool.start()).cell_probability[pool.cell]
     np.testing.assert_array_equal(q > 0, adds)
     assert sampler.unseen(pool.table, pool.start()) == adds.sum()
-
-
-@pytest.mark.parametrize("kind", [Passive, Stratified, Oasis, Given])
-def test_whole_pool_is_within_reach_of_the_others(kind: type[Sampler]) -> None:
-    pool = make_pool(60, 4, seed=2, positive=0.3)
-    sampler = build_sampler(kind, Precision())
-    assert np.all(sampler.support(pool.table))
-    assert all(sampler.can_estimate(pool.table, measure) for measure in FEW.values())
-    assert sampler.unseen(pool.table, pool.start()) == 60

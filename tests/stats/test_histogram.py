@@ -114,17 +114,6 @@ def test_bins_are_exact_quotients(
     assert dyadic_bins(values, exponent).tolist() == exact_bins(values, exponent)
 
 
-@pytest.mark.parametrize("limit", [2, 100, 1 << 17])
-def test_many_scores_are_all_counted(limit: int) -> None:
-    """More than are counted at a time, in reverse and with gaps."""
-    scores = np.random.default_rng(2).normal(size=400_003).astype(np.float32)[::-3]
-    histogram = ScoreHistogram.from_scores(scores, limit)
-    assert histogram.rows == len(scores)
-    edges = np.append(histogram.lower_ends, np.inf)
-    expected = np.diff(np.searchsorted(np.sort(scores.astype(np.float64)), edges))
-    np.testing.assert_array_equal(histogram.counts, expected)
-
-
 def test_scores_as_far_apart_as_floats_can_be() -> None:
     most = np.finfo(np.float64).max
     for limit in (2, 3, 64):

@@ -224,28 +224,6 @@ def told(one: Any, answers: Any, folder: Path, *options: str) -> tuple[Any, list
     return estimated, kept(folder / "rejects")
 
 
-PIECES = {"task": (1, 3, 7), "id": (3,)}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("by", PIECES)
-def test_pieces_and_repetition_decide_nothing(labelled: Any, tmp_path: Path, by: str) -> None:
-    one, answers, said = labelled
-    if by == "id":
-        ids = {task: str(id) for number in (1, 2) for task, id in one.asked(number)}
-        answers = [{"id": ids[answer["task"]], "label": answer["label"]} for answer in answers]
-    with pipeline() as root:
-        for pieces in PIECES[by]:
-            given = shuffled(answers + answers[:20] * 2, pieces)
-            labels = created(root, "labels", given, pieces)
-            joined = labels | f"Join {pieces}" >> JoinLabels(one.workspace, by=by)
-            of_pieces = joined["counts"] | f"Of {pieces}" >> EstimateMeasures(one.workspace)
-            keep(of_pieces, tmp_path / str(pieces))
-    for pieces in PIECES[by]:
-        (estimated,) = kept(tmp_path / str(pieces))
-        assert estimated["measures"] == said["measures"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("step", ["joined", *slowly("estimated", "answers_by_share", "drawn_rows")])
 def test_a_worker_that_fails_changes_nothing(
