@@ -92,15 +92,3 @@ def test_why_nothing_is_guaranteed_is_told_once(job: Any) -> None:
 
 def test_another_sampler_has_no_curve(drawn: Job) -> None:
     assert "logstrat (here: " in call("estimate", drawn.workspace, "--at", "5").refused
-
-
-def test_a_stochastic_oracle_is_asked_about_the_head_again(job: Any) -> None:
-    """eta = .05: every row of the head has as many tasks as make its majority right."""
-    sampler = {**KEYS["sampler"], "eta": 0.05, "beta": 1.5, "p_min": 0.4}
-    one: Job = job(
-        ranked_pool(600), **{**KEYS, "sampler": sampler, "labels": {"oracle": "stochastic"}}
-    ).drawn()
-    asked = [id for _, id in one.asked(1)]
-    times = {id: asked.count(id) for id in _by_score(one)[:5]}
-    assert set(times.values()) == {times[asked[asked.index(_by_score(one)[0])]]}
-    assert min(times.values()) >= 3

@@ -235,17 +235,6 @@ def on_slice(measure: Any, **keys: Any) -> tuple[Evaluation, Pool]:
     return Evaluation.from_frame(pool.table, **named, measure=measure, seed=2, **keys), pool
 
 
-@pytest.mark.parametrize(
-    ("sampler", "least"), [("ais", 1), ("importance", 1), ("calibrated", 0.5), ("poisson", 0.5)]
-)
-def test_rows_are_drawn_for_a_slice(sampler: str, least: float) -> None:
-    """All, or most, of a slice of three rows in ten; the column need not be reported."""
-    evaluation, pool = on_slice(ON_NEW, sampler=sampler)
-    ids = [*evaluation.sample(40), *evaluation.sample(20)]
-    inside = dict(zip(pool.table["id"].to_pylist(), pool.table["new"].to_pylist(), strict=True))
-    assert np.mean([inside[id] is True for id in ids]) >= least
-
-
 def test_a_slice_whose_rows_are_all_labelled_is_exact() -> None:
     """A census of the slice, equal to the truth; no other slice of it is reported."""
     evaluation, pool = on_slice([ON_NEW, {"least": "recall", "over": {"new": [True, False]}}],

@@ -130,20 +130,6 @@ def test_urns_hold_the_labels_of_their_cells() -> None:
     assert labels.tolist() == [[5, 0, 2], [0, 3, 0], [40, 7, 1]]
 
 
-@pytest.mark.slow
-def test_urns_give_every_order_of_labels_the_same_chance() -> None:
-    """Chi-square of 3,000 seeds over the ten orders of two and three; fails 1 time in 10,000."""
-    orders: dict[tuple, int] = {}
-    for seed in range(3000):
-        history = urns_of(np.array([[3, 2]]), seed).answer(
-            ask(History.start(), np.zeros(5, dtype=np.int64))
-        )
-        order = tuple(history.label.tolist())
-        orders[order] = orders.get(order, 0) + 1
-    assert len(orders) == 10
-    assert stats.chisquare([*orders.values()]).pvalue > 1e-4
-
-
 def test_row_asked_about_again_is_the_same_row() -> None:
     """Its kind was drawn once; the others stay in the urn."""
     labels = np.array([[1, 1], [2, 1]])
