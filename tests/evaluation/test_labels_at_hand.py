@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy
 
 from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.labels_at_hand import about_clusters, contradictions
@@ -210,22 +209,6 @@ def evenly_scored(label: np.ndarray, given: np.ndarray, **columns: Any) -> dict[
     human = [int(y) if has else None for y, has in zip(label, given, strict=True)]
     rows = len(label)
     return {"score": np.full(rows, 0.5), "prediction": [0] * rows, "human": human, **columns}
-
-
-def test_random_labels_have_the_intervals_of_proportions() -> None:
-    """Those of Wilson and of Clopper and Pearson, but for the rows of the pool that are known."""
-    rng = np.random.default_rng(2)
-    label = rng.random(100_000) < 0.12
-    given = np.isin(np.arange(len(label)), rng.choice(len(label), 200, replace=False))
-    evaluation = Evaluation.from_labelled(
-        evenly_scored(label, given), label="human", drawn="random", measure="prevalence"
-    )
-    (estimate,) = evaluation.estimate(intervals=["wilson", "korn-graubard"])
-    found = {each.method: (each.low, each.high) for each in estimate.intervals}
-    test = scipy.stats.binomtest(int(label[given].sum()), 200)
-    wilson, exact = (test.proportion_ci(method=name) for name in ("wilson", "exact"))
-    assert found["wilson"] == pytest.approx(tuple(wilson), rel=2e-3)
-    assert found["korn-graubard"] == pytest.approx(tuple(exact), rel=2e-3)
 
 
 def test_labels_by_strata_have_the_variance_of_strata() -> None:

@@ -134,27 +134,6 @@ def test_leaves_without_a_label_are_joined_with_others() -> None:
     assert found.value == pytest.approx(0.3 * first + 0.7 * last)
 
 
-def test_leaves_that_are_used_up_drop_out() -> None:
-    """No row is ever drawn twice, and a census ends it; nothing is left to draw then."""
-    pool = Pool(
-        np.repeat([0, 2, 3], [3, 1, 60]),
-        np.arange(64) % 2,
-        np.full((64, 2), 0.5),
-        np.arange(64) % 3 % 2,
-    )
-    sampler = Stratified(Accuracy())
-    history, order = pool.start(), pool.order(0)
-    while not sampler.exhausted(pool.table, history):
-        rng = np.random.default_rng(len(history))
-        history = pool.answer(sampler.design(pool.table, history, 10, rng), order)
-        (found,) = sampler.estimate(pool.table, history, [Accuracy()], 0.95)
-    assert sorted(pool.rows(history, order)) == [*range(64)]
-    assert (found.value, found.intervals[0].method) == (pool.value(Accuracy()), "census")
-    more = sampler.design(pool.table, history, 10, np.random.default_rng(0))
-    assert len(more) == 64
-    assert len(more.rounds[-1].question) == 0
-
-
 def test_class_of_costs_with_few_labels_stands_for_itself() -> None:
     """Half of the rows cost a hundred times as much; half of these are positive, .1 of the others.
 
