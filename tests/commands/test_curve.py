@@ -7,9 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evalsampling import Evaluation
-from evalsampling.evaluation.specs import load_spec
-from evalsampling.simulation.plan import usable_samplers
 from tests.jobs import Job, call
 from tests.ranked_lists import ranked_pool
 
@@ -74,51 +71,6 @@ def _by_score(one: Job) -> list[int]:
     return ids
 
 
-@pytest.mark.slow
-def test_simulate_compares_them_and_plan_says_what_the_first_round_takes(job: Any) -> None:
-    one: Job = job(ranked_pool(1200), **{**KEYS, "measure": KEYS["measure"][:1]})
-    options = ["--budgets", "300,900", "--repeats", 2, "--json"]
-    names = ["adastrat", "passive"]
-    found = call(
-        "simulate", one.spec, "--truth", one.write_truth(), *options, "--sampler", *names
-    ).done
-    curves = [r for r in found.json["results"] if r["measure"] == "pr_curve"]
-    assert [r["sampler"] for r in curves] == ["adastrat"] * 2 + ["passive"] * 2
-    assert curves[1]["rmse"] < curves[0]["rmse"]
-    assert curves[1]["coverage"] == 1
-    small = call(
-        "simulate", one.spec, "--truth", one.write_truth(), "--budgets", "5", "--repeats", 1
-    )
-    assert small.status == 1
-    assert "sampler adastrat: the first" in small.err
-    assert "The budget leaves 5: raise it, or lower m or first" in small.err
-    usable = usable_samplers(load_spec(one.spec).analysis)
-    assert "ais" in usable
-    assert not {"adastrat", "logstrat"} & set(usable)
-    planned = call("plan", one.spec, "--budgets", "20", "--repeats", 1, "--json").json
-    assert {error["sampler"] for error in planned} == set(usable), "its own has no plan"
-    refused = call("plan", one.spec, "--sampler", "adastrat")
-    assert refused.status == 1
-    assert "sampler adastrat: there is no plan of it" in refused.err
-    assert "its first round takes" in refused.err
-
-
-def test_simulate_runs_logstrat_beside_plain_random_sampling(job: Any) -> None:
-    """Its one wave takes what it takes; uniform draws of as many rows know less of the curve."""
-    sampler = {"name": "logstrat", "epsilon": 0.2, "beta": 1.4, "p_min": 0.25, "m": 5, "first": 40}
-    keys = {**KEYS, "measure": KEYS["measure"][:1], "sampler": sampler}
-    one: Job = job(ranked_pool(2500), **keys)
-    options = ["--budgets", "900,1500", "--repeats", 2, "--json"]
-    names = ["logstrat", "passive"]
-    found = call(
-        "simulate", one.spec, "--truth", one.write_truth(), *options, "--sampler", *names
-    ).done
-    told = {(r["sampler"], r["budget"]): r for r in found.json["results"]}
-    assert told["logstrat", 1500]["coverage"] == 1
-    for budget in (900, 1500):
-        assert told["logstrat", budget]["rmse"] < told["passive", budget]["rmse"]
-
-
 def test_why_nothing_is_guaranteed_is_told_once(job: Any) -> None:
     """By `estimate` for all points of both curves; no interval claims anything."""
     one: Job = job(ranked_pool(1200), **{**KEYS, "sampler": {**WIDE, "p_min": 0.9}}).prepared()
@@ -140,32 +92,3 @@ def test_why_nothing_is_guaranteed_is_told_once(job: Any) -> None:
 
 def test_another_sampler_has_no_curve(drawn: Job) -> None:
     assert "logstrat (here: " in call("estimate", drawn.workspace, "--at", "5").refused
-
-
-def test_from_python() -> None:
-    pool = ranked_pool(2500)
-    score, ids = pool.table["score"].to_numpy(), pool.table["id"].to_numpy()
-    evaluation = Evaluation.from_arrays(
-        score, pool.table["prediction"].to_numpy(), id=ids, **{**KEYS, "seed": 3}
-    )
-    assert evaluation.analysis.curve is None
-    while not evaluation.analysis.exhausted:
-        asked = evaluation.sample(100)
-        evaluation.label(asked, np.array([pool.truth[id] for id in asked.tolist()]))
-    curve = evaluation.analysis.curve
-    ranked = np.array([pool.truth[id] for id in ids[np.argsort(-score)].tolist()])
-    point = curve.at(500)
-    assert point["precision.low"] <= ranked[: int(point["rank"])].mean() <= point["precision.high"]
-    assert curve.guarantee.settled
-
-
-def test_a_stochastic_oracle_is_asked_about_the_head_again(job: Any) -> None:
-    """eta = .05: every row of the head has as many tasks as make its majority right."""
-    sampler = {**KEYS["sampler"], "eta": 0.05, "beta": 1.5, "p_min": 0.4}
-    one: Job = job(
-        ranked_pool(600), **{**KEYS, "sampler": sampler, "labels": {"oracle": "stochastic"}}
-    ).drawn()
-    asked = [id for _, id in one.asked(1)]
-    times = {id: asked.count(id) for id in _by_score(one)[:5]}
-    assert set(times.values()) == {times[asked[asked.index(_by_score(one)[0])]]}
-    assert min(times.values()) >= 3

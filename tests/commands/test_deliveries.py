@@ -77,19 +77,6 @@ def test_where_most_is_rejected_no_number_stands_in_front(drawn: Job) -> None:
     assert (mended["mostly_rejected"], mended["rejects"]) == ([], 0)
 
 
-@pytest.mark.slow
-def test_rejects_are_counted_until_they_are_made_up_for(drawn: Job) -> None:
-    (first, label), (second, _), *_ = drawn.answers(1)
-    bad = [(first, "=maybe"), (second, "2"), ("t_nobody", "1")]
-    assert drawn.take(bad, "bad.csv").json["rejects"] == 3
-    told = [(row["task"], row["label"]) for row in drawn.rejects()]
-    assert told == [(first, "'=maybe"), (second, "2"), ("t_nobody", "1")], "no formula"
-    assert drawn.take([(first, label)], "good.csv").json["rejects"] == 2
-    assert call("status", drawn.workspace, "--json").json["rejects"] == 2
-    again = drawn.take(bad, "bad.csv").json
-    assert again["rejects"] == 2, "the same said again"
-
-
 def test_rejects_have_what_was_given_whatever_is_wrong(drawn: Job) -> None:
     """Also where the row is no vote at all; a right answer makes up for it."""
     (first, label), (second, _), *_ = drawn.answers(1)
@@ -135,13 +122,6 @@ def test_what_is_no_answer_is_rejected(drawn: Job, labels: list[str], reason: st
     assert reason in reject(drawn, [[task, label] for label in labels])
 
 
-@pytest.mark.slow
-def test_label_that_contradicts_an_earlier_one(drawn: Job) -> None:
-    task, label = drawn.answers(1)[0]
-    other = "0" if label == "1" else "1"
-    assert f"the row has '{label}' already" in reject(drawn, [[task, other]])
-
-
 @pytest.mark.parametrize("mark", [";", "\t"])
 def test_semicolons_and_tabs_separate_answers_too(drawn: Job, mark: str) -> None:
     """As a spreadsheet of many countries saves them, with a comma within a comment."""
@@ -151,28 +131,6 @@ def test_semicolons_and_tabs_separate_answers_too(drawn: Job, mark: str) -> None
     path.write_text("\ufeff" + "\r\n".join([mark.join(["task", "label", "comment"]), *lines, ""]))
     result = drawn.estimate("--labels", path).json
     assert (result["labels"], result["rejects"]) == (len(answers), 0)
-
-
-@pytest.mark.parametrize(
-    ("classes", "spelled"),
-    [
-        ([0, 1], (["no", " N", "No ", "FALSE", "0"], ["yes", "Y", " YES", "true", "1"])),
-        (["no", "Yes"], (["no", " no", "NO ", "No"], ["Yes", "yes", " YES", "yEs "])),
-    ],
-)
-def test_spellings_of_classes_are_understood(
-    job: Any, classes: list[Any], spelled: tuple[list[str], list[str]]
-) -> None:
-    """Of a hundred answers of a spreadsheet seventy were once rejected for them."""
-    labels = {"classes": classes, "positive": classes[1]}
-    one = job(labels=labels, pool={"prediction": {"threshold": 0}}).drawn()
-    answers = [
-        (task, spelled[int(label)][place % 4]) for place, (task, label) in enumerate(one.answers(1))
-    ]
-    result = one.take(answers).json
-    assert (result["labels"], result["rejects"]) == (len(answers), 0)
-    plain = [(task, str(classes[int(label)])) for task, label in one.answers(1)]
-    assert one.take(plain, "plain.csv").json["measures"] == result["measures"]
 
 
 def test_a_correction_counts_and_may_be_taken_back(drawn: Job) -> None:

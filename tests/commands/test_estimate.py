@@ -16,7 +16,7 @@ from evalsampling.measures import BY_NAME
 from evalsampling.parts.records import read_record
 from tests.averages import EACH_F1, MACRO_F1, MICRO_F1
 from tests.commands.rounds import labelled, rich_job
-from tests.jobs import Job, call, files_below, make_pool, make_rich_pool, strict_json
+from tests.jobs import Job, call, make_pool, make_rich_pool, strict_json
 from tests.measures.pools import NEEDING_MORE
 
 
@@ -124,19 +124,6 @@ def test_estimates_from_next_to_nothing_are_json(job: Any, rows: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("oracle", ["deterministic", "stochastic"])
-def test_open_round_without_answers_changes_no_number_of_any_kind(job: Any, oracle: str) -> None:
-    """Neither the band of a curve nor what depends on the latest proposal."""
-    curve = {"name": "pr_curve", "thresholds": 6, "system": "old"}
-    one = rich_job(job, measure=["f1", curve], labels={"oracle": oracle})
-    before = labelled(one, 2)
-    assert one.sample().json["round"] == 3
-    assert one.estimate().json["measures"] == before["measures"]
-    one.sample("--next")
-    assert one.estimate().json["measures"] == before["measures"]
-
-
-@pytest.mark.slow
 def test_regions_of_joint_measures(job: Any) -> None:
     measure = [{"joint": ["accuracy", "recall"]}, "f1"]
     one = rich_job(job, sampler="ais", measure=measure, round_size=150)
@@ -164,45 +151,6 @@ def test_regions_of_joint_measures(job: Any) -> None:
 
 
 # --- measures that are asked for later, and a measure of the user's own
-
-
-@pytest.mark.slow
-def test_other_measures_later(drawn_by_ais: Job) -> None:
-    drawn_by_ais.answer(1)
-    (beta,) = drawn_by_ais.estimate("--measure", "f_beta").json["measures"]
-    (f1,) = drawn_by_ais.estimate("--measure", "f1").json["measures"]
-    assert beta == f1, "with its defaults"
-    asked = drawn_by_ais.estimate("--measure", "mcc", "kappa", "specificity")
-    mcc, kappa, specificity = asked.json["measures"]
-    assert mcc["value"] is not None, "its loss is 0 where that of f1 is"
-    assert kappa["value"] is not None
-    assert specificity["value"] is None
-    assert "specificity cannot be estimated from rows drawn for f1" in specificity["reason"]
-    assert [specificity[key] for key in ("low", "high", "method")] == [0, 1, "no support"]
-    curve = drawn_by_ais.estimate("--measure", "fowlkes_mallows", "pr_curve").json["measures"]
-    marker = json.loads((drawn_by_ais.workspace / "evaluation.json").read_text())
-    (levels,) = marker["partition"]["levels"]
-    assert len(levels) > 100
-    assert {one["threshold"] for one in curve[1:]} == set(levels)
-    assert len(curve) == 1 + 3 * len(levels)
-    assert curve[0]["value"] is not None
-    before = files_below(drawn_by_ais.workspace)
-    assert (
-        "no_such_module_at_all:x: No module"
-        in drawn_by_ais.estimate("--measure", "no_such_module_at_all:x").refused
-    )
-    assert files_below(drawn_by_ais.workspace) == before
-
-
-def test_other_measures_from_draws_that_support_them_all(job: Any) -> None:
-    one = job(make_rich_pool(), sampler={"name": "ais", "delta": 0.3}, round_size=100,
-              pool={"score": "s0.score", "prediction": "s0.prediction"}).prepared()  # fmt: skip
-    labelled(one)
-    names = ["mcc", "specificity", "npv", "brier", "prevalence", "balanced_accuracy"]
-    told = one.estimate("--measure", *names).json["measures"]
-    assert [m["measure"] for m in told] == names
-    assert all(m["value"] is not None and m["reason"] is None for m in told)
-    assert one.estimate("--measure", *names).json["measures"] == told
 
 
 def test_a_curve_later_needs_scores_whose_ranks_were_counted(job: Any) -> None:

@@ -308,18 +308,6 @@ def test_clusters_and_weights_of_a_table(table: str, tmp_path: Path) -> None:
     assert "says pool.cluster: talk" in call(*asked, "--cluster", "region").err
 
 
-@pytest.mark.parametrize("said", ["random", "clusters"])
-def test_whole_clusters_said_to_be_random_are_told(tmp_path: Path, said: str) -> None:
-    """As random rows they would make false numbers; said as they are, nothing is told."""
-    pool = labelled_pool("clusters")
-    made = Evaluation.from_labelled(pool.table, label="human", drawn=said, cluster="talk")
-    told = [each for each in made.estimate().warnings if "said to be drawn" in each]
-    assert bool(told) == (said == "random")
-    if told:
-        assert "of them are in the cluster of each" in told[0]
-        assert "say `clusters`" in told[0]
-
-
 def test_verdicts_in_another_spelling_than_labels_are_the_predictions(
     tmp_path: Path, monkeypatch: Any
 ) -> None:

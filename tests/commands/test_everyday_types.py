@@ -8,29 +8,23 @@ import datetime
 import decimal
 import json
 import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import fastavro
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import Evaluation, InputError
-from evalsampling.commands.check import check
-from evalsampling.commands.options import SpecOptions
 from evalsampling.labels.delivery import LabelFile, LabelPath
 from evalsampling.labels.register import Register
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import check_votes
 from evalsampling.pool.catalog import Catalog
 from evalsampling.preparation.plan import read_items, read_table, stratify_pool
-from evalsampling.simulation.truth import KnownPool
 from evalsampling.spec import EvaluationSpec
 from tests.slow import fast, slowly
 
@@ -174,52 +168,6 @@ def test_predictions_of_any_type(tmp_path: Path, name: str) -> None:
     assert predicted(spec_of(tmp_path, path, prediction="says")) == (ROWS, REACH)
 
 
-def halves(first: Columns, second: Columns) -> tuple[pa.Table, pa.Table]:
-    """Two files of a pool, each with the columns of its own half."""
-    return (
-        pa.table({name: values[:6] for name, values in first.items()}),
-        pa.table({name: values[6:] for name, values in second.items()}),
-    )
-
-
-MIXED = {
-    "text, long and short": halves(
-        {"id": pa.array(SPELT), "score": PLAIN, "text": pa.array(SPELT)},
-        {"id": pa.array(SPELT, pa.large_string()), "score": PLAIN,
-         "text": pa.array(SPELT, pa.large_string()).dictionary_encode()},
-    ),
-    "UUIDs beside their text": halves(
-        {"id": pa.array(UUIDS), "score": PLAIN, "text": IDS}, {"id": SPELT, "score": PLAIN,
-         "text": [float(id) for id in IDS]},
-    ),
-    "int32 beside int64": halves(
-        {"id": pa.array(IDS, pa.int32()), "score": PLAIN, "text": SPELT},
-        {"id": pa.array(IDS, pa.int64()), "score": PLAIN, "text": SPELT},
-    ),
-    "whole numbers beside floats": halves(
-        {"id": IDS, "score": PLAIN, "text": pa.nulls(ROWS)},
-        {"id": np.arange(ROWS) * 1.0, "score": PLAIN, "text": SPELT},
-    ),
-    "double beside float": halves(
-        {"id": IDS, "score": PLAIN, "text": SPELT},
-        {"id": IDS, "score": floats("f4"), "text": SPELT},
-    ),
-    "double beside decimal": halves(
-        {"id": IDS, "score": PLAIN, "text": SPELT},
-        {"id": IDS, "score": decimals(pa.decimal128(38, 9)), "text": SPELT},
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", MIXED)
-def test_types_that_differ_by_file(tmp_path: Path, name: str) -> None:
-    for number, table in enumerate(MIXED[name]):
-        pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=2)
-    shown = {"payload": ["text"], "slices": ["text"]}
-    assert predicted(spec_of(tmp_path, "*.parquet", **shown)) == (ROWS, REACH)
-    assert predicted(spec_of(tmp_path, "*.parquet", **shown, where="score >= 0.7")) == (6, REACH)
-
-
 @pytest.mark.parametrize("ending", ["snappy.parquet", "csv", "json", "csv.gz"])
 @pytest.mark.parametrize("path", ["out", *slowly("out/", "out/*", "out/**")])
 def test_a_folder_of_spark(tmp_path: Path, ending: str, path: str) -> None:
@@ -232,22 +180,6 @@ def test_a_folder_of_spark(tmp_path: Path, ending: str, path: str) -> None:
     assert predicted(spec_of(tmp_path, path)) == (ROWS, REACH)
 
 
-FRAMES: dict[str, Any] = {
-    "Arrow, float32": pa.table({"id": IDS, "score": floats("f4")}),
-    "Arrow, float16": pa.table({"id": IDS, "score": floats("f2")}),
-    "Arrow, UUIDs": pa.table({"id": pa.array(UUIDS), "score": PLAIN}),
-    "pandas, float32": pd.DataFrame({"id": IDS, "score": np.array(PLAIN, "f4")}),
-    "pandas, Float32": pd.DataFrame({"id": IDS, "score": pd.array(PLAIN, dtype="Float32")}),
-    "pandas, Decimal": pd.DataFrame({"id": IDS, "score": EXACT}),
-    "pandas, UUIDs": pd.DataFrame({"id": UUIDS, "score": PLAIN}),
-    "pandas, float ids": pd.DataFrame({"id": np.arange(ROWS) * 1.0, "score": PLAIN}),
-    "pandas, categories": pd.DataFrame({"id": pd.Categorical(SPELT), "score": PLAIN}),
-    "polars, Float32": pl.DataFrame({"id": IDS, "score": pl.Series(PLAIN, dtype=pl.Float32)}),
-    "polars, Decimal": pl.DataFrame({"id": IDS, "score": EXACT}),
-    "float32 in a mapping": {"id": IDS, "score": np.array(PLAIN, "f4")},
-}
-
-
 def labelled(frame: Any, **spec: Any) -> Evaluation:
     """An evaluation of a frame, whose threshold is 0.7, once all its rows have labels."""
     given = {"prediction": {"threshold": 0.7}, "measure": ["recall"], "seed": 1, **spec}
@@ -256,33 +188,6 @@ def labelled(frame: Any, **spec: Any) -> Evaluation:
     names = SPELT if isinstance(ids[0], str) else IDS
     evaluation.label(ids, [POSITIVE[names.index(id)] for id in ids])
     return evaluation
-
-
-@pytest.mark.parametrize("name", fast(6, [*FRAMES][::2] + [*FRAMES][1::2]))
-def test_recall_of_frames_with_all_rows_labelled(name: str) -> None:
-    assert labelled(FRAMES[name]).estimate()[0].value == pytest.approx(RECALL)
-
-
-@pytest.mark.parametrize(
-    ("answer", "spelt"),
-    [
-        (int, lambda id: UUIDS[id]),
-        (float, int), (bool, float), (np.bool_, str), (decimal.Decimal, lambda id: f"{id}.0"),
-        (lambda y: f"{y}.0", np.int32), (lambda y: str(bool(y)), np.float64),
-        (lambda y: str(bool(y)).upper(), int), (str, int), (lambda y: "yes" if y else "no", int),
-    ],
-)  # fmt: skip
-def test_answers_and_ids_that_come_back(
-    answer: Callable[[int], Any], spelt: Callable[[int], Any]
-) -> None:
-    names = UUIDS if isinstance(spelt(0), uuid.UUID) else IDS
-    frame = {"id": names, "score": PLAIN}
-    evaluation = Evaluation.from_frame(
-        frame, prediction={"threshold": 0.7}, measure=["recall"], seed=1
-    )
-    ids = [list(map(str, names)).index(str(id)) for id in evaluation.sample(ROWS)]
-    evaluation.label([spelt(id) for id in ids], [answer(POSITIVE[id]) for id in ids])
-    assert evaluation.estimate()[0].value == pytest.approx(RECALL)
 
 
 NOON = datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.UTC)
@@ -368,26 +273,6 @@ def test_bytes_that_are_no_text_are_no_ids() -> None:
         Evaluation.from_frame({"id": [b"\xff", b"\xfe"], "score": [0.1, 0.2], "prediction": [0, 1]})
 
 
-@pytest.mark.parametrize(
-    ("scores", "said"),
-    [
-        (floats("f4"), "3 rows within one rounding of 0.7: 3 counted as reaching it, 0 as below"),
-        (np.array(PLAIN, "f4").astype("f8"),
-         "3 rows within one rounding of 0.7: 0 counted as reaching it, 3 as below"),
-        ([0.7000000000000001, 0.6999999999999999, *PLAIN[2:]],
-         "2 rows within one rounding of 0.7: 1 counted as reaching it, 1 as below"),
-        (PLAIN, None),
-        (decimals(pa.decimal128(38, 9)), None),
-    ],
-)  # fmt: skip
-def test_rows_within_one_rounding_are_told(tmp_path: Path, scores: Any, said: str | None) -> None:
-    parquet({"id": IDS, "score": scores}, tmp_path / "a.parquet")
-    spec = {"path": "a.parquet", "prediction": {"threshold": 0.7}}
-    (tmp_path / "a.yaml").write_text(json.dumps({"pool": spec, "budget": 5, "workspace": "ws"}))
-    words = check(SpecOptions(str(tmp_path / "a.yaml"))).scores
-    assert words.endswith(f"score: {said}") if said else "rounding" not in words
-
-
 @pytest.mark.parametrize("threshold", [np.float32(0.7), decimal.Decimal("0.7"), np.float64(0.7)])
 def test_thresholds_of_any_type(threshold: Any) -> None:
     frame = {"id": IDS, "score": np.array(PLAIN, "f4")}
@@ -424,12 +309,3 @@ def test_uuids_in_a_delivery_of_parquet(tmp_path: Path) -> None:
     )
     votes = LabelFile.read(LabelPath(str(tmp_path / "labels.parquet"))).votes
     assert [vote.id for vote in votes] == SPELT
-
-
-def test_true_labels_whose_ids_became_floats(tmp_path: Path) -> None:
-    parquet({"id": IDS, "score": PLAIN}, tmp_path / "pool.parquet")
-    truth = {"id": [f"{id}.0" for id in IDS], "label": POSITIVE}
-    csv(truth, tmp_path / "truth.csv")
-    spec = spec_of(tmp_path, "pool.parquet")
-    known = KnownPool.read(stratify_pool(spec.reading), tmp_path / "truth.csv")
-    assert np.bincount(known.label, known.count).tolist() == [ROWS - 7, 7]

@@ -1,8 +1,6 @@
 """A first spec from a look at the pool."""
 
-import decimal
 import string
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -378,27 +376,6 @@ def test_of_one_verdict_the_other_class_is_asked_for(tmp_path: Path) -> None:
     told, text = of_table(tmp_path, {"id": [1, 2], "verdict": ["pass"] * 2}, right=False)
     assert "fill in labels.classes" in told.out
     assert "FILL-IN" in text
-
-
-def test_types_of_everyday_tools(tmp_path: Path) -> None:
-    """A folder of Spark, with UUIDs, decimals, and whole floats where nulls were once."""
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "_SUCCESS").touch()
-    table = pa.table(
-        {
-            "id": pa.array([uuid.UUID(int=row) for row in range(4)]),
-            "score": pa.array(
-                map(decimal.Decimal, ("0.1", "0.7", "0.4", "1")), pa.decimal128(38, 9)
-            ),
-            "prediction": [0.0, 1.0, 0.0, 1.0],
-            "class_weight": [1.0, 2.0, 2.0, 1.0],
-        }
-    )
-    pq.write_table(table, tmp_path / "out" / "part-0.snappy.parquet")
-    content = yaml.safe_load(of_table(tmp_path, tmp_path / "out")[1])
-    pool = content["pool"]
-    assert (pool["id"], pool["score"], pool["prediction"]) == ("id", "score", "prediction")
-    assert content["labels"]["classes"] == [0, 1]
 
 
 @pytest.mark.parametrize(

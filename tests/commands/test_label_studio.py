@@ -33,20 +33,6 @@ def annotate(server: Double, truth: dict[str, str]) -> None:
         ]
 
 
-def test_there_and_back(job: Jobs, server: Double, tmp_path: Path) -> None:
-    one = job(sink={"format": "label-studio", "chunk": 7}, labels={"votes": 3}).drawn()
-    assert len(list((one.round_directory(1) / "label-studio").glob("tasks-*.json"))) == 3
-    server.fail["POST", "import"] = ["lost"]
-    pushed = call("push", one.workspace, "--url", server.url, "--json").json
-    assert (pushed["tasks"], pushed["new"], pushed["round"]) == (20, 20, 1)
-    assert "batch 1: 20 tasks" in call("push", one.workspace, "--url", server.url).out
-    annotate(server, dict(one.answers(1)))
-    file = tmp_path / "votes.json"
-    assert call("pull", one.workspace, "--url", server.url, "--to", file).status == 0
-    result = one.estimate("--labels", file).json
-    assert (result["labels"], result["open"], result["rejects"]) == (20, 0, 0)
-
-
 PAGE = b"<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
 
 
@@ -136,23 +122,6 @@ def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:
     score = {row["unique_id_l"]: float(row["clerical_match_score"]) for row in written}
     for row in shown[1:]:
         assert score[row["unique_id_l"]] == float(truth[row["task"]])
-
-
-def test_formulas_of_splink_are_escaped_if_asked(job: Jobs) -> None:
-    """And pairs are known by their records as they came."""
-    one = job(
-        make_pool().with_columns(
-            l=map("=l{}".format, range(2000)), r=map("-r{}".format, range(2000))
-        ),
-        pool={"payload": ["l", "r"]},
-        sink={"format": "splink", "escape": True, "records": {"left": "l", "right": "r"}},
-    ).prepared()
-    shown = csv_rows(one.sample().json["batch"])
-    assert {row["unique_id_l"][:3] + row["unique_id_r"][:3] for row in shown} == {"'=l'-r"}
-    lines = [(row["unique_id_l"], row["unique_id_r"], "1") for row in shown]
-    head = "unique_id_l,unique_id_r,clerical_match_score"
-    told = one.take(lines, "clerical.csv", head).json
-    assert (told["labels"], told["rejects"]) == (20, 0)
 
 
 def test_the_long_table_of_votes(job: Jobs, tmp_path: Path) -> None:

@@ -169,24 +169,6 @@ def test_saved_it_goes_on_as_in_memory(tmp_path: Path) -> None:
     assert opened.sample(30).tolist() == evaluation.sample(30).tolist()
 
 
-def test_two_systems_are_compared(tmp_path: Path) -> None:
-    tagged = Tagged.make(600, 20)
-    other = tagged.p > 0.5
-    columns = tagged.columns() | {"less": tagged.lists(other)}
-    spec = tagged.spec()
-    systems = {"old": {"prediction": "tags"}, "new": {"prediction": "less"}}
-    pool = {"systems": systems, "probability": spec["pool"]["probability"]}
-    evaluation = Evaluation.from_frame(
-        pa.table(columns), pool=pool, labels=spec["labels"], strata={"leaves": 16},
-        measure=[{"difference": MICRO_F1}, MACRO_F1],
-    )  # fmt: skip
-    ids = evaluation.sample(600)
-    evaluation.label(ids, tagged.lists(tagged.y[ids]))
-    found = evaluation.estimate()[0]
-    old, new = (f1_score(tagged.y, f, average="micro") for f in (tagged.f, other))
-    assert abs(found.value) == pytest.approx(abs(old - new))
-
-
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
@@ -235,22 +217,3 @@ def test_the_difference_estimator_is_exact_where_the_model_is() -> None:
     evaluation.label(ids, sure.lists(sure.y[ids]))
     wanted = [f1_score(sure.y, sure.f, average=average) for average in ("micro", "macro")]
     assert [one.value for one in evaluation.estimate()] == pytest.approx(wanted)
-
-
-@pytest.mark.slow
-def test_simulated_errors_are_those_that_are_claimed(job: Jobs) -> None:
-    """60 repeats of three designs: the standard error estimated is right to a quarter, as an RMSE
-    of 60 runs is to .09; 95 % intervals hold the truth in at least .85 (three of 60 below 51)."""
-    tagged = Tagged.make(2000, 20, seed=3)
-    made = of_tags(job, tagged, measure=[MICRO_F1, MACRO_F1], budget=300, seed=0)
-    options = ("--repeats", "60", "--budgets", "300", "--truth", made.write_truth())
-    samplers = ("--sampler", "poisson", "importance", "passive")
-    result = call("simulate", made.spec, "--json", *options, *samplers).json
-    assert result["truth"]["micro_f1"] == pytest.approx(
-        f1_score(tagged.y, tagged.f, average="micro")
-    )
-    found = {(one["sampler"], one["measure"]): one for one in result["results"]}
-    for one in found.values():
-        assert one["coverage"] >= 0.85
-    for sampler in ("poisson", "importance"):
-        assert found[sampler, "micro_f1"]["rmse"] < 0.95 * found["passive", "micro_f1"]["rmse"]

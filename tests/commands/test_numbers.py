@@ -214,22 +214,6 @@ def test_in_memory() -> None:
     assert found.value == pytest.approx(truth, abs=4 * found.standard_error)
 
 
-@pytest.mark.parametrize(
-    ("column", "value", "words"),
-    [
-        ("variance", -1.0, "column 'variance', row 7: a variance is at least 0, got -1"),
-        ("variance", np.nan, "column 'variance', row 7: must be a number, got nan"),
-        ("prediction", 1e12, "column 'prediction', row 7: 1e\\+12 is too far from labels.range"),
-    ],
-)
-def test_bad_values_of_the_pool(column: str, value: float, words: str) -> None:
-    predicted, variance, _ = made_up()
-    columns = {"prediction": predicted, "variance": variance}
-    columns[column][7] = value
-    with pytest.raises(InputError, match=words):
-        Evaluation.from_arrays(None, None, columns=columns, labels=NUMBERS)
-
-
 def test_annotators_are_asked_for_a_number() -> None:
     labels = parse(labels=NUMBERS).labels
     page = ElementTree.fromstring(label_config(["title"], labels, SinkSpec()))

@@ -214,18 +214,6 @@ def test_a_null_names_column_and_row(job: Jobs) -> None:
     assert "part-0.parquet: column 'unique_id_r', row 17: null" in failed.err
 
 
-def test_a_list_of_one_is_that_column(job: Jobs) -> None:
-    asked = []
-    for id in ("id", ["id"]):
-        one = job(pool={"id": id}).drawn()
-        asked.append([id for _, id in one.asked(1)])
-        assert (
-            json.loads((one.workspace / "evaluation.json").read_text())["spec"]["pool"]["id"]
-            == "id"
-        )
-    assert asked[0] == asked[1]
-
-
 @pytest.mark.parametrize("sources", [[], ["source_dataset_l", "source_dataset_r"]])
 def test_splink_names_a_pair_in_either_order(job: Jobs, sources: list[str]) -> None:
     """The delivery has no data sets, whether the batch has or not."""

@@ -3,11 +3,9 @@
 import contextlib
 import csv
 import errno
-import html
 import json
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -135,19 +133,6 @@ def test_labels_of_which_a_row_may_have_several(job: Jobs) -> None:
     assert "F1 for toxic" in page
 
 
-def test_comparisons_of_many_systems(job: Jobs) -> None:
-    systems = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"}
-               for n in range(3)}  # fmt: skip
-    one = job(make_rich_pool(600, systems=3), pool={"systems": systems}, measure="accuracy",
-              sampler={"name": "compare", "delta": 0.1}, round_size=80)  # fmt: skip
-    page, twin = check(answered(one, 1))
-    text = html.unescape(re.sub("<[^>]+>", " ", page))
-    compared = [told for told in twin["estimate"]["measures"] if told["against"]]
-    assert [(told["system"], told["against"]) for told in compared] == [("s0", "s1"), ("s0", "s2")]
-    for told in compared:
-        assert f"Accuracy of {told['system']} against {told['against']}" in text
-
-
 def test_pictures_of_notebooks_are_those_of_the_page(job: Jobs) -> None:
     one = answered(job(measure=["f1", "precision"]), 2)
     page, _ = check(one)
@@ -169,17 +154,6 @@ def test_numbers_of_the_spreadsheet_are_no_formulas(job: Jobs) -> None:
     lines = csv_rows(page.with_suffix(".csv"))
     assert {line["system"] for line in lines} == {"'=1+1", "'-b"}
     assert all(float(line["value"]) <= 1 for line in lines)
-
-
-def test_several_classes(job: Jobs) -> None:
-    columns = {"score": "s0.score", "prediction": "s0.prediction",
-               "probability": {str(n): f"s0.p{n}" for n in range(3)}}  # fmt: skip
-    one = job(make_rich_pool(500, systems=1, classes=3), pool=columns, round_size=50,
-              labels={"classes": [0, 1, 2]}, measure=[MACRO_F1, "accuracy"])  # fmt: skip
-    _, twin = check(answered(one, 1))
-    assert [told["label"] for told in twin["bands"]] == ["0", "1", "2"]
-    met = [sum(band["met"] for band in told["bands"]) for told in twin["bands"]]
-    assert sum(met) == twin["estimate"]["labels"]
 
 
 def test_a_stochastic_oracle(asked: Job) -> None:
@@ -302,34 +276,6 @@ def test_a_page_is_there_only_beside_its_own_numbers(job: Jobs) -> None:
         assert report(one)[0].status == 0
         assert contents(page) == new
     assert without >= 3
-
-
-@pytest.mark.parametrize("end", fast(1, [".html", ".json", ".csv"]))
-def test_where_a_file_may_not_be_replaced_a_page_is_that_of_its_numbers(
-    job: Jobs, monkeypatch: pytest.MonkeyPatch, end: str
-) -> None:
-    """In a folder where others may write, but not touch what is not theirs."""
-    one = answered(job(), 1)
-    assert report(one, "--title", "old")[0].status == 0
-    page = one.directory / "report.html"
-    old, theirs = contents(page), str(page.with_suffix(end))
-
-    def refuse(call: Callable[..., None]) -> Callable[..., None]:
-        def refused(source: Any, target: Any) -> None:
-            if theirs in (str(source), str(target)):
-                raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
-            call(source, target)
-
-        return refused
-
-    with monkeypatch.context() as patch:
-        for name in ("rename", "replace"):
-            patch.setattr(os, name, refuse(getattr(os, name)))
-        result, _ = report(one, "--title", "new")
-    assert (result.status, result.err.count("\n")) == (1, 1)
-    assert f"{theirs}: cannot be written: Operation not permitted" in result.err
-    assert contents(page) == old if end != ".csv" else contents(page)[2] is None
-    assert not list(one.directory.glob(".*"))
 
 
 @pytest.mark.stores

@@ -13,8 +13,6 @@ from evalsampling.receivers import openlineage
 from tests.jobs import Job, Jobs, call, files_below
 from tests.receivers.runs import lines_of
 
-NEEDED = {"recall": 0.2, "f1": 0.2}
-
 
 @pytest.fixture
 def labelled(job: Jobs) -> Job:

@@ -134,14 +134,6 @@ def test_rows_that_cannot_add_to_the_measure_are_left_alone(
     assert precision["low"] == precision["high"] == precision["value"]
 
 
-def test_fixed_draws_may_meet_no_new_row(job: Any) -> None:
-    one = job(sampler={"name": "passive", "draws": 3}, strata={"leaves": 2}).prepared()
-    for number in range(1, 4):
-        assert one.sample().json["rows"] <= 3
-        assert len(pq.read_table(one.round_directory(number) / "draws.parquet")) == 3
-        one.answer(number)
-
-
 def test_sample_killed_before_the_round_is_whole(drawn: Job, monkeypatch: Any) -> None:
     drawn.answer(1)
     before = files_below(drawn.workspace)
@@ -373,8 +365,8 @@ def test_growing_rounds(job: Any) -> None:
 def test_sampling_at_once_gives_one_round(drawn: Job) -> None:
     drawn.answer(1)
     command = [sys.executable, "-m", "evalsampling", "sample", str(drawn.workspace), "--json"]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(2)]
     printed = [process.communicate()[0] for process in running]
-    assert [process.returncode for process in running] == [0, 0, 0]
+    assert [process.returncode for process in running] == [0, 0]
     assert {json.loads(text)["round"] for text in printed} == {2}
     assert len(list((drawn.workspace / "rounds").iterdir())) == 2

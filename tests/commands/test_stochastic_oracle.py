@@ -1,19 +1,11 @@
 """Rounds of a stochastic oracle: every draw is a task, and every vote on it an answer."""
 
-import random
-import shutil
-from typing import Any
-
-import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.labels.tally import State
 from evalsampling.workspace.snapshot import Snapshot
 from tests.commands.rounds import doubtful, repeated
-from tests.jobs import Job, Jobs, call, make_pool, make_rich_pool
-from tests.labels.deliveries import written
-from tests.slow import slowly
+from tests.jobs import Job, Jobs, call, make_pool
 
 
 def test_votes_are_counted_and_budgeted(asked: Job) -> None:
@@ -37,38 +29,6 @@ def test_questions_about_one_row_may_be_answered_differently(asked: Job) -> None
     assert (result["labels"], result["rejects"], result["open"]) == (2, 0, 88)
     same = asked.take([(one, "0")], "other.csv").json
     assert (same["labels"], same["rejects"]) == (2, 1), "but not one question"
-
-
-@pytest.mark.parametrize("sampler", ["ais", *slowly("importance", "passive", "oasis")])
-def test_stochastic_rounds_start_from_the_files_alone(job: Any, sampler: str) -> None:
-    """Two evaluations, one in this process throughout, one read from files each round."""
-    one = job(
-        make_rich_pool(),
-        labels={"oracle": "stochastic"},
-        strata={"leaves": 4},
-        sampler=sampler,
-        round_size=40,
-        pool={"score": "s0.score", "prediction": "s0.prediction"},
-    ).prepared()
-    memory = Snapshot.at(one.workspace).analysis
-    for number in range(1, 4):
-        assert one.sample().json["rows"] == 40
-        before, memory = len(memory.history), memory.with_round(40)
-        rows = np.arange(before, len(memory.history))
-        draws = pq.read_table(one.round_directory(number) / "draws.parquet")
-        here = memory.history
-        np.testing.assert_array_equal(here.rounds[-1].probability, draws["q"].to_numpy())
-        np.testing.assert_array_equal(here.rank[rows], draws["rank"].to_numpy())
-        answers = doubtful(one, number)
-        one.take(answers)
-        labels = memory.history.label.copy()
-        labels[rows] = [int(label) for _, label in answers]
-        memory = memory.with_history(memory.history.with_labels(labels))
-    rival = shutil.copytree(one.workspace, one.directory / "rival")
-    here, there = one.sample().json, call("sample", rival, "--json").json
-    assert (here["round"], here["rows"]) == (there["round"], there["rows"])
-    theirs = pq.read_table(rival / "rounds" / "0004" / "draws.parquet")
-    assert pq.read_table(one.round_directory(4) / "draws.parquet") == theirs
 
 
 # --- several votes a task
@@ -95,40 +55,6 @@ def voted(job: Jobs) -> Job:
     ).prepared()
     assert one.sample().json["rows"] == 60
     return one
-
-
-@pytest.mark.slow
-def test_each_vote_is_an_answer_whatever_file_it_is_in(voted: Job) -> None:
-    """The files in two orders; value and error by the formulas for a mean of clusters."""
-    draw = random.Random(3)
-    tasks = [task for task, _ in voted.asked(1)]
-    votes = {
-        name: {task: draw.choice("001") for task in draw.sample(tasks, 60)} for name in FORMATS
-    }
-    paths = []
-    for name, column in FORMATS.items():
-        paths.append(voted.directory / name)
-        rows = [(task, label, name) for task, label in votes[name].items()]
-        paths[-1].write_bytes(written(name, rows, ["task", column, "annotator"]))
-    rival = shutil.copytree(voted.workspace, voted.directory / "rival")
-    for path in paths[:-1]:
-        result = voted.estimate("--labels", path).json
-        assert (result["labels"], result["open"], result["rejects"]) == (0, 60, 0)
-    result = voted.estimate("--labels", paths[-1]).json
-    assert (result["labels"], result["open"], result["rejects"]) == (60, 0, 0)
-    other = call("estimate", rival, "--labels", *reversed(paths), "--json").json
-    assert other["measures"] == result["measures"]
-    draws = pq.read_table(voted.round_directory(1) / "draws.parquet")
-    positive = np.array([sum(one[task] == "1" for one in votes.values()) for task in tasks])
-    predicted = draws["prediction.0"].to_numpy()
-    wrong = np.where(predicted == 1, 1 - positive / len(FORMATS), positive / len(FORMATS))
-    weighted = wrong / (len(voted.pool.truth) * draws["q"].to_numpy())
-    (accuracy,) = (one for one in result["measures"] if one["measure"] == "accuracy")
-    assert accuracy["value"] == pytest.approx(1 - weighted.mean())
-    error = weighted.std(ddof=1) / np.sqrt(60)
-    assert accuracy["standard_error"] == pytest.approx(error)
-    sampled = voted.sample().json
-    assert (sampled["round"], sampled["rows"]) == (2, 40), "the budget counts draws, not votes"
 
 
 def test_tasks_count_once_all_their_votes_are_there(voted: Job) -> None:

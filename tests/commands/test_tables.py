@@ -158,24 +158,6 @@ def test_a_condition_that_keeps_nothing(
     assert "no row of" in call("prepare", "--check", spec).out
 
 
-@pytest.mark.slow
-def test_simulations_on_a_table(table: pa.Table, tmp_path: Path) -> None:
-    truth = make_pool().truth
-    ids = pa.table({"id": list(truth), "label": list(truth.values())})
-    pq.write_table(ids, tmp_path / "truth.parquet")
-    said = []
-    for folder, pool in (
-        ("a", as_flat(tmp_path / "flat", wanted(table))),
-        ("b", as_delta(tmp_path / "delta", table) | {"where": WHERE}),
-    ):
-        spec = spec_of(tmp_path / folder, pool)
-        options = ("--truth", tmp_path / "truth.parquet", "--repeats", "2", "--json")
-        simulated = call("simulate", spec, *options, "--sampler", "passive").done
-        results = simulated.json["results"]
-        said.append((simulated.json["truth"], [result["rmse"] for result in results]))
-    assert said[0] == said[1]
-
-
 # --- versions
 
 

@@ -9,9 +9,7 @@ import pytest
 from evalsampling import Evaluation, InputError
 from evalsampling.measures import Joint, Recall, Sliced
 from evalsampling.measures.build import entry_of
-from tests.formats import FORMATS, formatted
 from tests.jobs import Job, Pool, call, make_pool, make_rich_pool
-from tests.slow import fast
 
 MEASURES = [
     "f1", {"f1": {"by": "rows"}}, "accuracy", "precision",
@@ -55,36 +53,6 @@ def weighted_values(pool: Pool, inside: np.ndarray | None = None) -> dict[str, f
 def all_labelled(one: Job) -> Any:
     one.drawn()
     return one.answer(1).json
-
-
-def values_of(told: Any, slice: str | None = None) -> dict[str, float]:
-    return {
-        number["measure"]: number["value"]
-        for number in told["measures"]
-        if number["slice"] == slice and number["threshold"] is None
-    }
-
-
-@pytest.mark.parametrize("suffix", fast(1, FORMATS))
-def test_all_labels_give_the_numbers_of_rows_that_stand_as_often_as_they_count(
-    job: Any, suffix: str
-) -> None:
-    pool = counted_pool()
-    parts = np.array(pool.table["part"].to_pylist())
-    one = formatted(job, suffix, pool, 2, **keys(sampler="passive", budget=360, round_size=360))
-    told = all_labelled(one)
-    assert told["labels"] == 360  # Rows of weight 0 are none of the pool.
-    for slice, inside in ((None, None), ("part=a", parts == "a"), ("part=b", parts == "b")):
-        expected, found = weighted_values(pool, inside), values_of(told, slice)
-        for name, value in expected.items():
-            assert found[name] == pytest.approx(value, rel=1e-14), (name, slice)
-    a = (parts == "a") * pool.table["views"].to_numpy()
-    label = np.array([pool.truth[id] for id in pool.table["id"].to_pylist()])
-    recall = a @ (label * pool.table["prediction"].to_numpy()) / (a @ label)
-    assert values_of(told)["recall(part=a) by views"] == pytest.approx(recall, rel=1e-14)
-    at_one = [one for one in told["measures"] if one["threshold"] == 1.0 and not one["slice"]]
-    points = [one["measure"] for one in at_one]
-    assert points[:2] == ["pr_curve.precision by views", "pr_curve.recall by views"]
 
 
 def test_names_say_what_rows_count_by_wherever_they_are(job: Any) -> None:
@@ -195,51 +163,6 @@ def costly(job: Any, **keys: Any) -> Job:
     return one
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["optimal_importance", "strat"])
-def test_rounds_are_drawn_until_the_money_is_spent(job: Any, sampler: str) -> None:
-    """What is spent is the costs of the rows asked about; the last round buys what is left."""
-    one = costly(job, sampler=sampler, budget={"cost": 100})
-    assert one.prepare().status == 0
-    rows, spent, rounds = one.pool.table, 0.0, 0
-    cost = dict(zip(rows["id"].to_pylist(), rows["size"].to_pylist(), strict=True))
-    while True:
-        drawn = one.sample().json
-        if drawn["reason"] == "budget":
-            break
-        rounds += 1
-        assert rounds < 40
-        spent += sum(cost[id] for _, id in one.asked(rounds))
-        found = one.answer(rounds, f"{rounds}.csv").json
-        assert found["cost"] == pytest.approx(spent)
-    assert found["done"]
-    # The last rounds are small: a few dear rows at most are too many, or too dear to be had.
-    assert spent == pytest.approx(100, abs=20)
-    status = call("status", one.workspace, "--json").json
-    assert (status["cost"], status["money"]) == (pytest.approx(spent), 100)
-    assert f"labels for {spent:,.2f} of 100.00" in call("status", one.workspace).out
-
-
-@pytest.mark.slow
-def test_simulate_and_plan_spend_money(job: Any) -> None:
-    one = costly(job, budget={"cost": 400}, sampler="optimal_importance")
-    names = ["passive", "strat_model", "active_lambda"]
-    options = ["--sampler", *names, "--repeats", 2, "--budgets", "100"]
-    simulated = call("simulate", one.spec, "--truth", one.write_truth(), *options, "--json").done
-    for told in simulated.json["results"]:
-        assert told["cost"] == pytest.approx(100, abs=30)
-    by_name = {told["sampler"]: told["labels"] for told in simulated.json["results"]}
-    assert by_name["active_lambda"] > 1.2 * by_name["passive"]
-    planned = call("plan", one.spec, *options, "--json").done
-    plans = {told["sampler"]: told for told in planned.json}
-    assert plans["active_lambda"]["draws"] > plans["passive"]["draws"]
-    assert plans["strat_model"]["draws"] is None
-    assert 0 < plans["passive"]["saving"] < 1
-    text = call("plan", one.spec, "--sampler", "passive", *options[4:]).out
-    assert "half-width  draws  labels  cost" in text
-    assert "of the variance of rows drawn evenly for equal money" in " ".join(text.split())
-
-
 @pytest.mark.parametrize("bad", [0.0, -1.0])
 def test_costs_that_are_not_above_nothing_are_named(job: Any, bad: float) -> None:
     cost = np.ones(100)
@@ -256,27 +179,3 @@ def test_money_that_buys_nothing_leaves_nothing_to_do(job: Any) -> None:
     assert one.prepare().status == 0
     found = one.sample().json
     assert (found["round"], found["rows"], found["reason"]) == (0, 0, "budget")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tied", [False, True], ids=["independent", "heavier positives"])
-def test_intervals_hold_the_numbers_of_rows_with_lognormal_weights(job: Any, tied: bool) -> None:
-    """The default design, 60 evaluations of 150 labels.
-
-    With a true coverage of .95 the mean of three measures that err together is below .85 in less
-    than one of a thousand runs (binomial, 60 evaluations). No score tells that positives are heavy.
-    """
-    pool, rng = make_pool(4000, seed=8), np.random.default_rng(9)
-    label = np.array([pool.truth[id] for id in pool.table["id"].to_pylist()])
-    views = np.exp(rng.normal(size=4000)) * np.where(tied & (label == 1), 2.0, 1.0)
-    one = job(
-        pool.with_columns(views=views),
-        pool={"weight": "views"},
-        measure=["f1", "recall", "accuracy"],
-    )
-    options = ("--sampler", "calibrated", "--repeats", 60, "--budgets", 150, "--json")
-    told = call("simulate", one.spec, "--truth", one.write_truth(), *options).json["results"]
-    assert [each["measure"] for each in told] == [
-        f"{m} by views" for m in ("f1", "recall", "accuracy")
-    ]
-    assert np.mean([each["coverage"] for each in told]) >= 0.85

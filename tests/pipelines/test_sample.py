@@ -48,35 +48,6 @@ def test_samplers_through_the_workspace_equal_memory(job: Any, sampler: str) -> 
     assert {told["slice"] for told in estimates} >= {None, "city=Zürich", "city=null"}
 
 
-@pytest.mark.parametrize(
-    "sampler",
-    [
-        "strat",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("active_risk", "strat_model")),
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("active_err", "active_uniC", "active_uniD", "active_lambda")
-        ),
-    ],
-)
-def test_systems_of_active_evaluation_through_the_workspace_equal_memory(
-    job: Any, sampler: str
-) -> None:
-    """Those of Sawade's thesis, each by its name, where labels differ in cost."""
-    keys: dict[str, Any] = {"calibration": "logistic"} if sampler == "active_risk" else {}
-    one = job(
-        make_rich_pool(),
-        files=2,
-        pool={**SCORED, "cost": "size"},
-        measure=["f1", "accuracy"],
-        strata={"leaves": 16},
-        sampler={"name": sampler, **keys},
-    )
-    assert one.prepare("--in-process").status == 0
-    estimates = assert_same_evaluation(one, rounds=2)
-    assert {told["measure"] for told in estimates} == {"f1", "accuracy"}
-
-
 def test_another_seed_another_batch(job: Any) -> None:
     chosen = []
     for seed in (1, 2):

@@ -11,12 +11,10 @@ import pytest
 
 from evalsampling import EvaluationSpec
 from evalsampling.errors import InputError
-from evalsampling.preparation.plan import read_table, read_table_and_clusters, stratify_pool
-from evalsampling.samplers.build import build_sampler
+from evalsampling.preparation.plan import read_table, stratify_pool
 from evalsampling.simulation.plan import WIDER, _needed, _Outcome, _spread, plan, usable_samplers
 from evalsampling.spec import AnalysisPlan
 from evalsampling.stats.cells import CellTable
-from evalsampling.stats.clusters import SharedClusters
 from tests.jobs import call
 
 
@@ -57,40 +55,6 @@ def test_power_is_the_share_of_evaluations_whose_test_decides() -> None:
 
 
 @pytest.mark.slow
-def test_labels_of_clusters_are_worth_fewer_of_single_rows(tmp_path: Path) -> None:
-    """Of 201 rows in two clusters 100 others share that of a row: 1 + 100 * 0.05 = 6 times less."""
-    make_pool(tmp_path / "pool.parquet", 2000)
-    whole = pq.read_table(tmp_path / "pool.parquet")
-    half = pa.array(["ab"[row % 2] for row in range(2000)])
-    pq.write_table(whole.append_column("c", half), tmp_path / "pool.parquet")
-    asked, table = read(tmp_path / "pool.parquet", measure="accuracy")
-    in_clusters = dataclasses.replace(asked.reading.pool, cluster="c")
-    reading = dataclasses.replace(asked.reading, pool=in_clusters)
-    clusters = read_table_and_clusters(stratify_pool(reading))[1]
-    assert clusters == SharedClusters(2000, pytest.approx(999 / 1999))
-    keys = {"names": ["passive"], "repeats": 2}
-    (told,) = plan(asked, table, budgets=(201,), clusters=clusters, **keys)
-    (alone,) = plan(asked, table, budgets=(34,), **keys)
-    assert (told["budget"], told["standard_error"]) == (201, alone["standard_error"])
-    assert told["half_width_high"] == alone["half_width_high"] is not None
-    path = tmp_path / "evaluation.yaml"
-    path.write_text("pool: {path: pool.parquet, cluster: c}\nbudget: 201\n")
-    words = " ".join(call("plan", path, "--repeats", "2").out.split())
-    assert (
-        "Of 201 rows drawn evenly, 101 are expected in the cluster of each. With a correlation "
-        "of 0.05 of labels in a cluster, variances are 6.00 times those of rows by themselves."
-    ) in words
-    assert "--power is that of rows by themselves" in call("plan", path, "--power", "0.8").err
-    path.write_text(path.read_text() + "sampler: clusters\n")
-    words = " ".join(call("plan", path, "--repeats", "2", "--sampler", "clusters").out.split())
-    assert "Of 201 rows in whole clusters, 1,000 are expected in the cluster of each." in words
-    labels = pa.table({"id": whole["id"], "label": whole["prediction"]})
-    pq.write_table(labels, tmp_path / "truth.parquet")
-    truth = ["--truth", tmp_path / "truth.parquet"]
-    assert "simulated rounds are of rows by themselves" in call("simulate", path, *truth).err
-
-
-@pytest.mark.slow
 def test_passive_error_is_the_binomial_one(pool: tuple[Path, np.ndarray]) -> None:
     """Accuracy of n random rows: sqrt(G (1 - G) / n), less what a finite pool saves (1 %)."""
     asked, table = read(pool[0], measure="accuracy", budget=400)
@@ -100,41 +64,6 @@ def test_passive_error_is_the_binomial_one(pool: tuple[Path, np.ndarray]) -> Non
     # A standard deviation from 400 repeats is known to 3.5 %; 3.5 of these.
     assert row["standard_error"] == pytest.approx(expected, rel=0.13)
     assert row["half_width"] >= 1.959 * row["standard_error"]
-
-
-@pytest.mark.slow
-def test_importance_error_is_the_asymptotic_one(pool: tuple[Path, np.ndarray]) -> None:
-    """V = sum p^2 E||Dg l||^2 / q - ||Dg R||^2 over n draws, computed from the cells."""
-    asked, table = read(pool[0], measure="accuracy", budget=400,
-                               sampler={"name": "importance", "draws": 300})  # fmt: skip
-    sampler = build_sampler(asked)
-    from evalsampling.stats.history import History
-
-    q = sampler.proposal(table, History.start()).cell_probability
-    wrong = np.where(table.kinds.prediction[:, 0] == 1, table.prior[:, 0], table.prior[:, 1])
-    p = 1 / table.rows
-    variance = np.sum(table.count * p**2 / q * wrong) - np.sum(table.count * p * wrong) ** 2
-    rows = plan(asked, table, ["importance"], budgets=(400,), repeats=400)
-    # Draws until 400 distinct rows are met: about 404 of them.
-    assert rows[0]["standard_error"] == pytest.approx(math.sqrt(variance / 404), rel=0.13)
-
-
-@pytest.mark.slow
-def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]) -> None:
-    asked, table = read(pool[0], measure=["pr_curve", "accuracy"], budget=800)
-    rows = plan(asked, table, ["passive"], repeats=30, half_width=0.04)
-    scalar = [row for row in rows if row["measure"] == "accuracy"]
-    assert [row["budget"] for row in scalar[:-1]] == [50, 100, 200, 400, 800]
-    needed = scalar[-1]
-    assert needed["half_width"] == 0.04
-    wider = [row["budget"] for row in scalar[:-1] if row["half_width"] > 0.04]
-    narrower = [row["budget"] for row in scalar[:-1] if row["half_width"] <= 0.04]
-    assert max(wider) < needed["budget"] <= min(narrower)
-    # A curve of 1,024 thresholds has an error, summed over them, and no interval.
-    curve = [row for row in rows if row["measure"] == "pr_curve"]
-    assert curve[0]["standard_error"] > 0
-    assert curve[0]["half_width"] is None
-    assert curve[-1]["budget"] is None
 
 
 def test_between_a_budget_without_a_half_width_and_the_next_it_is_the_next() -> None:
@@ -178,23 +107,6 @@ def test_the_budget_of_a_half_width_is_that_of_the_variance(pool: tuple[Path, np
     assert needed["budget"] is None
 
 
-@pytest.mark.slow
-def test_the_search_for_a_half_width_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With all rows of the pool, or as many labels as may be planned for."""
-    make_pool(tmp_path / "pool.parquet", rows=150)
-    asked, table = read(
-        tmp_path / "pool.parquet", measure="accuracy", budget=50, strata={"leaves": 4}
-    )
-    *rows, needed = plan(asked, table, ["passive"], repeats=2, half_width=1e-9)
-    assert [row["budget"] for row in rows] == [50, 100, 150]
-    assert rows[-1]["half_width"] == 0
-    assert needed["budget"] == 150
-    monkeypatch.setattr("evalsampling.simulation.plan.MOST_LABELS", 60)
-    *rows, needed = plan(asked, table, ["passive"], repeats=2, half_width=1e-9)
-    assert [row["budget"] for row in rows] == [50, 60]
-    assert needed["budget"] is None
-
-
 def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.ndarray]) -> None:
     asked, _ = read(pool[0], measure="accuracy")
     usable = ["passive", "stratified", "importance", "ais", "calibrated"]
@@ -205,26 +117,6 @@ def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.nd
     usable = ["passive", "importance", "oasis", "ais", "poisson", "active_risk"]
     usable += ["active_err", "active_uniD", "optimal_importance"]
     assert usable_samplers(asked) == usable
-
-
-@pytest.mark.slow
-def test_command_line(pool: tuple[Path, np.ndarray], tmp_path: Path) -> None:
-    spec = tmp_path / "evaluation.yaml"
-    spec.write_text(f"pool: {{path: {pool[0]}}}\nbudget: 100\nworkspace: here\n")
-    rows = call("plan", spec, "--json", "--budgets", "50", "--repeats", "2").json
-    assert [row["sampler"] for row in rows] == ["passive", "calibrated"]
-    rows = call("plan", spec, "--json", "--sampler", "ais", "--repeats", "4").json
-    assert [row["budget"] for row in rows] == [50, 100]
-    keys = {"sampler", "measure", "budget", "standard_error", "half_width", "power"}
-    keys |= {"draws", "labels", "cost", "saving", "label_likelihood"}
-    keys |= {"half_width_low", "half_width_high", "selection_error", "regret", "price"}
-    keys |= {"no_claim"}
-    assert all(set(row) == keys for row in rows)
-    assert all(row["power"] is None for row in rows), "there is nothing to compare"
-    assert all(row["selection_error"] is None for row in rows), "nor to choose from"
-    assert not (tmp_path / "here").exists()
-    for wrong in ("--half-width=0", "--power=0.05", "--power=1", "--effect=0.1"):
-        assert call("plan", spec, wrong).status == 2
 
 
 @pytest.mark.slow

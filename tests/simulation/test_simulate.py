@@ -19,7 +19,6 @@ from evalsampling.samplers import (
     Importance,
     Oasis,
     Passive,
-    Poisson,
     Sampler,
     Stratified,
 )
@@ -30,7 +29,7 @@ from evalsampling.spec import RoundSize
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History, Round
 from evalsampling.stats.outputs import Outputs
-from tests.samplers.pools import Pool, best_proposal, build_sampler, make_pool, with_second_system
+from tests.samplers.pools import Pool, build_sampler, make_pool, with_second_system
 from tests.slow import slowly
 
 POOL = make_pool(4000, 32, seed=11, positive=0.001, strength=3)
@@ -129,20 +128,6 @@ def test_urns_hold_the_labels_of_their_cells() -> None:
             answers.append(history.label)
         np.testing.assert_array_equal(*answers)
     assert labels.tolist() == [[5, 0, 2], [0, 3, 0], [40, 7, 1]]
-
-
-@pytest.mark.slow
-def test_urns_give_every_order_of_labels_the_same_chance() -> None:
-    """Chi-square of 3,000 seeds over the ten orders of two and three; fails 1 time in 10,000."""
-    orders: dict[tuple, int] = {}
-    for seed in range(3000):
-        history = urns_of(np.array([[3, 2]]), seed).answer(
-            ask(History.start(), np.zeros(5, dtype=np.int64))
-        )
-        order = tuple(history.label.tolist())
-        orders[order] = orders.get(order, 0) + 1
-    assert len(orders) == 10
-    assert stats.chisquare([*orders.values()]).pvalue > 1e-4
 
 
 def test_row_asked_about_again_is_the_same_row() -> None:
@@ -330,59 +315,3 @@ def test_each_process_has_one_thread() -> None:
     (found,) = repeat_all(threads, [Passive(Accuracy())], 4, 2, lambda _: None)
     assert len(found) == 4
     assert all(count == 1 for counts in found for count in counts)
-
-
-def divergence_of(q: np.ndarray) -> float:
-    best = best_proposal(POOL, FBeta())
-    some = best > 0
-    return float(np.sum(best[some] * np.log(best[some] / q[some])))
-
-
-def rates_by_cell(pool: Pool) -> np.ndarray:
-    """The mean prior of each kind's cell: rates that differ little within a cell."""
-    return np.asarray(pool.table.prior[pool.known.cell])
-
-
-@pytest.mark.slow
-def test_oasis_finds_the_rare_positives() -> None:
-    """150 labels, 24 repeats: its error is at most half of that of passive sampling.
-
-    Over 200 repeats the errors are .079 and .269, over any 24 of them .066 to .095 and .21 to .31.
-    """
-    plan = Plan((150,), RoundSize(30), 24, seed=2, confidence=0.95)
-    result = simulate(POOL.known, [Oasis(FBeta()), Passive(FBeta())], [FBeta()], plan)
-    assert rmse(result, "oasis", "f1", 150) < 0.5 * rmse(result, "passive", "f1", 150)
-
-
-@pytest.mark.slow
-def test_proposals_that_follow_the_labels_come_nearer_the_best_one() -> None:
-    """Divergence of q* from q: least for AIS, and falling with labels; passive's never changes."""
-    plan = Plan((30, 300), RoundSize(30), 6, seed=3, confidence=0.95)
-    tried = [AdaptiveImportance(FBeta()), Passive(FBeta())]
-    results = simulate(POOL.known, tried, [FBeta()], plan)["results"]
-    early, late, passive, passive_late = (r["divergence"] for r in results)
-    assert late < early < passive
-    assert passive == pytest.approx(passive_late)
-    row = divergence_of(np.full(len(POOL), 1 / len(POOL)))
-    assert passive == pytest.approx(row, rel=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("votes", "tried"), [(3, Poisson), (1, Importance)])
-def test_standard_errors_of_a_stochastic_oracle_are_right(votes: int, tried: type[Sampler]) -> None:
-    """At a small and at a large share of the pool; 160 runs give an error to 6 %, taken thrice.
-
-    Without the second term that of three votes on 540 of 600 rows is twice too large.
-    """
-    pool = make_pool(600, 20, seed=3, positive=0.3)
-    known = dataclasses.replace(pool.known, rate=rates_by_cell(pool))
-    plan = Plan((60, 540), RoundSize(600), 1, seed=3, confidence=0.95, divergence=False,
-                votes=votes)  # fmt: skip
-    sampler, truth = tried(Accuracy(), "stochastic"), known.value(Accuracy())
-    runs = [run_repeat(known, sampler, [Accuracy()], plan, repeat) for repeat in range(160)]
-    for budget in range(2):
-        found = [run[budget][0].estimates[0] for run in runs]
-        error = np.std([one.value for one in found])
-        told = np.sqrt(np.mean([one.standard_error**2 for one in found]))
-        assert np.mean([one.value for one in found]) == pytest.approx(truth[0], abs=0.02)
-        assert told / error == pytest.approx(1.0, abs=0.17)

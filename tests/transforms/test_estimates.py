@@ -17,7 +17,6 @@ from evalsampling.transforms import (
     JoinLabels,
     SampleRound,
     SumCells,
-    SumFn,
     estimates,
 )
 from evalsampling.workspace.pool_facts import PoolFacts, design_round
@@ -27,7 +26,6 @@ from tests.golden.cases import FEW, FOUR, NUMBERS, ON_SLICES, SETS, SURE, TWO
 from tests.golden.pools import pool_of
 from tests.in_pipelines import (
     RETRYING,
-    TWO_WORKERS,
     answers_to,
     created,
     failing_now_and_then,
@@ -224,50 +222,6 @@ def told(one: Any, answers: Any, folder: Path, *options: str) -> tuple[Any, list
         keep(joined["rejects"], folder / "rejects")
     (estimated,) = kept(folder / "estimates")
     return estimated, kept(folder / "rejects")
-
-
-PIECES = {"task": (1, 3, 7), "id": (3,)}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("by", PIECES)
-def test_pieces_and_repetition_decide_nothing(labelled: Any, tmp_path: Path, by: str) -> None:
-    one, answers, said = labelled
-    if by == "id":
-        ids = {task: str(id) for number in (1, 2) for task, id in one.asked(number)}
-        answers = [{"id": ids[answer["task"]], "label": answer["label"]} for answer in answers]
-    with pipeline() as root:
-        for pieces in PIECES[by]:
-            given = shuffled(answers + answers[:20] * 2, pieces)
-            labels = created(root, "labels", given, pieces)
-            joined = labels | f"Join {pieces}" >> JoinLabels(one.workspace, by=by)
-            of_pieces = joined["counts"] | f"Of {pieces}" >> EstimateMeasures(one.workspace)
-            keep(of_pieces, tmp_path / str(pieces))
-    for pieces in PIECES[by]:
-        (estimated,) = kept(tmp_path / str(pieces))
-        assert estimated["measures"] == said["measures"]
-
-
-@pytest.mark.slow
-def test_accumulators_are_merged(labelled: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    """On two workers each sums its shares, and states come to both in part."""
-    one, answers, said = labelled
-    sizes: list[int] = []
-    merge = SumFn.merge_accumulators
-
-    def counting(self: SumFn, accumulators: Any) -> Any:
-        held = list(accumulators)
-        sizes.append(len([one for one in held if one is not None]))
-        return merge(self, held)
-
-    monkeypatch.setattr(SumFn, "merge_accumulators", counting)
-    with pipeline(*TWO_WORKERS) as root:
-        joined = created(root, "labels", answers, 7) | JoinLabels(one.workspace)
-        spread = joined["counts"] | beam.Reshuffle()
-        keep(spread | EstimateMeasures(one.workspace), tmp_path / "estimates")
-    assert max(sizes) > 1, "nothing was merged"
-    (estimated,) = kept(tmp_path / "estimates")
-    assert estimated["measures"] == said["measures"]
 
 
 @pytest.mark.slow
