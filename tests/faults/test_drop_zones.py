@@ -17,10 +17,9 @@ from google.cloud import storage
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from evalsampling.labels.delivery import LabelFile
-from evalsampling.storage import filesystems
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
-from tests.faults.operations import CHANGES, REQUESTS, Killed, faults
+from tests.faults.operations import CHANGES, Killed, faults
 from tests.jobs import Job, Jobs, call, files_below, make_pool
 from tests.meeting import contents, put_back, requests
 from tests.stores import move, prepare
@@ -201,24 +200,6 @@ def taking(url: str, bucket: storage.Bucket) -> tuple[str, ...]:
     return "estimate", url, "--labels", f"gs://{bucket.name}/zone/", "--json"
 
 
-def test_objects_come_after_a_kill_at_any_request(there: str, bucket: storage.Bucket) -> None:
-    first, last = zones(there)
-    kept, line = contents(bucket), taking(there, bucket)
-    refill(bucket, first)
-    with faults(REQUESTS, None) as counted:
-        assert call(*line).status == 0
-    assert counted.done > 5
-    for at in range(1, counted.done + 1):
-        put_back(bucket, kept)
-        refill(bucket, first)
-        with faults(REQUESTS, at), contextlib.suppress(Killed):
-            call(*line)
-        refill(bucket, last)
-        again = [call(*line) for _ in range(2)]
-        assert [(told.status, told.json["labels"]) for told in again] == [(0, ROWS)] * 2, at
-        assert_all_taken_once(there)
-
-
 def test_two_take_from_one_bucket(there: str, bucket: storage.Bucket) -> None:
     """The other one finds more and comes in whole, before any request of this one."""
     first, last = zones(there)
@@ -245,28 +226,3 @@ def test_two_take_from_one_bucket(there: str, bucket: storage.Bucket) -> None:
         assert call(*line).json["labels"] == ROWS
         assert_all_taken_once(there)
     assert {(0, 0), (1, 0)} <= {*told}
-
-
-@pytest.mark.parametrize("longer", [True, False], ids=["longer", "shorter"])
-def test_an_object_is_overwritten_while_it_is_read(
-    there: str, bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch, longer: bool
-) -> None:
-    last = zones(there)[1]
-    whole, half = last["a.csv"], last["a.csv"][:-10]
-    refill(bucket, last | {"a.csv": half if longer else whole + "nobody,0\n"})
-    before, line, open_file = contents(bucket), taking(there, bucket), filesystems.open_file
-
-    def late(path: str) -> Any:
-        file = open_file(path)
-        if path.endswith("a.csv"):
-            monkeypatch.undo()
-            bucket.blob("zone/a.csv").upload_from_string(whole)
-        return file
-
-    monkeypatch.setattr(filesystems, "open_file", late)
-    told = call(*line)
-    assert (told.status, told.err.count("\n")) == (1, 1)
-    assert "/zone/a.csv: was overwritten or removed while it was read; run this one" in told.err
-    assert contents(bucket) == before
-    assert call(*line).json["labels"] == ROWS
-    assert_all_taken_once(there)
