@@ -9,12 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling import samplers
 from evalsampling.cli.estimate import _tests_table, estimate_table
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import Estimate, Target, as_json
@@ -31,14 +29,11 @@ from tests.slow import fast, slowly
         ["prepare"],
         ["launch", "x"],
         ["sample", "x", "--size", "0"],
-        ["sample", "x", "--size", "many"],
         ["sample", "x", "--direct_num_workers=2"],
         ["status", "x", "--bogus"],
         ["simulate", "x"],
         ["simulate", "x", "--truth", "t", "--sampler", "magic"],
         ["simulate", "x", "--truth", "t", "--budgets", "10,0"],
-        ["simulate", "x", "--truth", "t", "--repeats", "0"],
-        ["status", "x", "--labels", "y"],
         ["export", "x", "--to", "y.csv", "--form", "nonsense"],
     ],
 )
@@ -197,29 +192,6 @@ def test_a_whole_evaluation_for_people(job: Any) -> None:
 
 
 @pytest.mark.slow
-def test_prepare_json(job: Any) -> None:
-    prepared = job().prepare("--runner=FnApiRunner").json
-    assert list(prepared) == [
-        "workspace", "rows", "leaves", "cells", "reserve_rows", "seconds", "runner", "warnings",
-        "scores",
-    ]  # fmt: skip
-    assert prepared["rows"] == 2000
-    assert prepared["scores"].startswith("'score' is read as an order, of which only ranks count")
-    assert prepared["runner"] == "FnApiRunner"
-
-
-def test_status_json(job: Any) -> None:
-    one: Job = job().prepared()
-    status = call("status", one.workspace, "--json").json
-    assert list(status) == [
-        "rounds", "labels", "open", "budget", "rejects", "prepared", "jobs", "awaited",
-        "disputed", "withdrawn", "cost", "money",
-    ]  # fmt: skip
-    assert list(status["prepared"]) == ["rows", "seconds", "runner", "versions"]
-    assert "apache-beam" in status["prepared"]["versions"]
-
-
-@pytest.mark.slow
 def test_points_of_a_curve_are_thinned_for_people(job: Any) -> None:
     """At most eight of each axis, system and slice; the JSON has all."""
     systems = {
@@ -324,87 +296,6 @@ def test_tests_of_comparisons_have_a_table() -> None:
     assert _tests_table([alone]) == []
     head, row = (line.split() for line in _tests_table([alone, compared]))
     assert (head, row[-1]) == (["tests,", "of", "the", "first", "interval", "p"], "0.0312")
-
-
-RESULT_KEYS = [
-    "sampler", "measure", "budget", "rmse", "bias", "coverage", "median_width",
-    "interval_score", "undefined",
-]  # fmt: skip
-
-
-@pytest.mark.slow
-def test_simulate_every_sampler(job: Any) -> None:
-    one: Job = job(make_rich_pool(), pool={"score": "s0.chance", "prediction": "s0.prediction"})
-    options = ["--truth", one.write_truth(), "--budgets", "40,80", "--repeats", 3]
-    left_out = [
-        "given", "compare", "adastrat", "logstrat", "ranking", "active_uniC", "active_lambda",
-        "clusters",
-    ]  # fmt: skip
-    names = [name for name in samplers.BY_NAME if name not in left_out]
-    result = call("simulate", one.spec, "--json", *options, "--sampler", *names).json
-    assert [(r["sampler"], r["budget"]) for r in result["results"]] == [
-        (name, budget) for name in names for budget in (40, 80)
-    ]
-    for told in result["results"]:
-        assert list(told)[: len(RESULT_KEYS)] == RESULT_KEYS
-        assert list(told)[-4:] == ["claims", "coverage_of_claims", "selection_error", "regret"]
-        assert (told["selection_error"], told["regret"]) == (None, None), "there is one system"
-        assert told["seconds"] >= 0
-        if told["sampler"] != "poisson":  # whose budget is the number to expect
-            assert told["draws"] >= told["budget"]
-        assert 0 <= told["coverage"] <= 1
-        if told["sampler"] == "stratified":
-            assert told["draws"] == told["budget"], "without replacement"
-    assert (
-        "given: weights must be a function"
-        in call("simulate", one.spec, *options, "--sampler", "given").refused
-    )
-
-
-@pytest.mark.slow
-def test_simulate_curves_and_systems(job: Any) -> None:
-    """A measure of many components has a list of truths, undefined ones null."""
-    systems = {
-        "old": {"score": "s0.score", "prediction": "s0.prediction"},
-        "new": {"score": "s1.score", "prediction": "s1.prediction"},
-    }
-    thresholds = [-1.0, 0.5, 3.0]
-    curve = {"name": "pr_curve", "thresholds": thresholds, "system": "old"}
-    measure = [curve, "f1", "log_loss", {"name": "roc_auc", "system": "new"}]
-    one: Job = job(make_rich_pool(), pool={"systems": systems}, measure=measure)
-    options = ["--truth", one.write_truth(), "--budgets", "60", "--repeats", 2]
-    result = call("simulate", one.spec, *options, "--json").json
-    truth = result["truth"]
-    names = [
-        "pr_curve of old", "f1 of old", "f1 of new", "f1 of old against new", "log_loss of old",
-        "log_loss of new", "log_loss of old against new", "roc_auc of new",
-    ]  # fmt: skip
-    assert list(truth) == names
-    assert [r["measure"] for r in result["results"]] == names
-    table = one.pool.table
-    y = np.array([one.pool.truth[id] for id in table["id"].to_pylist()])
-    reached = table["s0.score"].to_numpy()[:, None] >= thresholds
-    hits = (reached & (y == 1)[:, None]).sum(axis=0)
-    shares = [reached.sum(axis=0), y.sum(), (reached.sum(axis=0) + y.sum()) / 2]
-    expected = np.concatenate([hits / of for of in shares])  # Precision, recall, F1.
-    np.testing.assert_allclose(truth["pr_curve of old"], expected, rtol=1e-12)
-    for name, number in [("old", 0), ("new", 1)]:
-        f = table[f"s{number}.prediction"].to_numpy()
-        assert truth[f"f1 of {name}"] == pytest.approx(2 * np.sum(f * y) / np.sum(f + y))
-        p = 1 / (1 + np.exp(-table[f"s{number}.score"].to_numpy()))
-        loss = -np.log(np.where(y == 1, p, 1 - p)).mean()
-        assert truth[f"log_loss of {name}"] == pytest.approx(loss, rel=1e-3)
-    chosen = {r["measure"]: (r["selection_error"], r["regret"]) for r in result["results"]}
-    assert [name for name, one in chosen.items() if one != (None, None)] == [
-        "f1 of old against new", "log_loss of old against new"
-    ]  # fmt: skip
-    wrong, regret = chosen["log_loss of old against new"]
-    assert regret == pytest.approx(wrong * abs(truth["log_loss of old against new"]))
-    text = call("simulate", one.spec, *options).out
-    assert "wrong system   regret" in text
-    assert f"{wrong:.3f}  {regret:.5f}" in text
-    assert text.startswith("truth: f1 of old 0.")
-    assert "pr_curve of old" in text
 
 
 def test_simulate_with_a_wrong_truth(job: Any) -> None:

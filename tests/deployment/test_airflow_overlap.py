@@ -1,6 +1,5 @@
-"""Airflow's tasks as processes that overlap: runs at once, and attempts that outlive their task."""
+"""Airflow's tasks as processes that overlap."""
 
-import fcntl
 import json
 import shlex
 import subprocess
@@ -18,11 +17,6 @@ ROUND = ["prepare", "undecided", "sample", "wait_for_labels", "estimate"]
 COMMAND = f"""#!/bin/sh
 echo begun >&2
 exec {shlex.quote(sys.executable)} -m evalsampling "$@"
-"""
-KILLED_AFTER_ITS_WORK = f"""#!/bin/sh
-echo begun >&2
-{shlex.quote(sys.executable)} -m evalsampling "$@" > /dev/null
-kill -9 $$
 """
 
 
@@ -148,48 +142,3 @@ def test_two_runs_at_once_are_one(scheduled: Job) -> None:
     assert [one["round"] for one in at_once("sample")] == [1, 1], "a run that had looked before"
     assert parts(scheduled, "rounds") == ["0001"]
     assert len(list(scheduled.workspace.glob("labels/*.parquet"))) == 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("task", ["sample", "wait_for_labels"])
-def test_a_retry_beside_the_command_of_a_killed_attempt_adds_nothing(
-    scheduled: Job, task: str
-) -> None:
-    assert scheduled.prepare().status == 0
-    if task == "wait_for_labels":
-        assert scheduled.sample().status == 0
-        scheduled.deliver(scheduled.answers(1), "in box/a.csv")
-    (scheduled.workspace / ".in-use").touch()
-    with (scheduled.workspace / ".in-use").open() as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        first = Attempt(task)
-        first.kill()
-        second = Attempt(task)
-    result, err = second.ended()
-    assert result is not None, err
-    first.ended()
-    assert parts(scheduled, "rounds") == ["0001"]
-    if task == "sample":
-        assert (result["round"], result["rows"]) == (1, 20)
-    else:
-        assert result is True
-        assert len(list(scheduled.workspace.glob("labels/*.parquet"))) == 1
-        assert scheduled.estimate().json["labels"] == 20
-
-
-@pytest.mark.slow
-def test_what_a_killed_task_has_done_is_not_done_again(scheduled: Job) -> None:
-    scheduled.deliver([("t_early", "1")], "in box/early.csv")
-    for task in ROUND:
-        set_command(scheduled, KILLED_AFTER_ITS_WORK)
-        result, _ = Attempt(task).ended()
-        assert result is None
-        set_command(scheduled, COMMAND)
-        result, err = Attempt(task).ended()
-        assert result is not None, err
-        if task == "sample":
-            assert result["round"] == 1
-            scheduled.deliver(scheduled.answers(1), "in box/a.csv")
-    assert parts(scheduled, "rounds") == ["0001"]
-    assert (result["labels"], result["open"]) == (20, 0)
-    assert [len(parts(scheduled, name)) for name in ("taken", "labels")] == [1, 3]

@@ -257,13 +257,6 @@ def test_template_names_image_and_staged_files(template: dict[str, bytes]) -> No
     assert sum(map(len, template.values())) < 200_000
 
 
-@pytest.mark.slow
-def test_labels_of_the_job_are_given_as_label(staged: dict[str, bytes]) -> None:
-    launch(staged, "estimate", "--workspace=gs://bucket/run", "--label=team=quality")
-    job = json.loads(staged[f"{STAGING}/template_launches/1/job_object"])
-    assert job["labels"] == {"team": "quality"}
-
-
 def test_two_passes_read_spread_items(prepare: Any) -> None:
     reads = [name for name in steps(prepare) if name.endswith(("/ReadBatches", "/ReadCells"))]
     assert sorted(reads) == ["FetchCells/ReadCells", "FetchScores/ReadBatches"]
@@ -452,17 +445,6 @@ def test_dockerfile_fits_the_project() -> None:
     for words in copied:
         if not words[0].startswith("--from"):
             assert all((ROOT / source).exists() for source in words[:-1])
-    environment = dict(
-        pair.split("=", 1) for word, text in known if word == "ENV" for pair in text.split()
-    )
-    assert environment == {
-        "FLEX_TEMPLATE_PYTHON_PY_FILE": "/template/launch.py",
-        "PIPELINE": "${PIPELINE}",
-        "IMAGE": "${IMAGE}",
-    }
-    assert ("WORKDIR", "/template") in known
-    assert [text for word, text in known if word == "ARG"] == ["PIPELINE", "IMAGE"]
-    assert known[-1] == ("ENTRYPOINT", '["/opt/apache/beam/boot"]')
 
 
 def cloud_build() -> Any:

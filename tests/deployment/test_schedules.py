@@ -46,24 +46,16 @@ def answer(job: Job, inbox: Path, number: int, name: str) -> None:
 # --- cron
 
 
-class Killed(BaseException):
-    """Stands for SIGKILL, after a command and before anyone heard of it."""
-
-
 @pytest.fixture
 def cron(
     scheduled: Job, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., dict[str, Any]]:
-    """Run a pass in this process: `cron()`; `cron("--half-width", 0.1, kill=2)`."""
+    """Run a pass in this process: `cron()`; `cron("--half-width", 0.1)`."""
     evaluate = loaded(SCRIPT)
 
-    def run(*options: Any, status: int = 0, kill: int = 0) -> dict[str, Any]:
-        left = iter(range(kill - 1, -1, -1))
-
+    def run(*options: Any, status: int = 0) -> dict[str, Any]:
         def command(_: Any, *arguments: str) -> Any:
             result = call(*arguments, "--json")
-            if next(left, 1) == 0:
-                raise Killed
             if result.status:
                 raise subprocess.CalledProcessError(result.status, arguments)
             return result.json
@@ -94,28 +86,6 @@ def test_cron_goes_on_to_the_budget_whatever_the_names_of_files(
     assert (told["state"], told["labels"], told["refused"]) == ("done", 60, [])
     assert cron() | {"time": None} == told | {"time": None}
     assert len(list(scheduled.workspace.glob("labels/*.parquet"))) == 6
-
-
-@pytest.mark.slow
-def test_cron_killed_after_any_command_goes_on(
-    scheduled: Job, cron: Callable[..., dict[str, Any]]
-) -> None:
-    inbox = scheduled.directory / "in box"
-    kills = 0
-    for number in (1, 2):
-        for kill in (1, 2, 3, 4):
-            try:
-                cron(kill=kill)
-            except Killed:
-                kills += 1
-        assert cron()["round"] == number
-        answer(scheduled, inbox, number, NAMES[number])
-    for kill in (1, 2, 3, 4):
-        with pytest.raises(Killed):
-            cron(kill=kill)
-    told = cron()
-    assert (told["round"], told["labels"], told["open"]) == (3, 40, 20)
-    assert kills == 7
 
 
 def test_cron_stops_when_intervals_are_narrow(

@@ -76,15 +76,6 @@ def test_a_bounded_job_loads_files(
     assert [name for name in left if name.startswith("temp/bq_load/")], "no file is left"
 
 
-def test_a_job_fails_if_its_rows_do_not_fit(
-    sinks: ModuleType, drawn: SampledRound, server: FakeRest, bucket: storage.Bucket
-) -> None:
-    server.tables["tasks"] = Table({"task": "STRING", "label": "STRING"})
-    with pytest.raises(RuntimeError, match="No such field: name"):
-        send(sinks, drawn, *PLAIN, temporary(bucket))
-    assert not server.tables["tasks"].rows
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("runner", [*PLAIN, *slowly(RETRYING)])
 def test_a_streaming_job_inserts_rows(
@@ -107,19 +98,6 @@ def labels(server: FakeRest, drawn: SampledRound) -> Table:
     opened = [dict.fromkeys(columns) | {"task": task["task"]} for task in drawn.tasks[:9]]
     server.tables["labels"] = Table(columns, [*opened, *answers, *answers[20:50]])
     return server.tables["labels"]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("labels")
-def test_a_bounded_job_needs_a_bucket(
-    sinks: ModuleType, sources: ModuleType, drawn: SampledRound, server: FakeRest
-) -> None:
-    """To write as to read."""
-    with pytest.raises(ValueError, match="--temp_location"):
-        send(sinks, drawn, *PLAIN)
-    with pytest.raises(ValueError, match="--temp_location"), pipeline() as root:
-        sources.from_bigquery(root, path_of("labels"))
-    assert {*server.tables} == {"labels"}
 
 
 def compare(drawn: SampledRound, estimates: Path) -> None:

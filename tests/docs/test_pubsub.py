@@ -10,7 +10,6 @@ from typing import Any
 import apache_beam as beam
 import grpc
 import pytest
-from google.api_core.exceptions import PermissionDenied
 from google.cloud import pubsub
 
 from evalsampling.transforms import WriteTasks
@@ -18,7 +17,6 @@ from tests.in_pipelines import PLAIN, RETRYING, keep, pipeline
 from tests.pubsub import FakePubSub, Refusal, serving, subscription_path
 from tests.sampled_round import SampledRound, in_order
 from tests.servers import until
-from tests.slow import slowly
 
 STREAMING = (RETRYING, "--streaming")
 
@@ -117,19 +115,6 @@ def test_labels_of_a_topic_come_to_the_estimates_of_the_command(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("taken", [False, True], ids=["refused", "answer_lost"])
-def test_a_server_that_is_not_there_for_once_loses_nothing(
-    sinks: ModuleType, drawn: SampledRound, server: FakePubSub, tmp_path: Path, taken: bool
-) -> None:
-    """The client sends the messages again; those that were taken come twice."""
-    server.refusals[1] = Refusal(UNAVAILABLE, taken)
-    send(sinks, drawn, server.create("tasks"))
-    repeats = server.requests[1] if taken else 0
-    assert len(tasks_of(server)) == len(drawn.tasks) + repeats
-    assert without_repeats(drawn, server, tmp_path) == drawn.tasks
-
-
-@pytest.mark.slow
 def test_a_bundle_that_is_done_again_sends_its_tasks_again(
     sinks: ModuleType, drawn: SampledRound, server: FakePubSub, tmp_path: Path
 ) -> None:
@@ -137,14 +122,3 @@ def test_a_bundle_that_is_done_again_sends_its_tasks_again(
     send(sinks, drawn, server.create("tasks"), RETRYING)
     assert len(tasks_of(server)) > len(drawn.tasks)
     assert without_repeats(drawn, server, tmp_path) == drawn.tasks
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [PLAIN, *slowly((RETRYING,))], ids=["once", "again"])
-def test_a_job_that_may_not_publish_fails(
-    sinks: ModuleType, drawn: SampledRound, server: FakePubSub, options: tuple[str, ...]
-) -> None:
-    server.refusals.update(dict.fromkeys(range(1, 100), Refusal(DENIED)))
-    with pytest.raises(PermissionDenied):
-        send(sinks, drawn, server.create("tasks"), *options)
-    assert len(tasks_of(server)) < len(drawn.tasks)

@@ -16,27 +16,6 @@ from evalsampling.labels.vote import Vote
 from tests.jobs import Job, Jobs, files_below
 
 
-@pytest.mark.slow
-def test_every_new_file_is_taken_once(job: Jobs) -> None:
-    one = job(measure=["f1", "accuracy"]).drawn()
-    zone = one.directory / "zone"
-    zone.mkdir()
-    answers = one.answers(1)
-    for place in range(3):
-        one.deliver(answers[place::3], f"zone/{place}.csv")
-        assert one.estimate("--labels", zone).json["labels"] == sum(
-            len(answers[part::3]) for part in range(place + 1)
-        )
-    before = files_below(one.workspace)
-    (zone / "notes.txt").write_text("not for us")
-    (zone / ".4.csv").write_text("half a fi")
-    (zone / "~$4.xlsx").write_text("of a workbook that is open")
-    (zone / "old").mkdir()
-    again = one.estimate("--labels", zone)
-    assert (again.json["labels"], again.json["rejects"]) == (20, 0)
-    assert files_below(one.workspace) == before
-
-
 def test_links_are_followed_where_they_are_named(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("task,label\n")
     link = tmp_path / "link.csv"

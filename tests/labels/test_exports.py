@@ -207,30 +207,24 @@ def test_options_whose_texts_are_the_classes() -> None:
     assert (sorted(taken), reasons) == (sorted(ANSWERS), [])
 
 
-def spans(kind: str) -> list[dict[str, Any]]:
-    tasks = annotations(kind=kind)
+def spans() -> list[dict[str, Any]]:
+    tasks = annotations(kind="labels")
     for task in tasks:
         for annotation in task["annotations"]:
             for result in annotation["result"]:
-                result["value"] = {"start": 0, "end": 4, "text": "Text", kind: ["PER"]}
+                result["value"] = {"start": 0, "end": 4, "text": "Text", "labels": ["PER"]}
     return tasks
 
 
 OTHER_KINDS: Mapping[str, tuple[str, Any, str]] = {
     "Label Studio, spans": (
-        "x.json", json.dumps(spans("labels")),
+        "x.json", json.dumps(spans()),
         "'topic' holds what a control of type 'labels' takes, not a class of the row: ask by the "
         "control Choices or Number",
     ),
-    "Label Studio, boxes": ("x.json", json.dumps(spans("rectanglelabels")), "'rectanglelabels'"),
     "doccano, spans": (
         "x.jsonl", lines([{**row, "label": [[0, 4, "PER"]]} for row in doccano()]),
         "an export of doccano in which 'label' holds spans, boxes or ranks, not a class",
-    ),
-    "doccano, old spans": (
-        "x.jsonl",
-        lines([{"id": 1, "text": "Text", "task": "t_0", "label": [[0, 4, "PER"]]}]),
-        "'label' holds spans",
     ),
     "doccano, its ids alone": (
         "x.jsonl", lines([{k: v for k, v in row.items() if k != "task"} for row in doccano()]),

@@ -171,8 +171,3 @@ def test_wrong_masks(job: Jobs, payload: Any, words: str) -> None:
     result = job(pool={"payload": payload}).prepare()
     assert result.status == 1
     assert words in result.err
-
-
-def test_masks_are_kept_with_the_spec(job: Jobs) -> None:
-    one = job(pool={"payload": [{"name": {"truncate": 3}}]}).drawn()
-    assert set(one.batch(1)["payload.name"]) == {"row…"}

@@ -18,14 +18,7 @@ from tests.reference import assert_same_evaluation
 FIRST = ("slices",)
 """Cases of the fast suite."""
 
-WHOLE = [
-    *(pytest.param(case, 7, 50, marks=() if case in FIRST else pytest.mark.slow) for case in CASES),
-    *(
-        pytest.param(case, *[(1, 1 << 20), (2, 333)][place % 2], marks=pytest.mark.slow)
-        for place, case in enumerate(CASES)
-    ),
-]
-"""Every kind of spec in many row groups of seven files, and in one file or two, in turn."""
+WHOLE = [pytest.param(case, marks=() if case in FIRST else pytest.mark.slow) for case in CASES]
 
 
 @pytest.fixture
@@ -43,17 +36,13 @@ def merged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-@pytest.mark.parametrize(("case", "files", "group_rows"), WHOLE)
-def test_whole_evaluations_equal_memory(
-    job: Any, merged: list[int], case: str, files: int, group_rows: int
-) -> None:
-    """Cells, reserve, two rounds and their estimates, for every kind of spec."""
+@pytest.mark.parametrize("case", WHOLE)
+def test_whole_evaluations_equal_memory(job: Any, merged: list[int], case: str) -> None:
+    """Cells, reserve, two rounds and their estimates, of many row groups of seven files."""
     shape, keys = CASES[case]
-    one = job(make_rich_pool(**shape), files, group_rows, budget=300, **keys)
-    several = files > 2
-    options = [f"--direct_num_workers={4 if several else 2}"]
-    assert one.prepare("--runner=FnApiRunner", *options).status == 0
-    assert not several or max(merged) > 1, "no accumulators met: the test would prove nothing"
+    one = job(make_rich_pool(**shape), files=7, group_rows=50, budget=300, **keys)
+    assert one.prepare("--runner=FnApiRunner", "--direct_num_workers=4").status == 0
+    assert max(merged) > 1, "no accumulators met: the test would prove nothing"
     assert_same_evaluation(one)
 
 

@@ -7,27 +7,9 @@ import pytest
 import yaml
 
 from tests.cases import CASES
-from tests.formats import FORMATS, formatted
+from tests.formats import formatted
 from tests.jobs import Jobs, Pool, make_pool, make_rich_pool
 from tests.reference import assert_same, assert_same_evaluation, reference
-from tests.slow import fast
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", fast(2, FORMATS))
-@pytest.mark.parametrize("rows", fast(1, [10_000, 1_000_000]))
-def test_many_rows(job: Jobs, suffix: str, rows: int) -> None:
-    """Names with all that a format has to escape among them."""
-    pool = make_pool(rows)
-    names = pool.table["name"].to_pylist()
-    for row, name in enumerate(['"', "a,b", "two\nlines", "Zürich", "  ", '{"a": "b"}', "\\"]):
-        names[row] = name
-    index = pool.table.schema.get_field_index("name")
-    whole = Pool(pool.table.set_column(index, "name", pa.array(names)), pool.truth)
-    one = formatted(job, suffix, whole, files=3, budget=30)
-    assert one.prepare().json["rows"] == rows
-    assert_same(one.workspace, reference(one), budget=30)
-
 
 WHOLE = [
     pytest.param(

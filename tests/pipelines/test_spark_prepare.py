@@ -25,7 +25,6 @@ from tests.changing_pools import (
 )
 from tests.jobs import Job, Pool, make_pool
 from tests.reference import by_beam, contents
-from tests.servers import until
 from tests.spark import MASTER, SPARK, environment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -186,20 +185,6 @@ def test_a_pool_that_changes_between_the_passes(session: Any, job: Any) -> None:
         prepare(session, one, partitions=4)
     assert not one.workspace.exists()
     assert_whole_when_run_again(one, before, lambda: prepare(session, one, partitions=4))
-
-
-def test_killed_program_starts_over(session: Any, job: Any) -> None:
-    """Killed when scored rows were already written; the next run finishes as if alone."""
-    one = job(files=3, group_rows=100, pool={"scorer": "tests.jobs:napping"})
-    expected = by_beam(one)
-    process = program(one, NAP="0.5")
-    scored = one.workspace / "scored"
-    until(lambda: len(list(scored.glob("*.parquet"))) > 2, lambda: process.poll() is None)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()  # ends when Spark has ended too, which holds the same stderr
-    assert not (one.workspace / "evaluation.json").exists()
-    prepare(session, one, partitions=4)
-    assert contents(one.workspace) == expected
 
 
 def test_a_killed_worker_without_another_try_is_told_and_the_next_run_is_whole(

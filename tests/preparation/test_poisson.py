@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from evalsampling import Evaluation, InputError
+from evalsampling import InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.plan import read_cells, stratify_pool
@@ -179,17 +179,3 @@ def test_rows_by_cell_are_those_of_a_workspace(pool: Path, tmp_path: Path) -> No
         assert set(drawn) == wanted
     own = set(poisson_sample(spec_of(pool).analysis)["id"].to_pylist())
     assert len(own ^ wanted) < 0.1 * len(wanted)
-
-
-def test_rows_by_cell_are_those_of_an_evaluation_in_memory(pool: Path) -> None:
-    table = pool_table()
-    evaluation = Evaluation.from_arrays(
-        *(table[name].to_numpy() for name in ("score", "prediction")),
-        probability=table["probability"].to_numpy(),
-        **{"measure": "f1", "sampler": "poisson", "strata": {"leaves": 24}, "seed": 11},
-    )
-    found = poisson_sample(spec_of(pool).analysis, by_cell=True)
-    assert sorted(evaluation.sample(200).tolist()) == found["id"].to_pylist()
-    assert sorted(found[INCLUSION].to_pylist()) == pytest.approx(
-        sorted(evaluation.history.rounds[0].probability)
-    )

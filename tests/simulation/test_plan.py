@@ -12,7 +12,6 @@ import pytest
 from evalsampling import EvaluationSpec
 from evalsampling.errors import InputError
 from evalsampling.preparation.plan import read_table, read_table_and_clusters, stratify_pool
-from evalsampling.samplers.build import build_sampler
 from evalsampling.simulation.plan import WIDER, _needed, _Outcome, _spread, plan, usable_samplers
 from evalsampling.spec import AnalysisPlan
 from evalsampling.stats.cells import CellTable
@@ -102,41 +101,6 @@ def test_passive_error_is_the_binomial_one(pool: tuple[Path, np.ndarray]) -> Non
     assert row["half_width"] >= 1.959 * row["standard_error"]
 
 
-@pytest.mark.slow
-def test_importance_error_is_the_asymptotic_one(pool: tuple[Path, np.ndarray]) -> None:
-    """V = sum p^2 E||Dg l||^2 / q - ||Dg R||^2 over n draws, computed from the cells."""
-    asked, table = read(pool[0], measure="accuracy", budget=400,
-                               sampler={"name": "importance", "draws": 300})  # fmt: skip
-    sampler = build_sampler(asked)
-    from evalsampling.stats.history import History
-
-    q = sampler.proposal(table, History.start()).cell_probability
-    wrong = np.where(table.kinds.prediction[:, 0] == 1, table.prior[:, 0], table.prior[:, 1])
-    p = 1 / table.rows
-    variance = np.sum(table.count * p**2 / q * wrong) - np.sum(table.count * p * wrong) ** 2
-    rows = plan(asked, table, ["importance"], budgets=(400,), repeats=400)
-    # Draws until 400 distinct rows are met: about 404 of them.
-    assert rows[0]["standard_error"] == pytest.approx(math.sqrt(variance / 404), rel=0.13)
-
-
-@pytest.mark.slow
-def test_needed_budget_lies_between_its_neighbours(pool: tuple[Path, np.ndarray]) -> None:
-    asked, table = read(pool[0], measure=["pr_curve", "accuracy"], budget=800)
-    rows = plan(asked, table, ["passive"], repeats=30, half_width=0.04)
-    scalar = [row for row in rows if row["measure"] == "accuracy"]
-    assert [row["budget"] for row in scalar[:-1]] == [50, 100, 200, 400, 800]
-    needed = scalar[-1]
-    assert needed["half_width"] == 0.04
-    wider = [row["budget"] for row in scalar[:-1] if row["half_width"] > 0.04]
-    narrower = [row["budget"] for row in scalar[:-1] if row["half_width"] <= 0.04]
-    assert max(wider) < needed["budget"] <= min(narrower)
-    # A curve of 1,024 thresholds has an error, summed over them, and no interval.
-    curve = [row for row in rows if row["measure"] == "pr_curve"]
-    assert curve[0]["standard_error"] > 0
-    assert curve[0]["half_width"] is None
-    assert curve[-1]["budget"] is None
-
-
 def test_between_a_budget_without_a_half_width_and_the_next_it_is_the_next() -> None:
     """The interval of a ratio has no end at first: its logarithm was taken, and then rounded."""
     for unknown in (None, math.inf):
@@ -205,60 +169,6 @@ def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.nd
     usable = ["passive", "importance", "oasis", "ais", "poisson", "active_risk"]
     usable += ["active_err", "active_uniD", "optimal_importance"]
     assert usable_samplers(asked) == usable
-
-
-@pytest.mark.slow
-def test_command_line(pool: tuple[Path, np.ndarray], tmp_path: Path) -> None:
-    spec = tmp_path / "evaluation.yaml"
-    spec.write_text(f"pool: {{path: {pool[0]}}}\nbudget: 100\nworkspace: here\n")
-    rows = call("plan", spec, "--json", "--budgets", "50", "--repeats", "2").json
-    assert [row["sampler"] for row in rows] == ["passive", "calibrated"]
-    rows = call("plan", spec, "--json", "--sampler", "ais", "--repeats", "4").json
-    assert [row["budget"] for row in rows] == [50, 100]
-    keys = {"sampler", "measure", "budget", "standard_error", "half_width", "power"}
-    keys |= {"draws", "labels", "cost", "saving", "label_likelihood"}
-    keys |= {"half_width_low", "half_width_high", "selection_error", "regret", "price"}
-    keys |= {"no_claim"}
-    assert all(set(row) == keys for row in rows)
-    assert all(row["power"] is None for row in rows), "there is nothing to compare"
-    assert all(row["selection_error"] is None for row in rows), "nor to choose from"
-    assert not (tmp_path / "here").exists()
-    for wrong in ("--half-width=0", "--power=0.05", "--power=1", "--effect=0.1"):
-        assert call("plan", spec, wrong).status == 2
-
-
-@pytest.mark.slow
-def test_power_of_comparisons(tmp_path: Path) -> None:
-    """Beside each budget that of the test; and the labels for a power that is wanted."""
-    rng = np.random.default_rng(4)
-    chance = rng.beta(1, 3, 800)
-    old = chance + 0.3 * rng.random(800) - 0.15
-    columns = {"id": np.arange(800), "chance": chance, "new": (chance > 0.5).astype(int),
-               "old": (old > 0.5).astype(int)}  # fmt: skip
-    pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
-    spec = tmp_path / "evaluation.yaml"
-    spec.write_text(
-        "pool: {path: pool.parquet, score: chance, probability: chance, systems: "
-        "{new: {prediction: new}, old: {prediction: old}}}\n"
-        "measure: {difference: accuracy}\nstrata: {leaves: 8}\n"
-    )
-    rows = call("plan", spec, "--json", "--sampler", "compare", "passive", "--budgets", "30",
-                "--repeats", "3", "--power", "0.8").json  # fmt: skip
-    assert [(row["sampler"], row["budget"] == 30) for row in rows] == [
-        ("compare", True), ("compare", False), ("passive", True), ("passive", False)
-    ]  # fmt: skip
-    assert all(row["measure"] == "accuracy of new against old" for row in rows)
-    assert rows[0]["power"] in (0, 1 / 3, 2 / 3, 1)
-    assert [row["power"] for row in rows[1::2]] == [0.8, 0.8]
-    assert all(0 <= row["selection_error"] <= 1 and row["regret"] >= 0 for row in rows[::2])
-    assert 6 * rows[0]["selection_error"] == pytest.approx(round(6 * rows[0]["selection_error"]))
-    assert {row[key] for row in rows[1::2] for key in ("selection_error", "regret")} == {None}
-    text = call("plan", spec, "--sampler", "compare", "--budgets", "30", "--repeats", "3").out
-    assert "power  wrong" in text
-    shown = f"{rows[0]['power']:.2f}   {rows[0]['selection_error']:.2f}"
-    assert shown in text
-    differ = float(np.mean(columns["new"] != columns["old"]))
-    assert rows[1]["budget"] < 1.5 * differ * rows[3]["budget"]
 
 
 def test_measures_that_cells_do_not_tell_are_refused(pool: tuple[Path, np.ndarray]) -> None:

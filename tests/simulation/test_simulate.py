@@ -344,17 +344,6 @@ def rates_by_cell(pool: Pool) -> np.ndarray:
 
 
 @pytest.mark.slow
-def test_oasis_finds_the_rare_positives() -> None:
-    """150 labels, 24 repeats: its error is at most half of that of passive sampling.
-
-    Over 200 repeats the errors are .079 and .269, over any 24 of them .066 to .095 and .21 to .31.
-    """
-    plan = Plan((150,), RoundSize(30), 24, seed=2, confidence=0.95)
-    result = simulate(POOL.known, [Oasis(FBeta()), Passive(FBeta())], [FBeta()], plan)
-    assert rmse(result, "oasis", "f1", 150) < 0.5 * rmse(result, "passive", "f1", 150)
-
-
-@pytest.mark.slow
 def test_proposals_that_follow_the_labels_come_nearer_the_best_one() -> None:
     """Divergence of q* from q: least for AIS, and falling with labels; passive's never changes."""
     plan = Plan((30, 300), RoundSize(30), 6, seed=3, confidence=0.95)

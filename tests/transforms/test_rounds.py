@@ -12,7 +12,6 @@ import pytest
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.counted import analysis_of, estimated, next_chances
-from evalsampling.evaluation.round_rows import RoundPicker
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.transforms import (
     AssignCells,
@@ -25,16 +24,7 @@ from evalsampling.transforms import (
 )
 from evalsampling.workspace.pool_facts import PoolFacts, design_round, read_chances, write_chances
 from tests.drawn_by_row import cells_of, picked, votes_of
-from tests.in_pipelines import (
-    RETRYING,
-    created,
-    failing_now_and_then,
-    keep,
-    kept,
-    pipeline,
-    shuffled,
-    two_rounds,
-)
+from tests.in_pipelines import created, keep, kept, pipeline, shuffled, two_rounds
 from tests.jobs import Job, Pool, make_pool
 from tests.slow import slowly
 
@@ -90,23 +80,6 @@ def test_rows_and_tasks_are_those_of_the_command(job: Any, tmp_path: Path) -> No
     (path,) = kept(tmp_path / "written")
     with Path(path).open(encoding="utf-8-sig") as file:
         assert sorted(csv.DictReader(file), key=str) == sorted(tasks, key=str)
-
-
-@pytest.mark.slow
-def test_a_worker_that_fails_draws_the_same_rows(
-    job: Any, tmp_path: Path, monkeypatch: Any
-) -> None:
-    pool = make_pool(900)
-    one = job(pool, sampler="poisson")
-    two_rounds(one, (30, 30))
-    log = tmp_path / "log"
-    monkeypatch.setattr(RoundPicker, "pick", failing_now_and_then(RoundPicker.pick, log))
-    with pipeline(RETRYING) as root:
-        cells = created(root, "rows", batches(pool.table, 90), 4) | AssignCells(one.workspace)
-        keep((cells | SampleRound(one.workspace, 2))["rows"], tmp_path / "rows")
-    assert len(log.read_text()) > 1, "nothing failed"
-    ids = {row["task"]: row["id"] for row in kept(tmp_path / "rows")}
-    assert ids == dict(one.asked(2))
 
 
 def grown(pool: Pool) -> Pool:

@@ -15,6 +15,7 @@ import pytest
 import xxhash
 
 from evalsampling.storage.local import LocalStore
+from evalsampling.workspace.workspace import latest_version
 from tests.commands.votes import HEADER, deliver, votes
 from tests.jobs import Job, Jobs, Pool, call, files_below, make_pool, strict_json
 
@@ -196,6 +197,7 @@ def check_json(name: str, path: Path) -> None:
     rest = {key: value for key, value in content.items() if key != "sha256"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     assert content["sha256"] == hashlib.sha256(text.encode()).hexdigest(), name
+    assert content["version"] == latest_version(name), name
     keys = {*content} - ALWAYS
     kind = name.split("/")[0]
     if kind == "evaluation.json":

@@ -1,4 +1,4 @@
-"""Commands that meet in a workspace at a bad moment, or are killed there."""
+"""Commands that meet in a workspace at a bad moment."""
 
 import contextlib
 import errno
@@ -21,36 +21,6 @@ from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Jobs, call
 from tests.stores import move, objects, prepare
-
-
-class Killed(BaseException):
-    """A process that goes away at some point."""
-
-
-def die(*_: Any) -> None:
-    raise Killed
-
-
-def test_killed_before_the_marker_of_a_round_has_its_name(
-    job: Jobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its files are there, and do not count: no round."""
-    one = job().prepared()
-    link = os.link
-
-    def die_there(source: Any, target: Any) -> None:
-        if str(target).endswith("design.json"):
-            raise Killed
-        link(source, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "link", die_there)
-        with pytest.raises(Killed):
-            one.sample()
-    assert (one.round_directory(1) / "batch.parquet").exists()
-    assert call("status", one.workspace, "--json").json["rounds"] == 0
-    assert one.sample().json["rows"] == 20
-
 
 UNLOCKED = (
     "import fcntl, sys; fcntl.flock = lambda *_: None\n"
