@@ -20,7 +20,6 @@ import yaml
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
 from apache_beam.portability import common_urns, python_urns
 from apache_beam.portability.api import beam_runner_api_pb2
-from apache_beam.runners.pipeline_context import PipelineContext
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -284,26 +283,6 @@ def test_what_was_found_reaches_steps_as_side_inputs(prepare: Any) -> None:
         "CutStrata/CutEdges", "SumCells/AddSums/UnKey", "CountSlices/AddCounts/UnKey",
         "WriteReserve", "CheckIds/CheckShares",
     }  # fmt: skip
-
-
-def test_keys_have_deterministic_coders(prepare: Any) -> None:
-    known = PipelineContext(prepare.components)
-    grouped = {
-        name: known.coders.get_by_id(prepare.components.pcollections[made].coder_id)
-        for name, step in steps(prepare).items()
-        if step.spec.urn == common_urns.primitives.GROUP_BY_KEY.urn
-        for made in step.inputs.values()
-    }
-    assert len(grouped) == 8
-    assert [
-        name for name, coder in grouped.items() if not coder.key_coder().is_deterministic()
-    ] == []
-    ours = {name for name in grouped if not name.endswith("/CombinePerKey/GroupByKey")}
-    for name in ours:
-        kinds = prepare.components.coders[prepare.components.pcollections[
-            next(iter(steps(prepare)[name].inputs.values()))
-        ].coder_id].component_coder_ids  # fmt: skip
-        assert prepare.components.coders[kinds[0]].spec.urn == common_urns.coders.VARINT.urn
 
 
 def test_pickles_are_small_and_hold_no_code_of_the_launcher(prepare: Any) -> None:

@@ -5,7 +5,6 @@ Commands are killed, two of them meet, and whoever puts files into the zone goes
 
 import contextlib
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from evalsampling.commands.verify import verify
 from evalsampling.labels.delivery import LabelFile
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
-from tests.faults.operations import CHANGES, Killed, faults
 from tests.jobs import Job, Jobs, call, files_below, make_pool
 from tests.meeting import contents, put_back, requests
 from tests.stores import move, prepare
@@ -82,34 +80,6 @@ def fill(zone: Path, files: Zone) -> None:
     for name, content in files.items():
         (zone / f".{name}").write_text(content)
         (zone / f".{name}").replace(zone / name)
-
-
-@pytest.mark.slow
-def test_files_come_after_a_kill_at_any_operation(here: tuple[Job, Path]) -> None:
-    """They come in the meantime, and the command is run again."""
-    one, zone = here
-    first, last = zones(one.workspace)
-    kept = one.directory / "kept"
-    shutil.copytree(one.workspace, kept)
-
-    def reset() -> None:
-        for folder in (one.workspace, zone):
-            shutil.rmtree(folder)
-        shutil.copytree(kept, one.workspace)
-        zone.mkdir()
-        fill(zone, first)
-
-    reset()
-    with faults(CHANGES, None) as counted:
-        assert one.estimate("--labels", zone).status == 0
-    for at in range(1, counted.done + 1):
-        reset()
-        with faults(CHANGES, at), contextlib.suppress(Killed):
-            one.estimate("--labels", zone)
-        fill(zone, last)
-        again = [one.estimate("--labels", zone) for _ in range(2)]
-        assert [(told.status, told.json["labels"]) for told in again] == [(0, ROWS)] * 2, at
-        assert_all_taken_once(one.workspace)
 
 
 def before_the_lock(

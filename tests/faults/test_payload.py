@@ -17,11 +17,7 @@ BROKEN = 1777
 
 def with_column(name: str, values: pa.Array) -> Pool:
     """A pool with one more column, or another one of that name."""
-    pool = make_pool()
-    index = pool.table.schema.get_field_index(name)
-    if index < 0:
-        return Pool(pool.table.append_column(name, values), pool.truth)
-    return Pool(pool.table.set_column(index, name, values), pool.truth)
+    return make_pool().with_columns(**{name: pa.chunked_array([values])})
 
 
 def not_utf8(kind: pa.DataType, text: str = "text {}") -> pa.Array:
@@ -60,9 +56,8 @@ ODD = {
 @pytest.mark.slow
 @pytest.mark.parametrize("sink", ["csv", "jsonl", "parquet"])
 def test_sample_writes_what_prepare_took(job: Jobs, sink: str) -> None:
-    pool = make_pool()
-    for name, values in ODD.items():
-        pool = Pool(pool.table.append_column(name, values), pool.truth)
+    odd = {name: pa.chunked_array([values]) for name, values in ODD.items()}
+    pool = make_pool().with_columns(**odd)
     one = job(pool, pool={"payload": list(ODD)}, sink={"format": sink})
     assert one.prepare(*([] if sink == "csv" else ["--in-process"])).status == 0
     sampled = one.sample().done

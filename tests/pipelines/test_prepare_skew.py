@@ -47,10 +47,8 @@ def test_ids_of_any_length(job: Jobs) -> None:
     lengths = np.random.default_rng(1).integers(0, 300, 500)
     lengths[[3, 77]] = 100_000, 2_000_000
     ids = [f"{row}-" + "x" * length for row, length in enumerate(lengths.tolist())]
-    long = Pool(
-        pool.table.set_column(0, "id", pa.array(ids)),
-        dict(zip(ids, pool.truth.values(), strict=True)),
-    )
+    truth = dict(zip(ids, pool.truth.values(), strict=True))
+    long = Pool(pool.with_columns(id=ids).table, truth)
     one = job(long, files=7, group_rows=60, budget=500).prepared()
     assert_same(one.workspace, reference(one), budget=500)
 
@@ -66,12 +64,9 @@ def test_forty_systems(job: Jobs) -> None:
 @pytest.mark.slow
 def test_one_id_for_all_rows_is_an_error_that_says_so(job: Jobs) -> None:
     """No row may pass the limit of its hash then."""
-    pool = make_pool(20_000)
-    table = pool.table.set_column(0, "id", pa.array(np.full(20_000, 7)))
-    table = table.set_column(1, "score", pa.array(np.full(20_000, 0.5)))
-    result = job(
-        Pool(table.set_column(2, "prediction", pa.array(np.zeros(20_000, np.int8))), {}), budget=10
-    ).prepare()
+    alike = {"id": 7, "score": 0.5, "prediction": 0}
+    columns = {name: [value] * 20_000 for name, value in alike.items()}
+    result = job(make_pool(20_000).with_columns(**columns), budget=10).prepare()
     assert result.status == 1
     assert "ids repeat" in result.err or "duplicate id 7" in result.err
     assert result.err.count("\n") == 1
@@ -85,7 +80,6 @@ def test_scores_at_the_ends_of_the_numbers(job: Jobs) -> None:
     score = np.full(20_000, least * (1 - 1e-3))
     score[:200] = least
     score[200:300] = -least
-    table = pool.table.set_column(1, "score", pa.array(score))
     measure = [{"name": "pr_curve", "thresholds": [least * (1 - 5e-4), 0]}, "f1"]
-    one = job(Pool(table, pool.truth), files=3, measure=measure, budget=20).prepared()
+    one = job(pool.with_columns(score=score), files=3, measure=measure, budget=20).prepared()
     assert_same(one.workspace, reference(one), budget=20)

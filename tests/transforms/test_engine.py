@@ -3,12 +3,11 @@
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from evalsampling.pool.formats import registry as formats
 from evalsampling.preparation.reserve_builder import ReserveBuilder
-from tests.jobs import Pool, make_pool
+from tests.jobs import make_pool
 from tests.reference import assert_same, reference
 from tests.slow import slowly
 
@@ -20,8 +19,7 @@ def test_explicit_edges(job: Any, prior: str, monkeypatch: pytest.MonkeyPatch) -
     p = 1 / (1 + np.exp(-pool.table["score"].to_numpy()))
     named = {"probability": "p"} if prior == "column" else {}
     edges = {"edges": [-3.0, -1.5, 0.0, 2.0, 900.0]}
-    table = Pool(pool.table.append_column("p", pa.array(p)), pool.truth)
-    one = job(table, files=3, pool=named, strata=edges, budget=300)
+    one = job(pool.with_columns(p=p), files=3, pool=named, strata=edges, budget=300)
     read = []
     fetch = formats.read_batches
 

@@ -21,9 +21,8 @@ from evalsampling.transforms import (
     estimates,
 )
 from evalsampling.workspace.pool_facts import PoolFacts, design_round
-from tests.averages import MACRO_F1, MICRO_F1
 from tests.drawn_by_row import picked
-from tests.golden.cases import FEW, FOUR, NUMBERS, ON_SLICES, SETS, SURE, TWO
+from tests.golden.cases import NUMBERS
 from tests.golden.pools import pool_of
 from tests.in_pipelines import (
     RETRYING,
@@ -44,13 +43,6 @@ SCORED = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
 NO_PAYLOAD: dict[str, Any] = {"payload": []}
 
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "calibrated": (
-        "pairs",
-        {
-            "pool": {**TWO, **NO_PAYLOAD, "slices": ["city", "new"]},
-            "measure": ["f1", {"difference": "f1"}, *ON_SLICES],
-        },
-    ),
     "poisson": (
         "pairs",
         {
@@ -59,39 +51,24 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
             "budget": {"cost": 900},
         },
     ),
-    "ais": ("sets", {**SETS, "sampler": SURE, "measure": [MICRO_F1]}),
     "importance": ("numbers", NUMBERS),
-    "stratified": ("four", {**FOUR, "measure": [MACRO_F1, "kappa"]}),
-    "passive": ("pairs", {"pool": SCORED, "measure": FEW, "strata": {"leaves": 1}}),
 }
-"""By the sampler: pool and keys of a workspace; together every kind of column.
-
-All answers are by one annotator, and in the last nearly all rows are of one cell.
-"""
+"""By the sampler: pool and keys of a workspace. Of every kind: tests/evaluation/test_counted.py."""
 
 
-FAST = ("importance", "poisson")
-
-
-def workspaces(job: Any, names: Sequence[str]) -> dict[str, Any]:
+def workspaces(job: Any) -> dict[str, Any]:
     """Workspaces with two rounds, with the answers and estimates of each."""
     made = {}
-    for name in names:
-        pool, keys = KINDS[name]
+    for name, (pool, keys) in KINDS.items():
         of_pool = {**keys.get("pool", {}), **NO_PAYLOAD}
         one = job(pool_of(pool), **{"sampler": name, **keys, "pool": of_pool})
         made[name] = one, *two_rounds(one)
     return made
 
 
-@pytest.mark.parametrize(
-    "names",
-    [FAST, pytest.param(tuple(KINDS.keys() - {*FAST}), marks=pytest.mark.slow)],
-    ids=["fast", "others"],
-)
-def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path, names: Any) -> None:
-    """Samplers with all kinds of rows, in one pipeline; answers in another order."""
-    made = workspaces(job, sorted(names))
+def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
+    """Two samplers in one pipeline; answers in another order."""
+    made = workspaces(job)
     with pipeline() as root:
         for name, (one, answers, _) in made.items():
             labels = created(root, name, shuffled(answers, 1), pieces=3)
@@ -109,8 +86,7 @@ def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path, names: Any
 
 def with_cities(pool: Pool, cities: Sequence[str]) -> Pool:
     """A pool with a column of cities, in turn."""
-    column = pa.array([cities[row % len(cities)] for row in range(len(pool.table))])
-    return Pool(pool.table.append_column("city", column), pool.truth)
+    return pool.with_columns(city=[cities[row % len(cities)] for row in range(len(pool.table))])
 
 
 @pytest.mark.slow
@@ -226,28 +202,6 @@ def told(one: Any, answers: Any, folder: Path, *options: str) -> tuple[Any, list
     return estimated, kept(folder / "rejects")
 
 
-PIECES = {"task": (1, 3, 7), "id": (3,)}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("by", PIECES)
-def test_pieces_and_repetition_decide_nothing(labelled: Any, tmp_path: Path, by: str) -> None:
-    one, answers, said = labelled
-    if by == "id":
-        ids = {task: str(id) for number in (1, 2) for task, id in one.asked(number)}
-        answers = [{"id": ids[answer["task"]], "label": answer["label"]} for answer in answers]
-    with pipeline() as root:
-        for pieces in PIECES[by]:
-            given = shuffled(answers + answers[:20] * 2, pieces)
-            labels = created(root, "labels", given, pieces)
-            joined = labels | f"Join {pieces}" >> JoinLabels(one.workspace, by=by)
-            of_pieces = joined["counts"] | f"Of {pieces}" >> EstimateMeasures(one.workspace)
-            keep(of_pieces, tmp_path / str(pieces))
-    for pieces in PIECES[by]:
-        (estimated,) = kept(tmp_path / str(pieces))
-        assert estimated["measures"] == said["measures"]
-
-
 @pytest.mark.slow
 def test_accumulators_are_merged(labelled: Any, tmp_path: Path, monkeypatch: Any) -> None:
     """On two workers each sums its shares, and states come to both in part."""
@@ -281,18 +235,6 @@ def test_a_worker_that_fails_changes_nothing(
     estimated, _ = told(one, answers, tmp_path, RETRYING)
     assert len(log.read_text()) > 1, "nothing failed"
     assert estimated["measures"] == said["measures"]
-
-
-@pytest.mark.slow
-def test_counts_of_another_workspace_are_refused(job: Any, tmp_path: Path) -> None:
-    one, other = (job(make_pool(900), measure="f1", sampler="poisson") for _ in range(2))
-    answers, _ = two_rounds(other, (30, 30))
-    two_rounds(one, (30, 30))
-    root = pipeline()
-    joined = created(root, "labels", answers, 1) | JoinLabels(other.workspace)
-    keep(joined["counts"] | EstimateMeasures(one.workspace), tmp_path / "estimates")
-    with pytest.raises(Exception, match="counts of labelled rows are of another workspace"):
-        root.run()
 
 
 @pytest.mark.slow

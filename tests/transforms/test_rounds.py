@@ -85,10 +85,9 @@ def test_rows_and_tasks_are_those_of_the_command(job: Any, tmp_path: Path) -> No
 def grown(pool: Pool) -> Pool:
     """A pool with rows more, among them scores that no row had before."""
     more = make_pool(400, seed=9)
-    ids = pa.array(more.table["id"].to_numpy() + 1_000_000)
-    score = pa.array(more.table["score"].to_numpy() * 1.5)
-    table = more.table.set_column(0, "id", ids).set_column(1, "score", score)
-    truth = dict(zip(ids.to_pylist(), more.truth.values(), strict=True))
+    ids = more.table["id"].to_numpy() + 1_000_000
+    table = more.with_columns(id=ids, score=more.table["score"].to_numpy() * 1.5).table
+    truth = dict(zip(ids.tolist(), more.truth.values(), strict=True))
     return Pool(pa.concat_tables([pool.table, table]), pool.truth | truth)
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import xxhash
@@ -17,7 +16,7 @@ import xxhash
 from evalsampling.storage.local import LocalStore
 from evalsampling.workspace.workspace import latest_version
 from tests.commands.votes import HEADER, deliver, votes
-from tests.jobs import Job, Jobs, Pool, call, files_below, make_pool, strict_json
+from tests.jobs import Job, Jobs, call, files_below, make_pool, strict_json
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/workspace.md").read_text("utf-8")
 
@@ -69,11 +68,11 @@ class Life:
 def life(job: Jobs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Life:
     """A workspace with files of every kind."""
     pool = make_pool(300)
-    rows = pool.table.append_column("city", pa.array(["Bern", "Genève", "Zürich"] * 100))
     gold = tmp_path / "gold.csv"
     gold.write_text("name,label\ngold a,0\ngold b,1\n")
     one = job(
-        Pool(rows, pool.truth), pool={"payload": ["name"], "slices": ["city"]}, budget=60,
+        pool.with_columns(city=["Bern", "Genève", "Zürich"] * 100),
+        pool={"payload": ["name"], "slices": ["city"]}, budget=60,
         round_size=10, labels={"votes": 2, "gold": {"path": str(gold), "rows": 2}, "repeats": 2},
         measure=["f1", "accuracy"], strata={"leaves": 3},
     ).prepared()  # fmt: skip
