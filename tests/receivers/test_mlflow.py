@@ -143,12 +143,6 @@ def test_a_run_is_sent_nowhere_else(tracked: Any, monkeypatch: pytest.MonkeyPatc
     assert "/elsewhere" not in asked
 
 
-def test_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mlflow", None)
-    with pytest.raises(InputError, match=r"needs .*: pip install 'evalsampling\[mlflow\]'"):
-        Address.read("mlflow")
-
-
 @pytest.mark.parametrize("uri", ["sqlite:///{0}/runs.db", "postgresql://me:secret@{0}/runs"])
 def test_a_database_is_no_place_for_skinny_mlflow(
     tracked: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uri: str

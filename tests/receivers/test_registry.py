@@ -1,5 +1,6 @@
 """Receivers by name, and what becomes of a run when one fails."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,13 @@ class Broken:
 def test_an_unknown_receiver_is_wrong_usage() -> None:
     with pytest.raises(UsageError, match="no receiver 'tabel'; there are table, openlineage, "):
         Address.read("tabel:x")
+
+
+@pytest.mark.parametrize(("name", "package"), [("dagster", "dagster_pipes"), ("mlflow", "mlflow")])
+def test_without_its_package(monkeypatch: pytest.MonkeyPatch, name: str, package: str) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=rf"needs .*: pip install 'evalsampling\[{name}\]'"):
+        Address.read(name)
 
 
 def test_what_a_receiver_raises_is_one_line_without_passwords(

@@ -17,25 +17,12 @@ from evalsampling.transforms import (
     JoinLabels,
     SampleRound,
     SumCells,
-    SumFn,
-    estimates,
 )
 from evalsampling.workspace.pool_facts import PoolFacts, design_round
 from tests.drawn_by_row import picked
 from tests.golden.cases import NUMBERS
 from tests.golden.pools import pool_of
-from tests.in_pipelines import (
-    RETRYING,
-    TWO_WORKERS,
-    answers_to,
-    created,
-    failing_now_and_then,
-    keep,
-    kept,
-    pipeline,
-    shuffled,
-    two_rounds,
-)
+from tests.in_pipelines import answers_to, created, keep, kept, pipeline, shuffled, two_rounds
 from tests.jobs import Pool, make_pool
 from tests.slow import slowly
 
@@ -116,8 +103,7 @@ def test_slices_of_rows_that_are_given(job: Any, tmp_path: Path) -> None:
 def test_slices_of_a_table_that_changed(job: Any, tmp_path: Path) -> None:
     """Of a value without rows nothing is said; of a new one, how many rows have it."""
     prepared = with_cities(make_pool(900), ["Bern", "Genève", "Zürich"])
-    one = job(prepared, measure=["f1"], sampler="poisson", pool={"slices": ["city"]})
-    assert one.prepare().status == 0
+    one = job(prepared, measure=["f1"], sampler="poisson", pool={"slices": ["city"]}).prepared()
     chances, pool = design_round(one.workspace, 200), with_cities(make_pool(900), ["Bern", "Basel"])
     with pipeline() as root:
         rows = created(root, "rows", pool.table.to_batches(max_chunksize=170), 4)
@@ -200,41 +186,6 @@ def told(one: Any, answers: Any, folder: Path, *options: str) -> tuple[Any, list
         keep(joined["rejects"], folder / "rejects")
     (estimated,) = kept(folder / "estimates")
     return estimated, kept(folder / "rejects")
-
-
-@pytest.mark.slow
-def test_accumulators_are_merged(labelled: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    """On two workers each sums its shares, and states come to both in part."""
-    one, answers, said = labelled
-    sizes: list[int] = []
-    merge = SumFn.merge_accumulators
-
-    def counting(self: SumFn, accumulators: Any) -> Any:
-        held = list(accumulators)
-        sizes.append(len([one for one in held if one is not None]))
-        return merge(self, held)
-
-    monkeypatch.setattr(SumFn, "merge_accumulators", counting)
-    with pipeline(*TWO_WORKERS) as root:
-        joined = created(root, "labels", answers, 7) | JoinLabels(one.workspace)
-        spread = joined["counts"] | beam.Reshuffle()
-        keep(spread | EstimateMeasures(one.workspace), tmp_path / "estimates")
-    assert max(sizes) > 1, "nothing was merged"
-    (estimated,) = kept(tmp_path / "estimates")
-    assert estimated["measures"] == said["measures"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("step", ["joined", *slowly("estimated", "answers_by_share", "drawn_rows")])
-def test_a_worker_that_fails_changes_nothing(
-    labelled: Any, tmp_path: Path, monkeypatch: Any, step: str
-) -> None:
-    one, answers, said = labelled
-    log = tmp_path / "log"
-    monkeypatch.setattr(estimates, step, failing_now_and_then(getattr(estimates, step), log))
-    estimated, _ = told(one, answers, tmp_path, RETRYING)
-    assert len(log.read_text()) > 1, "nothing failed"
-    assert estimated["measures"] == said["measures"]
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -111,37 +110,6 @@ def test_files_are_what_the_page_says(life: Life) -> None:
     assert not any(life.changed.values()), life.changed
     assert {command for command, took in life.locked.items() if took} == LOCKING
     assert {*life.locked} - LOCKING == {"status", "export"}
-
-
-@pytest.mark.slow
-def test_what_may_be_deleted(life: Life) -> None:
-    """No estimate changes, and what is lost is told of in one line."""
-    workspace = life.one.workspace
-    before = life.one.estimate("--close").json
-
-    def deleted(*patterns: str) -> None:
-        found = [path for pattern in patterns for path in workspace.glob(pattern)]
-        assert found, patterns
-        for path in found:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-        told = life.one.estimate()
-        assert (told.status, told.json) == (0, before), patterns
-        assert call("status", workspace).status == 0
-        assert call("status", "--verify", workspace).status == 0
-
-    deleted("estimates", "jobs", "steps", "rounds/*/batch.csv", "labels/*.rejects.csv")
-    assert len(list(workspace.glob("estimates/*"))) == 1, "it is kept again"
-    gold = life.one.directory.parent / "gold.csv"
-    gold.rename(gold.with_suffix(".aside"))
-    assert life.one.estimate().json == before
-    without_gold = life.one.sample()
-    assert (without_gold.status, without_gold.err.count("\n")) == (1, 1)
-    assert str(gold) in without_gold.err
-    gold.with_suffix(".aside").rename(gold)
-    deleted("reserve")
-    refused = life.one.sample()
-    assert (refused.status, refused.err.count("\n")) == (1, 1)
-    assert f"{workspace}/reserve" in refused.err
 
 
 # --- names

@@ -41,8 +41,7 @@ def test_what_others_deliver_names_no_file(job: Jobs) -> None:
     one = job(
         hostile_pool(), pool={"slices": ["city"]},
         labels={"classes": CLASSES, "positive": CLASSES[1]},
-    )  # fmt: skip
-    assert one.prepare().done
+    ).prepared()  # fmt: skip
     assert one.sample().json["rows"] == 20
     batch = one.batch(1)
     rows = [
