@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cases import SCORED
-from tests.compared_numbers import make_compared_numbers, spec_of
 from tests.jobs import Pool, make_pool, make_rich_pool
 from tests.ranked_lists import ranked_pool
 from tests.reference import assert_same_evaluation
@@ -49,19 +48,12 @@ def test_samplers_through_the_workspace_equal_memory(job: Any, sampler: str) -> 
     assert {told["slice"] for told in estimates} >= {None, "city=Zürich", "city=null"}
 
 
-COSTLY = {**SCORED, "cost": "size"}
 RANKED = {"name": "adastrat", "epsilon": 0.3, "beta": 1.5, "p_min": 0.25, "m": 5}
 
 KINDS: dict[str, tuple[Callable[[], Pool], dict[str, Any]]] = {
     "hidden positives": (
         make_pool, {"measure": ["f1", "recall"], "hidden": {"share": 0.1}, "strata": {"leaves": 8}},
     ),
-    "classes": (make_pool, {"measure": ["f1", "recall", "accuracy"], "sampler": "ais"}),
-    "costs": (
-        lambda: make_rich_pool(600),
-        {"pool": COSTLY, "sampler": "optimal_importance", "budget": {"cost": 60, "labels": 40}},
-    ),
-    "numbers": (make_compared_numbers, spec_of(2)),
     "curve": (
         lambda: ranked_pool(1200),
         {"measure": ["pr_curve", "f1"], "sampler": RANKED, "budget": 3000,

@@ -12,7 +12,7 @@ from evalsampling.errors import InputError
 from evalsampling.storage import open_store, replace_file, write_parquet
 from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.commits import begin
-from tests.jobs import Jobs, files_below
+from tests.jobs import files_below
 
 
 class Trace:
@@ -68,27 +68,6 @@ def test_files_are_flushed_before_their_commit(
             files.write("marks/marker.json", {})
     check(trace, tmp_path, "marks/marker.json")
     assert len(trace.links()) == 4  # of them the note
-
-
-@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="names of open files")
-def test_rounds_and_labels_are_flushed_before_their_markers(
-    job: Jobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one = job().prepared()
-    with monkeypatch.context() as patch:
-        trace = Trace(patch)
-        one.sample()
-    check(trace, one.workspace, "rounds/0001/design.json")
-    labels = one.deliver(one.answers(1))
-    with monkeypatch.context() as patch:
-        trace = Trace(patch)
-        one.estimate("--labels", labels, "--close")
-    # The estimate and its manifest are files of their own, flushed and linked one by one.
-    files = trace.links()
-    alone = [i for i, _, new in files if "/estimates/" in new or "/jobs/estimate-" in new]
-    assert len(alone) == 2
-    trace.calls = trace.calls[: alone[0] - 1]
-    check(trace, one.workspace, "taken/0001.json")
 
 
 @pytest.mark.parametrize("write", ["write_json", "create", "new_file"])

@@ -1,10 +1,8 @@
 """What docs/workspace.md says of the files, compared with those of a workspace of every command."""
 
-import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 import xxhash
 
-from evalsampling.storage.local import LocalStore
 from evalsampling.workspace.workspace import latest_version
 from tests.commands.votes import HEADER, deliver, votes
 from tests.jobs import Job, Jobs, call, files_below, make_pool, strict_json
@@ -29,42 +26,25 @@ OLD_OR_RARE = {"costs", "weights", "paths", "parting", "ranked"}
 OF_ESTIMATES = {"closes"}
 """Keys that records of jobs have if these took labels."""
 
-LOCKING = {"sample", "estimate", "prepare"}
-
 
 class Life:
-    """A workspace, and what each command has done to its files."""
+    """A workspace, and its files that a command has changed."""
 
-    def __init__(self, one: Job, patch: pytest.MonkeyPatch) -> None:
-        self.one, self.commands = one, list[str]()
-        self.locked: dict[str, bool] = {}
-        self.changed: dict[str, list[str]] = {}
-        self._held: list[None] = []
-        waiting = LocalStore.one_at_a_time
+    def __init__(self, one: Job) -> None:
+        self.one = one
+        self.changed: list[str] = []
 
-        @contextlib.contextmanager
-        def noted(store: LocalStore) -> Iterator[None]:
-            self._held.append(None)
-            with waiting(store):
-                yield
-
-        patch.setattr(LocalStore, "one_at_a_time", noted)
-
-    def run(self, command: str, *options: Any) -> Any:
+    def run(self, command: str, *options: Any) -> None:
         """Run a command, which must end with 0, and note what it changed."""
         before = files_below(self.one.workspace)
-        self._held.clear()
         where = self.one.spec if command == "prepare" else self.one.workspace
-        told = call(command, where, *options, "--json").done
+        assert call(command, where, *options, "--json").done
         after = files_below(self.one.workspace)
-        changed = [name for name in before if after.get(name) != before[name]]
-        self.changed.setdefault(command, []).extend(changed)
-        self.locked[command] = bool(self._held)
-        return told.json if told.out.startswith("{") else None
+        self.changed += [name for name in before if after.get(name) != before[name]]
 
 
 @pytest.fixture
-def life(job: Jobs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Life:
+def life(job: Jobs, tmp_path: Path) -> Life:
     """A workspace with files of every kind."""
     pool = make_pool(300)
     gold = tmp_path / "gold.csv"
@@ -75,7 +55,7 @@ def life(job: Jobs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Life:
         round_size=10, labels={"votes": 2, "gold": {"path": str(gold), "rows": 2}, "repeats": 2},
         measure=["f1", "accuracy"], strata={"leaves": 3},
     ).prepared()  # fmt: skip
-    made = Life(one, monkeypatch)
+    made = Life(one)
     made.run("sample")
     told = [(*row[:4], "note") for row in votes(one, 1, "ab", wrong=0.5)]
     told.append(("t_nobody", "a", "1", "", ""))
@@ -107,9 +87,7 @@ def test_files_are_what_the_page_says(life: Life) -> None:
             check_table(name, path)
     check_reserve(workspace)
     assert (workspace / ".in-use").read_bytes() == b"", "lock, empty"
-    assert not any(life.changed.values()), life.changed
-    assert {command for command, took in life.locked.items() if took} == LOCKING
-    assert {*life.locked} - LOCKING == {"status", "export"}
+    assert life.changed == []
 
 
 # --- names

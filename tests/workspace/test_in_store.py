@@ -10,8 +10,6 @@ import pytest
 import yaml
 from google.cloud import storage
 
-from evalsampling.commands import batches
-from evalsampling.labels.sinks import write_tasks
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Jobs, call, files_below
@@ -114,27 +112,3 @@ def test_two_prepare_at_once(
     pool = PreparedPool.read(Workspace(url))
     assert pool.marker["spec"]["seed"] == 6
     assert len(pool.reserve.places()) == theirs["reserve_rows"]
-
-
-def test_two_writers_of_one_round(
-    job: Jobs, bucket: storage.Bucket, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One wins, the other is told, nothing is lost."""
-    one = job()
-    url = move(one, bucket)
-    prepare(bucket)
-    write, winner = write_tasks, {}
-
-    def late(*arguments: object) -> None:
-        command = [sys.executable, "-m", "evalsampling", "sample", url, "--size=7", "--json"]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        winner.update(json.loads(done.stdout), objects=objects(bucket))
-        write(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(batches, "write_tasks", late)
-        loser = call("sample", url, "--json")
-    assert loser.status == 1
-    assert f"{url}/rounds/0001: another command made this round meanwhile" in loser.err
-    assert objects(bucket) == winner["objects"]
-    assert call("sample", url, "--json").json["rows"] == winner["rows"] == 7
