@@ -93,9 +93,8 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("to_all", [False, True])
-def test_while_evaluations_are_repeated(tmp_path: Path, to_all: bool) -> None:
-    """At once, though repeats are long: from a terminal all processes get it, from kill one."""
+def test_while_evaluations_are_repeated(tmp_path: Path) -> None:
+    """At once, though repeats are long; from a terminal: tests/newcomer/test_terminal.py."""
     (tmp_path / "sleepy.py").write_text(SLEEPY)
     process = subprocess.Popen(
         [sys.executable, "sleepy.py"], cwd=tmp_path, text=True, preexec_fn=heed_signal,
@@ -103,10 +102,7 @@ def test_while_evaluations_are_repeated(tmp_path: Path, to_all: bool) -> None:
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
     assert process.stdout.readline() == "at it\n"
-    if to_all:
-        os.killpg(process.pid, signal.SIGINT)
-    else:
-        process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)  # not 600
     assert process.returncode in (1, 130, -signal.SIGINT)
     assert said.count("Traceback") == 1, said

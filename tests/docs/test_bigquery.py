@@ -23,7 +23,6 @@ from google.cloud.bigquery_storage_v1.services.big_query_read.transports import 
 from tests.bigquery import DATASET, PROJECT, READS, STREAMS, FakeRest, Table, serving, serving_reads
 from tests.in_pipelines import PLAIN, RETRYING, keep, kept, pipeline
 from tests.sampled_round import SampledRound, in_order
-from tests.slow import slowly
 
 COLUMNS = {"task": "STRING", "name": "STRING", "label": "STRING"}
 """What the guide says that the table has."""
@@ -74,19 +73,6 @@ def test_a_bounded_job_loads_files(
     assert server.calls == ["insert_job", "insert_job", "get_job"]
     left = [blob.name for blob in bucket.list_blobs()]
     assert [name for name in left if name.startswith("temp/bq_load/")], "no file is left"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("runner", [*PLAIN, *slowly(RETRYING)])
-def test_a_streaming_job_inserts_rows(
-    sinks: ModuleType, drawn: SampledRound, server: FakeRest, runner: str
-) -> None:
-    """Without a bucket. Where the answer gets lost, rows are inserted once all the same."""
-    server.lost["insert_all"] = 1
-    send(sinks, drawn, runner, "--streaming")
-    check(server, drawn)
-    assert server.calls[:2] == ["get_table", "insert_table"]
-    assert {*server.calls[2:]} == {"insert_all"}
 
 
 @pytest.fixture

@@ -132,14 +132,6 @@ def test_a_model_that_no_other_program_can_import_is_not_saved(
     assert not (tmp_path / "run").exists()
 
 
-def test_nothing_is_saved_where_a_file_is(tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("precious")
-    for path in (tmp_path / "mine", tmp_path / "mine" / "run"):
-        with pytest.raises(InputError, match=r"/mine: a file, where a directory is wanted"):
-            several_rounds().save(path)
-    assert (tmp_path / "mine").read_text() == "precious"
-
-
 def test_saved_again_after_a_further_round(tmp_path: Path) -> None:
     evaluation, run = make(), tmp_path / "run"
     evaluation.save(run)

@@ -2,17 +2,11 @@
 
 from typing import Any
 
-import apache_beam as beam
 import pytest
 
-from evalsampling.commands.prepare import Preparation
-from evalsampling.commands.prepare_plan import plan_passes
-from evalsampling.pipelines.running import parse_options
-from evalsampling.spec import EvaluationSpec
-from evalsampling.transforms import BeamEngine, SumFn
-from evalsampling.workspace.manifest import ExecutionContext
+from evalsampling.transforms import SumFn
 from tests.cases import CASES
-from tests.jobs import call, make_rich_pool
+from tests.jobs import make_rich_pool
 from tests.reference import assert_same_evaluation
 
 FIRST = ("slices",)
@@ -44,23 +38,3 @@ def test_whole_evaluations_equal_memory(job: Any, merged: list[int], case: str) 
     assert one.prepare("--runner=FnApiRunner", "--direct_num_workers=4").status == 0
     assert max(merged) > 1, "no accumulators met: the test would prove nothing"
     assert_same_evaluation(one)
-
-
-def test_labels_of_transforms_are_verbs_in_camel_case(job: Any) -> None:
-    names: set[str] = set()
-    one = job()
-    root = beam.Pipeline(options=parse_options([]))
-    spec = EvaluationSpec.load(one.spec)
-    plan_passes(
-        BeamEngine(root), Preparation.from_spec(spec, ExecutionContext("none"), check_ids=True)
-    )
-
-    class Visitor(beam.pipeline.PipelineVisitor):
-        def enter_composite_transform(self, node: Any) -> None:
-            names.add(node.full_label)
-
-    root.visit(Visitor())
-    ours = {part for name in names for part in name.split("/")[:2] if part}
-    assert {"SummarizePool", "FetchCells", "DrawReserve", "CheckIds"} <= ours
-    assert all(part[0].isupper() and " " not in part for part in ours)
-    assert call("prepare", one.spec).status == 0

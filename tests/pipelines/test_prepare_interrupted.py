@@ -72,15 +72,6 @@ def test_two_prepares_at_once(job: Any) -> None:
     one.drawn()
 
 
-def test_workspace_that_cannot_be_made(job: Any) -> None:
-    one = job()
-    one.workspace.write_text("a file")
-    result = one.prepare()
-    assert result.status == 1
-    assert len(result.err.splitlines()) == 1
-    assert one.workspace.read_text() == "a file"
-
-
 @pytest.mark.slow
 def test_interrupted_after_the_marker_is_prepared(job: Any) -> None:
     one = job().prepared()

@@ -14,9 +14,6 @@ from tests.reference import assert_same_evaluation
 from tests.slow import fast, slowly
 
 SAMPLERS: dict[str, Any] = {
-    "passive": "passive",
-    "stratified": "stratified",
-    "importance": {"name": "importance", "delta": 0.1},
     "oasis": {"name": "oasis", "epsilon": 0.05, "draws": 25},
     "ais": {"name": "ais", "model": "scores", "delta": 0.2},
     "given": {"name": "given", "weights": "own_weights:by_leaf"},

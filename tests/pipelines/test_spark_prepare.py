@@ -72,14 +72,6 @@ def test_the_same_workspace(
     assert prepare(session, one) == told, "prepared again, it does nothing"
 
 
-def test_ids_of_a_prepared_workspace_were_checked_or_not(session: Any, job: Any) -> None:
-    one = job()
-    told = prepare(session, one)
-    with pytest.raises(InputError, match="prepared without --check-ids; choose another workspace"):
-        prepare(session, one, check_ids=True)
-    assert prepare(session, one) == told
-
-
 DIES_ONCE = """\
 import os, pathlib, signal
 def score(batch):

@@ -8,11 +8,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-import xxhash
 
 from evalsampling.workspace.workspace import latest_version
 from tests.commands.votes import HEADER, deliver, votes
-from tests.jobs import Job, Jobs, call, files_below, make_pool, strict_json
+from tests.jobs import Jobs, call, files_below, make_pool, strict_json
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/workspace.md").read_text("utf-8")
 
@@ -27,25 +26,9 @@ OF_ESTIMATES = {"closes"}
 """Keys that records of jobs have if these took labels."""
 
 
-class Life:
-    """A workspace, and its files that a command has changed."""
-
-    def __init__(self, one: Job) -> None:
-        self.one = one
-        self.changed: list[str] = []
-
-    def run(self, command: str, *options: Any) -> None:
-        """Run a command, which must end with 0, and note what it changed."""
-        before = files_below(self.one.workspace)
-        where = self.one.spec if command == "prepare" else self.one.workspace
-        assert call(command, where, *options, "--json").done
-        after = files_below(self.one.workspace)
-        self.changed += [name for name in before if after.get(name) != before[name]]
-
-
 @pytest.fixture
-def life(job: Jobs, tmp_path: Path) -> Life:
-    """A workspace with files of every kind."""
+def life(job: Jobs, tmp_path: Path) -> tuple[Path, list[str]]:
+    """A workspace with files of every kind, and those of them that a command has changed."""
     pool = make_pool(300)
     gold = tmp_path / "gold.csv"
     gold.write_text("name,label\ngold a,0\ngold b,1\n")
@@ -55,29 +38,36 @@ def life(job: Jobs, tmp_path: Path) -> Life:
         round_size=10, labels={"votes": 2, "gold": {"path": str(gold), "rows": 2}, "repeats": 2},
         measure=["f1", "accuracy"], strata={"leaves": 3},
     ).prepared()  # fmt: skip
-    made = Life(one)
-    made.run("sample")
+    changed: list[str] = []
+
+    def run(command: str, *options: Any) -> None:
+        before = files_below(one.workspace)
+        assert call(command, one.spec if command == "prepare" else one.workspace, *options).done
+        after = files_below(one.workspace)
+        changed.extend(name for name in before if after.get(name) != before[name])
+
+    run("sample")
     told = [(*row[:4], "note") for row in votes(one, 1, "ab", wrong=0.5)]
     told.append(("t_nobody", "a", "1", "", ""))
-    made.run("estimate", "--labels", deliver(one, told, "1.csv"), "--close")
-    made.run("sample", "--adjudicate")
+    run("estimate", "--labels", deliver(one, told, "1.csv"), "--close")
+    run("sample", "--adjudicate")
     corrected = one.deliver([(one.answers(1)[0][0], "a", "1", "", "")], "c.csv", HEADER)
-    made.run("estimate", "--replace", corrected)
-    made.run("sample", "--next")
-    made.run("sample", "--withdraw", 2)
-    made.run("sample")
+    run("estimate", "--replace", corrected)
+    run("sample", "--next")
+    run("sample", "--withdraw", 2)
+    run("sample")
     early = one.deliver([(one.answers(3)[0][0], "a", "1", "", "")], "2.csv", HEADER)
-    made.run("estimate", "--labels", early, "--certify", "recall >= 0.001")
-    made.run("sample", "--budget", 80)
-    made.run("prepare", "--top-up", 90)
-    made.run("status")
-    made.run("export", "--to", tmp_path / "votes.csv")
-    return made
+    run("estimate", "--labels", early, "--certify", "recall >= 0.001")
+    run("sample", "--budget", 80)
+    run("prepare", "--top-up", 90)
+    run("status")
+    run("export", "--to", tmp_path / "votes.csv")
+    return one.workspace, changed
 
 
 @pytest.mark.slow
-def test_files_are_what_the_page_says(life: Life) -> None:
-    workspace = life.one.workspace
+def test_files_are_what_the_page_says(life: tuple[Path, list[str]]) -> None:
+    workspace, changed = life
     files = {name: path for name in files_below(workspace) for path in [workspace / name]}
     check_names([*files, ".in-use"])
     for name, path in files.items():
@@ -85,9 +75,8 @@ def test_files_are_what_the_page_says(life: Life) -> None:
             check_json(name, path)
         elif name.endswith(".parquet"):
             check_table(name, path)
-    check_reserve(workspace)
     assert (workspace / ".in-use").read_bytes() == b"", "lock, empty"
-    assert life.changed == []
+    assert changed == []
 
 
 # --- names
@@ -183,21 +172,3 @@ def check_table(name: str, path: Path) -> None:
     told = [re.sub(r"\\\.(S|C|NAME)(?=\\\.|$)", r"\\..+", word) for word in told]
     columns = file.schema_arrow.names
     assert [one for one in columns if not any(re.fullmatch(word, one) for word in told)] == [], name
-
-
-def check_reserve(workspace: Path) -> None:
-    """A cell is in one part, ordered by rank: that of the keyed hash of the id."""
-    seed = strict_json((workspace / "evaluation.json").read_text("utf-8"))["spec"]["seed"]
-    remainders: list[set[int]] = []
-    for path in workspace.glob("reserve/part-*.parquet"):
-        rows = pq.read_table(path).to_pylist()
-        remainders.append({row["cell"] % 16 for row in rows})
-        assert len(remainders[-1]) == 1
-        assert [(row["cell"], row["rank"]) for row in rows] == sorted(
-            (row["cell"], row["rank"]) for row in rows
-        )
-        hashes = [(row["cell"], row["hash"]) for row in rows]
-        assert hashes == sorted(hashes)
-        expected = [xxhash.xxh64(row["id"].to_bytes(8, "little"), seed=seed) for row in rows]
-        assert [row["hash"] for row in rows] == [one.intdigest() for one in expected]
-    assert len(set().union(*remainders)) == len(remainders) > 1

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-from evalsampling.storage.checksums import sealed
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Job, Jobs, call
 
@@ -113,14 +112,6 @@ def test_status_tells_jobs_in_their_order(job: Jobs) -> None:
     lines = text.splitlines()
     (place,) = (n for n, line in enumerate(lines) if line.startswith("sample-0002"))
     assert "new_rows 20" in lines[place + 1]
-
-
-def test_a_damaged_manifest_is_named(job: Jobs) -> None:
-    one = job().prepared()
-    (one.workspace / "jobs" / "prepare.json").write_text(json.dumps(sealed({"version": 1})))
-    assert (
-        "jobs/prepare.json: damaged, 'started' is missing" in call("status", one.workspace).refused
-    )
 
 
 def test_spec_hash_is_of_the_spec_alone(job: Jobs) -> None:
