@@ -1,20 +1,17 @@
 """Tasks to a topic and labels from one, by the functions of the guide to pipelines of one's own."""
 
-import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import apache_beam as beam
 import grpc
 import pytest
 from google.cloud import pubsub
 
-from evalsampling.transforms import WriteTasks
 from tests.in_pipelines import PLAIN, RETRYING, keep, pipeline
-from tests.pubsub import FakePubSub, Refusal, serving, subscription_path
+from tests.pubsub import FakePubSub, serving, subscription_path
 from tests.sampled_round import SampledRound, in_order
 from tests.servers import until
 
@@ -61,15 +58,6 @@ def tasks_of(server: FakePubSub) -> list[dict[str, Any]]:
     return in_order(json.loads(data) for data in server.data("tasks"))
 
 
-def without_repeats(drawn: SampledRound, server: FakePubSub, folder: Path) -> Any:
-    """Return the tasks of the messages, as `WriteTasks` writes them for annotators."""
-    with pipeline() as root:
-        messages = root | beam.Create(server.data("tasks")) | beam.Map(json.loads)
-        _ = messages | WriteTasks(drawn.job.workspace, folder)
-    with (folder / "tasks.csv").open(newline="", encoding="utf-8") as file:
-        return in_order(csv.DictReader(file))
-
-
 def test_messages_hold_the_task(sinks: ModuleType) -> None:
     task = {"task": "7f3a", "name": "Zürich", "label": ""}
     assert json.loads(sinks.message(task)) == task
@@ -112,13 +100,3 @@ def test_labels_of_a_topic_come_to_the_estimates_of_the_command(
     last = max(whole(estimates), key=lambda one: one["seen"])
     assert last["measures"] == drawn.said()["measures"]
     assert (last["labels"], last["rejects"]) == (len(answers), 0)
-
-
-@pytest.mark.slow
-def test_a_bundle_that_is_done_again_sends_its_tasks_again(
-    sinks: ModuleType, drawn: SampledRound, server: FakePubSub, tmp_path: Path
-) -> None:
-    server.refusals[2] = Refusal(DENIED)
-    send(sinks, drawn, server.create("tasks"), RETRYING)
-    assert len(tasks_of(server)) > len(drawn.tasks)
-    assert without_repeats(drawn, server, tmp_path) == drawn.tasks

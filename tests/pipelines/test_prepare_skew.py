@@ -54,14 +54,6 @@ def test_ids_of_any_length(job: Jobs) -> None:
 
 
 @pytest.mark.slow
-def test_forty_systems(job: Jobs) -> None:
-    """2^40 signatures there could be: nothing is as long as that."""
-    systems = {"systems": {f"s{n}": {"prediction": f"p{n}"} for n in range(40)}, "score": "score"}
-    one = job(many_systems(1000, 40), files=2, pool=systems, budget=20).prepared()
-    assert_same(one.workspace, reference(one), budget=20)
-
-
-@pytest.mark.slow
 def test_one_id_for_all_rows_is_an_error_that_says_so(job: Jobs) -> None:
     """No row may pass the limit of its hash then."""
     alike = {"id": 7, "score": 0.5, "prediction": 0}

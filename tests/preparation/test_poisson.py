@@ -11,14 +11,11 @@ import pytest
 import yaml
 
 from evalsampling import InputError
-from evalsampling.pool.batch import PoolBatch
-from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.plan import read_cells, stratify_pool
 from evalsampling.preparation.poisson import (
     INCLUSION,
     PoissonFilter,
     fill_water,
-    keep,
     poisson_sample,
     sizes_of_cells,
 )
@@ -116,24 +113,6 @@ def test_sizes_are_deviations_over_the_root_of_the_cost(tmp_path: Path) -> None:
     assert cells.outputs.cost is not None
     of_rows = chosen.deviation.of_rows(cells.outputs, cells.prior) / np.sqrt(cells.outputs.cost)
     assert chosen.sizes(cells) == pytest.approx(of_rows)
-
-
-def test_sample_does_not_depend_on_batches(pool: Path) -> None:
-    spec, table = spec_of(pool), pool_table()
-    stratification = stratify_pool(spec.reading)
-    _, chosen = by_hand(spec, table)
-    wanted = poisson_sample(spec.analysis)
-    for size in (1, 170, 3000):
-        batches = table.combine_chunks().to_batches(max_chunksize=size)
-        if size == 1:
-            batches = batches[:200]
-        found = pa.concat_tables(
-            keep(assign_cells(PoolBatch(rows), stratification), chosen)
-            for rows in reversed(batches)
-        ).sort_by("id")
-        same = wanted.filter(pa.compute.less(wanted["id"], 200)) if size == 1 else wanted
-        assert found["id"].to_pylist() == same["id"].to_pylist()
-        assert found[INCLUSION].to_pylist() == same[INCLUSION].to_pylist()
 
 
 def test_larger_budgets_keep_the_rows_of_smaller_ones(pool: Path) -> None:

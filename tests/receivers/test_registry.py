@@ -9,7 +9,7 @@ import pytest
 from evalsampling import InputError
 from evalsampling.errors import UsageError
 from evalsampling.receivers.registry import Address, Receipt, read_addresses
-from tests.receivers.runs import evaluation, run
+from tests.receivers.runs import run
 
 
 class Broken:
@@ -49,13 +49,3 @@ def test_what_a_receiver_raises_is_one_line_without_passwords(
 
 def test_receivers_named_twice_are_sent_to_once(tmp_path: Path) -> None:
     assert len(read_addresses([f"table:{tmp_path}", f"table:{tmp_path}"])) == 1
-
-
-@pytest.mark.slow
-def test_an_evaluation_sends_to_all_and_then_says_which_failed(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    last = tmp_path / "events.jsonl"
-    with pytest.raises(InputError, match=r"^not reported to table:.*/file/x: "):
-        evaluation().report_to(f"table:{tmp_path}/file/x", f"openlineage:{last}")
-    assert last.exists()
-    assert evaluation().report_to(f"openlineage:{last}") == [str(last)]

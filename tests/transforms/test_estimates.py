@@ -189,14 +189,6 @@ def told(one: Any, answers: Any, folder: Path, *options: str) -> tuple[Any, list
 
 
 @pytest.mark.slow
-def test_no_label_yet(labelled: Any, tmp_path: Path) -> None:
-    """Rows are drawn, no answer comes: the command says the same without a delivery."""
-    estimated, _ = told(labelled[0], [], tmp_path)
-    assert (estimated["labels"], estimated["drawn"]) == (0, 60)
-    assert {measure["value"] for measure in estimated["measures"]} == {None}
-
-
-@pytest.mark.slow
 def test_answers_that_do_not_count_are_listed(labelled: Any, tmp_path: Path) -> None:
     one, answers, said = labelled
     wrong = [{"task": "nobody", "label": "1"}, {"task": None, "label": "1"}]

@@ -3,8 +3,6 @@
 import contextlib
 import errno
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,31 +19,6 @@ from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Jobs, call
 from tests.stores import move, objects, prepare
-
-UNLOCKED = (
-    "import fcntl, sys; fcntl.flock = lambda *_: None\n"
-    "from evalsampling.cli import main; main(sys.argv[1:])"
-)
-"""The command of a machine that does not see the locks of this one."""
-
-
-@pytest.mark.slow
-def test_two_machines_one_disk(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other one takes ours for a killed command: ours fails, nothing is broken."""
-    one = job().prepared()
-    write, other = Commit.write, []
-
-    def late(self: Commit, *arguments: Any, **named: Any) -> None:
-        if not other:
-            command = [sys.executable, "-c", UNLOCKED, "estimate", str(one.workspace)]
-            other.append(subprocess.run(command, check=True, capture_output=True))
-        write(self, *arguments, **named)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Commit, "write", late)
-        assert one.sample().status == 1
-    assert call("status", one.workspace, "--json").json["rounds"] == 0
-    assert one.sample().json["rows"] == 20
 
 
 def test_a_round_and_its_labels_come_in_while_another_reads(
