@@ -1,4 +1,4 @@
-"""Rows of any PCollection come to the rows and tasks of a round, with or without the reserve."""
+"""Rows of any PCollection come to the rows and tasks of a round."""
 
 import csv
 from pathlib import Path
