@@ -131,9 +131,9 @@ def check_json(name: str, path: Path) -> None:
     rest = {key: value for key, value in content.items() if key != "sha256"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     assert content["sha256"] == hashlib.sha256(text.encode()).hexdigest(), name
-    assert content["version"] == latest_version(name), name
     keys = {*content} - ALWAYS
     kind = name.split("/")[0]
+    assert kind == "certificates" or content["version"] == latest_version(name), name
     if kind == "evaluation.json":
         table, _, partition = section("evaluation.json").partition("| key of `partition` |")
         assert {*content} == keys_of(table) - {"table", "both_orders"}
