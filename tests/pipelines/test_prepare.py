@@ -9,10 +9,7 @@ from tests.cases import CASES
 from tests.jobs import make_rich_pool
 from tests.reference import assert_same_evaluation
 
-FIRST = ("slices",)
-"""Cases of the fast suite."""
-
-WHOLE = [pytest.param(case, marks=() if case in FIRST else pytest.mark.slow) for case in CASES]
+WHOLE = [pytest.param(case, marks=() if case == "slices" else pytest.mark.slow) for case in CASES]
 
 
 @pytest.fixture

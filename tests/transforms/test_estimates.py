@@ -26,36 +26,28 @@ from tests.in_pipelines import answers_to, created, keep, kept, pipeline, shuffl
 from tests.jobs import Pool, make_pool
 from tests.slow import slowly
 
-SCORED = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
-NO_PAYLOAD: dict[str, Any] = {"payload": []}
-
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "poisson": (
         "pairs",
         {
-            "pool": {**SCORED, "cost": "size", "weight": "s0.chance"},
+            "pool": {"score": "s0.score", "prediction": "s0.prediction", "cost": "size",
+                     "weight": "s0.chance"},
             "measure": ["f1", {"recall": {"by": "rows"}}],
             "budget": {"cost": 900},
         },
     ),
     "importance": ("numbers", NUMBERS),
-}
+}  # fmt: skip
 """By the sampler: pool and keys of a workspace. Of every kind: tests/evaluation/test_counted.py."""
-
-
-def workspaces(job: Any) -> dict[str, Any]:
-    """Workspaces with two rounds, with the answers and estimates of each."""
-    made = {}
-    for name, (pool, keys) in KINDS.items():
-        of_pool = {**keys.get("pool", {}), **NO_PAYLOAD}
-        one = job(pool_of(pool), **{"sampler": name, **keys, "pool": of_pool})
-        made[name] = one, *two_rounds(one)
-    return made
 
 
 def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
     """Two samplers in one pipeline; answers in another order."""
-    made = workspaces(job)
+    made = {}
+    for name, (pool, keys) in KINDS.items():
+        of_pool = {**keys["pool"], "payload": []}
+        one = job(pool_of(pool), **{"sampler": name, **keys, "pool": of_pool})
+        made[name] = one, *two_rounds(one)
     with pipeline() as root:
         for name, (one, answers, _) in made.items():
             labels = created(root, name, shuffled(answers, 1), pieces=3)
