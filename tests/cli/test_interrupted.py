@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,9 +93,8 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("to_all", [False, True])
-def test_while_evaluations_are_repeated(tmp_path: Path, to_all: bool) -> None:
-    """At once, though repeats are long: from a terminal all processes get it, from kill one."""
+def test_while_evaluations_are_repeated(tmp_path: Path) -> None:
+    """At once, though repeats are long; from a terminal: tests/newcomer/test_terminal.py."""
     (tmp_path / "sleepy.py").write_text(SLEEPY)
     process = subprocess.Popen(
         [sys.executable, "sleepy.py"], cwd=tmp_path, text=True, preexec_fn=heed_signal,
@@ -104,31 +102,8 @@ def test_while_evaluations_are_repeated(tmp_path: Path, to_all: bool) -> None:
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
     assert process.stdout.readline() == "at it\n"
-    if to_all:
-        os.killpg(process.pid, signal.SIGINT)
-    else:
-        process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)  # not 600
     assert process.returncode in (1, 130, -signal.SIGINT)
     assert said.count("Traceback") == 1, said
     assert said.rstrip().endswith("KeyboardInterrupt")
-
-
-@pytest.mark.slow
-def test_while_a_pool_is_prepared(job: Jobs) -> None:
-    one = job(files=4, group_rows=50, pool={"scorer": "napping:score"})
-    scorer = "import time\ndef score(batch):\n    time.sleep(0.1)\n    return batch\n"
-    (one.directory / "napping.py").write_text(scorer)
-    command = [sys.executable, "-m", "evalsampling", "prepare", str(one.spec)]
-    # Whoever runs the tests in the background may have them ignore the signal, children too.
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed_signal)
-    while not (one.workspace / "scored").exists():
-        assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=60)[1]
-    # Python ends by the signal itself if it came at some moments; shells call that 130 too.
-    assert process.returncode in (130, -signal.SIGINT)
-    assert "Traceback" not in said
-    assert said.endswith("evalsampling prepare: interrupted\n")
-    assert not one.workspace.exists()

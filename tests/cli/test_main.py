@@ -9,14 +9,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.cli.estimate import _tests_table, estimate_table
+from evalsampling.cli.estimate import _tests_table, _thinned, estimate_table
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.results import Estimate, Target, as_json
 from evalsampling.parts.records import read_record
 from evalsampling.report.numbers import Number, two_digits
-from tests.jobs import Job, call, files_below, make_rich_pool
+from tests.jobs import Job, call, files_below
 from tests.report import contents
 from tests.slow import fast, slowly
 
@@ -27,14 +29,11 @@ from tests.slow import fast, slowly
         ["prepare"],
         ["launch", "x"],
         ["sample", "x", "--size", "0"],
-        ["sample", "x", "--size", "many"],
         ["sample", "x", "--direct_num_workers=2"],
         ["status", "x", "--bogus"],
         ["simulate", "x"],
         ["simulate", "x", "--truth", "t", "--sampler", "magic"],
         ["simulate", "x", "--truth", "t", "--budgets", "10,0"],
-        ["simulate", "x", "--truth", "t", "--repeats", "0"],
-        ["status", "x", "--labels", "y"],
         ["export", "x", "--to", "y.csv", "--form", "nonsense"],
     ],
 )
@@ -79,30 +78,6 @@ def test_options_that_do_not_go_together_exit_with_2_and_change_nothing(
 
 def test_unknown_runner_exits_with_2_even_when_prepared(job: Any) -> None:
     assert "--runner=Nope" in job().prepared().prepare("--runner=Nope").misused
-
-
-@pytest.mark.slow
-def test_pipelines_as_programs_tell_errors_in_one_line(tmp_path: Any) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "evalsampling.pipelines.prepare",
-        f"--spec={tmp_path}/absent.yaml",
-    ]
-    done = subprocess.run(command, capture_output=True, check=False, text=True)
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1
-    assert "absent.yaml: cannot be read" in done.stderr
-
-
-def test_output_of_a_pipeline_is_replaced(job: Any) -> None:
-    one: Job = job().prepared()
-    output = one.directory / "out.json"
-    from evalsampling.pipelines import sample
-
-    for options, number in [([], 1), (["--next"], 2)]:
-        sample.main([f"--workspace={one.workspace}", f"--output={output}", *options])
-        assert json.loads(output.read_text())["result"]["round"] == number
 
 
 def test_reader_that_has_gone(job: Any) -> None:
@@ -192,69 +167,26 @@ def test_a_whole_evaluation_for_people(job: Any) -> None:
     assert "1 round, 20 of 200 labels, 0 open, 0 rejected" in call("status", one.workspace).out
 
 
-@pytest.mark.slow
-def test_prepare_json(job: Any) -> None:
-    prepared = job().prepare("--runner=FnApiRunner").json
-    assert list(prepared) == [
-        "workspace", "rows", "leaves", "cells", "reserve_rows", "seconds", "runner", "warnings",
-        "scores",
-    ]  # fmt: skip
-    assert prepared["rows"] == 2000
-    assert prepared["scores"].startswith("'score' is read as an order, of which only ranks count")
-    assert prepared["runner"] == "FnApiRunner"
+def test_points_of_a_curve_are_thinned_for_people() -> None:
+    """At most eight of each axis, system and slice, evenly spaced; numbers below a heading each."""
 
+    def number(*told: Any, **of: Any) -> Number:
+        return read_record(Number, contents.number(*told, **of))
 
-def test_status_json(job: Any) -> None:
-    one: Job = job().prepared()
-    status = call("status", one.workspace, "--json").json
-    assert list(status) == [
-        "rounds", "labels", "open", "budget", "rejects", "prepared", "jobs", "awaited",
-        "disputed", "withdrawn", "cost", "money",
-    ]  # fmt: skip
-    assert list(status["prepared"]) == ["rows", "seconds", "runner", "versions"]
-    assert "apache-beam" in status["prepared"]["versions"]
-
-
-@pytest.mark.slow
-def test_points_of_a_curve_are_thinned_for_people(job: Any) -> None:
-    """At most eight of each axis, system and slice; the JSON has all."""
-    systems = {
-        "old": {"score": "s0.score", "prediction": "s0.prediction"},
-        "new": {"score": "s1.score", "prediction": "s1.prediction"},
-    }
-    one: Job = job(
-        make_rich_pool(),
-        pool={"systems": systems, "slices": ["new"]},
-        measure=["f1", {"name": "pr_curve", "thresholds": 20, "system": "new"}],
-        sampler="passive",
-        round_size=80,
-    ).drawn()
-    call("estimate", one.workspace, "--labels", one.deliver(one.answers(1)))
-    text = call("estimate", one.workspace, "--detail").out.splitlines()
-    told = one.estimate().json["measures"]
-    short = call("estimate", one.workspace).out.splitlines()
-    for axis in ("precision", "recall"):
-        assert 5 <= sum(line.startswith(f"pr_curve.{axis} at ") for line in short) <= 4 * 8
-    assert text[0] == "80 labels, 0 open, 0 rejected"
-    assert max(map(len, text)) <= 80
-    found = [line for line in text if line.startswith(("f1", "pr_curve"))]
-    assert found[:3] == ["f1", "pr_curve.precision", "pr_curve.recall"], "a heading each"
-    for axis in ("precision", "recall"):
-        lines = section(text, f"pr_curve.{axis}")
-        for slice in (None, "new=false", "new=null", "new=true"):
-            name, end = f"pr_curve.{axis}", f"    {slice}" if slice else "  of new"
-            every = [m for m in told if (m["measure"], m["slice"]) == (name, slice)]
-            assert len(every) == 20
-            titles = {f"at {m['threshold']:.4g} {end.strip()}": m["value"] for m in every}
-            points = {title: value for title, value in lines if title in titles}
-            assert 5 <= len(points) <= 8
-            assert next(iter(points)) == next(iter(titles))
-            for title, value in points.items():
-                expected = titles[title]
-                assert value == ("undefined" if expected is None else f"{expected:.4f}")
-    titles = [title for title, _ in section(text, "f1")]
-    slices = ["new=false", "new=null", "new=true"]
-    assert titles == ["of old", *slices, "of new", *slices, "of old against new", *slices]
+    parts, axes = (None, "new=true"), ("precision", "recall")
+    f1 = [number("f1", system="old", against=other, slice=part)
+          for other in (None, "new") for part in parts]  # fmt: skip
+    curve = [number(f"pr_curve.{axis}", at / 20, system="new", slice=part, threshold=at / 20)
+             for axis in axes for part in parts for at in range(20)]  # fmt: skip
+    text = estimate_table(_thinned([*f1, *curve]), ["model-based"])
+    headings = [line for line in text[1:] if not line.startswith(" ")]
+    assert headings == ["f1", *(f"pr_curve.{axis}" for axis in axes)]
+    titles = ["of old", "new=true", "of old against new", "new=true"]
+    assert [title for title, _ in section(text, "f1")] == titles
+    points = [(f"at {at / 20:g} {of}", f"{at / 20:.4f}")
+              for of in ("of new", "new=true") for at in range(0, 20, 3)]  # fmt: skip
+    for axis in axes:
+        assert section(text, f"pr_curve.{axis}") == points
 
 
 def test_estimate_says_what_intervals_rest_on_and_what_may_hide(job: Any) -> None:
@@ -301,6 +233,21 @@ def test_tests_of_comparisons_have_a_table() -> None:
     assert _tests_table([alone]) == []
     head, row = (line.split() for line in _tests_table([alone, compared]))
     assert (head, row[-1]) == (["tests,", "of", "the", "first", "interval", "p"], "0.0312")
+
+
+def test_simulate_with_a_wrong_truth(job: Any) -> None:
+    one: Job = job()
+    truth = one.directory / "truth.parquet"
+    for labels, words in [
+        ({"id": list(one.pool.truth)[1:], "label": [0] * 1999}, "has no label in"),
+        ({"id": list(one.pool.truth), "label": [3] * 2000}, "'3' is no class"),
+        ({"id": [1] * 2000, "label": [0] * 2000}, "row 1: duplicate id 1, also in row 0"),
+        ({"id": list(one.pool.truth), "truth": [0] * 2000}, "column 'label' is missing"),
+        ({"id": [], "label": []}, "no labels"),
+        ({"id": list(one.pool.truth), "label": [0.5] * 2000}, "'0.5' is no class"),
+    ]:
+        pq.write_table(pa.table(labels), truth)
+        assert words in call("simulate", one.spec, "--truth", truth, "--repeats", 1).refused
 
 
 @pytest.mark.parametrize("encoding", fast(1, ["ascii", "latin-1", "utf-8"]))

@@ -63,23 +63,12 @@ def test_a_low_label_likelihood_is_told(job: Jobs) -> None:
     assert "warning" not in call("plan", one.spec, *few).err, "labels correct the default"
 
 
-@pytest.mark.slow
-def test_scores_that_predictions_contradict_are_told(job: Jobs) -> None:
-    """In the words of `prepare`."""
-    pool = make_pool(400).with_columns(alike=np.linspace(0, 1, 400))
-    one = job(pool, pool={"score": "alike"}, strata={"leaves": 4})
-    warning = one.prepare("--in-process").json["warnings"][0]
-    assert warning.startswith("pool.score: 'alike' expects 200 positives where ")
-    for form in ([], ["--json"]):
-        told = call("plan", one.spec, "--budgets", "50", "--repeats", "2", *form).done
-        assert f"warning: {warning}\n" in told.err
-
-
 def test_the_power_of_no_comparison_is_refused(job: Jobs) -> None:
-    assert (
-        "evaluation.yaml: --power is that of a comparison, and no measure compares"
-        in call("plan", job().spec, "--power", "0.8").refused
-    )
+    spec = job().spec
+    words = "evaluation.yaml: --power is that of a comparison, and no measure compares"
+    assert words in call("plan", spec, "--power", "0.8").refused
+    for wrong in ("--half-width=0", "--power=0.05", "--power=1", "--effect=0.1"):
+        assert call("plan", spec, wrong).status == 2
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ Each line of `SAID` is a sentence, a state of an evaluation and a place where it
 """
 
 import dataclasses
+import functools
 import html
 import re
 from collections.abc import Callable, Mapping
@@ -217,29 +218,13 @@ def told(place: str, evaluation: Evaluation, folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def evaluations() -> dict[str, Evaluation]:
-    """Those of the states that were asked for so far."""
-    return {}
+def said(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], str]:
+    """Returns what is said of a state in a place; each is made once."""
+    made = functools.cache(lambda state: STATES[state].evaluation())
 
-
-@pytest.fixture(scope="module")
-def texts() -> dict[tuple[str, str], str]:
-    """What was said so far, by place and state."""
-    return {}
-
-
-@pytest.fixture
-def said(
-    texts: dict[tuple[str, str], str], evaluations: dict[str, Evaluation], tmp_path: Path
-) -> Callable[[str, str], str]:
-    """Returns what is said of a state in a place."""
-
+    @functools.cache
     def text(place: str, state: str) -> str:
-        if (place, state) not in texts:
-            made = evaluations.get(state) or STATES[state].evaluation()
-            evaluations[state] = made
-            texts[place, state] = " ".join(told(place, made, tmp_path).split())
-        return texts[place, state]
+        return " ".join(told(place, made(state), tmp_path_factory.mktemp("said")).split())
 
     return text
 

@@ -1,4 +1,4 @@
-"""`simulate` of a stochastic oracle, from files of rates."""
+"""`simulate` in words, and of a stochastic oracle from files of rates."""
 
 from pathlib import Path
 from typing import Any
@@ -7,29 +7,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyarrow.csv import write_csv
 
-from tests.jobs import Job, call
-from tests.slow import slowly
+from tests.jobs import Job, call, make_rich_pool
 
 
-def write_rates(one: Job, columns: dict[str, Any], suffix: str = ".parquet") -> Path:
-    path = one.directory / f"rates{suffix}"
-    table = pa.table({"id": list(one.pool.truth), **columns})
-    pq.write_table(table, path) if suffix == ".parquet" else write_csv(table, path)
+def write_rates(one: Job, columns: dict[str, Any]) -> Path:
+    path = one.directory / "rates.parquet"
+    pq.write_table(pa.table({"id": list(one.pool.truth), **columns}), path)
     return path
 
 
-@pytest.mark.parametrize("suffix", [".parquet", *slowly(".csv")])
-def test_simulate_a_stochastic_oracle(job: Any, suffix: str) -> None:
+def test_simulate_a_stochastic_oracle(job: Any) -> None:
     """Probabilities of the positive class, or of all classes, are the same truth."""
     one: Job = job(labels={"oracle": "stochastic", "votes": 2}, sampler="poisson")
     label = np.array(list(one.pool.truth.values()))
     rate = np.where(label == 1, 0.8, np.where(np.arange(len(label)) % 3, 0.0, 0.1))
     options = ["--budgets", "40", "--repeats", 2, "--json"]
-    whole = write_rates(one, {"label": rate}, suffix)
+    whole = write_rates(one, {"label": rate})
     first = call("simulate", one.spec, "--truth", whole, *options).json
-    parts = write_rates(one, {"label.0": 1 - rate, "label.1": rate}, suffix)
+    parts = write_rates(one, {"label.0": 1 - rate, "label.1": rate})
     second = call("simulate", one.spec, "--truth", parts, *options).json
     assert first["truth"]["f1"] == pytest.approx(second["truth"]["f1"])
     assert first["results"][0]["rmse"] == pytest.approx(second["results"][0]["rmse"])
@@ -51,6 +47,20 @@ def test_a_measure_that_no_repeat_can_estimate_has_no_errors(job: Any) -> None:
     out = call("simulate", one.spec, *options).out
     (line,) = [line for line in out.splitlines() if line.strip().startswith("recall ")]
     assert line.split() == ["recall", "40", "-", "-", "-", "-", "-", "2"]
+
+
+def test_the_wrong_choices_of_a_system_have_a_table(job: Any) -> None:
+    systems = {f"s{n}": {"score": f"s{n}.score", "prediction": f"s{n}.prediction"} for n in (0, 1)}
+    one: Job = job(make_rich_pool(200), pool={"systems": systems}, measure="accuracy")
+    options = ["--truth", one.write_truth(), "--budgets", "20", "--repeats", 2]
+    told = call("simulate", one.spec, *options, "--json").json
+    *alone, compared = told["results"]
+    assert {(each["selection_error"], each["regret"]) for each in alone} == {(None, None)}
+    wrong, regret = compared["selection_error"], compared["regret"]
+    assert regret == pytest.approx(wrong * abs(told["truth"]["accuracy of s0 against s1"]))
+    text = call("simulate", one.spec, *options).out
+    assert text.startswith("truth: accuracy of s0 0.")
+    assert f"{wrong:.3f}  {regret:.5f}" in text[text.index("wrong system   regret") :]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.slow import slowly
-
 PROGRAM = """
 import sys
 
@@ -49,19 +47,6 @@ for line in (
 ):
     assert run(line) == 0, line
 """
-NOTEBOOK = """
-import numpy as np
-from evalsampling import Evaluation
-
-score = np.linspace(-4, 4, 1000)
-guess = (score > 1).astype(int)
-evaluation = Evaluation.from_arrays(score, guess, seed=1)
-ids = evaluation.sample(30)
-evaluation.label(ids, guess[ids])
-evaluation.estimate()
-evaluation.save("saved")
-Evaluation.open("saved").estimate()
-"""
 
 
 def ends_well(program: str, folder: Path) -> "subprocess.CompletedProcess[str]":
@@ -87,9 +72,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("program", slowly(COMMANDS, NOTEBOOK))
-def test_everything_but_jobs_runs(program: str, folder: Path) -> None:
-    done = ends_well(program, folder)
+@pytest.mark.slow
+def test_everything_but_jobs_runs(folder: Path) -> None:
+    done = ends_well(COMMANDS, folder)
     assert done.returncode == 0, done.stderr
 
 

@@ -14,7 +14,6 @@ from evalsampling.labels.formats import read_votes
 from evalsampling.labels.register import Register
 from evalsampling.labels.votes import check_votes
 from evalsampling.spec import EvaluationSpec, LabelsSpec
-from tests.jobs import Job
 from tests.labels.deliveries import FORMATS, register_of, written
 from tests.slow import slowly
 
@@ -101,18 +100,3 @@ def test_cut_anywhere_nothing_is_read_that_the_whole_does_not_say(
             continue
         taken, _ = check_votes(votes, register(CLASSES))
         assert {(row, vote.label) for row, vote in taken} <= said
-
-
-def test_the_whole_file_after_a_part_of_it(drawn: Job) -> None:
-    """Votes that came before count once; the line that was held back counts now."""
-    whole = drawn.deliver([(task, label, "Ann") for task, label in drawn.answers(1)], "a.csv",
-                          "task,label,annotator")  # fmt: skip
-    content = whole.read_bytes().rstrip()
-    whole.write_bytes(content[:-1])
-    told = drawn.estimate("--labels", whole)
-    assert (told.json["labels"], told.json["open"], told.json["rejects"]) == (19, 1, 1)
-    assert "without the end of a line, so 'annotator' may be cut: deliver the whole" in told.err
-    whole.write_bytes(content + b"\n")
-    told = drawn.estimate("--labels", whole)
-    assert (told.json["labels"], told.json["open"]) == (20, 0)
-    assert "a.csv: 20 taken, 0 rejected" in told.err

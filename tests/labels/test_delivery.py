@@ -24,6 +24,10 @@ def test_links_are_followed_where_they_are_named(tmp_path: Path) -> None:
     assert [(file.path, file.replace, file.follow) for file in found] == [
         (str(link), False, True), (str(link), True, True),
     ]  # fmt: skip
+    folder = tmp_path / "folder"
+    folder.symlink_to(tmp_path)
+    assert [each.path for each in look_in([str(folder)]).files] == [f"{folder}/labels.csv"]
+    folder.unlink()
     within = look_in([str(tmp_path)])
     assert [(Path(file.path).name, file.follow) for file in within.files] == [("labels.csv", False)]
     assert len(within.links) == 1
@@ -110,17 +114,6 @@ def test_a_file_that_becomes_a_link_once_it_was_seen_is_not_read(
     assert (told.status, told.err.count("\n")) == (1, 1)
     assert f"{mine}: cannot be read: " in told.err
     assert not (drawn.workspace / "labels").exists()
-
-
-def test_a_path_that_is_given_may_be_a_link_and_a_file_a_hard_one(drawn: Job) -> None:
-    answers = drawn.answers(1)
-    file, zone = drawn.directory / "link.csv", drawn.directory / "zone"
-    file.symlink_to(drawn.deliver(answers[:3], "a.csv"))
-    (drawn.directory / "folder").mkdir()
-    drawn.deliver(answers[3:7], "folder/b.csv")
-    (drawn.directory / "folder/c.csv").hardlink_to(drawn.deliver(answers[7:9], "other.csv"))
-    zone.symlink_to(drawn.directory / "folder")
-    assert drawn.estimate("--labels", file, zone).json["labels"] == 9
 
 
 def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

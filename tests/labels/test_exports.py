@@ -155,7 +155,9 @@ def test_a_yes_or_no_beside_a_label_is_asked_about(name: str) -> None:
             taken_of(file, content)
     shown = spec_of("other", "sports", payload=("text", name))
     rows = [{**row, "annotator": "ann"} for row in rows]
-    assert taken_of("x.csv", table(rows), shown)[0] == [(task, "ann", "sports") for task in TASKS]
+    for file, content in (("x.csv", table(rows)), ("x.jsonl", lines(rows))):
+        expected = [(task, "ann", "sports") for task in TASKS]
+        assert taken_of(file, content, shown) == (expected, [])
 
 
 OPEN = "the answer is not 'sports', which leaves open what else holds: ask for all"
@@ -207,30 +209,24 @@ def test_options_whose_texts_are_the_classes() -> None:
     assert (sorted(taken), reasons) == (sorted(ANSWERS), [])
 
 
-def spans(kind: str) -> list[dict[str, Any]]:
-    tasks = annotations(kind=kind)
+def spans() -> list[dict[str, Any]]:
+    tasks = annotations(kind="labels")
     for task in tasks:
         for annotation in task["annotations"]:
             for result in annotation["result"]:
-                result["value"] = {"start": 0, "end": 4, "text": "Text", kind: ["PER"]}
+                result["value"] = {"start": 0, "end": 4, "text": "Text", "labels": ["PER"]}
     return tasks
 
 
 OTHER_KINDS: Mapping[str, tuple[str, Any, str]] = {
     "Label Studio, spans": (
-        "x.json", json.dumps(spans("labels")),
+        "x.json", json.dumps(spans()),
         "'topic' holds what a control of type 'labels' takes, not a class of the row: ask by the "
         "control Choices or Number",
     ),
-    "Label Studio, boxes": ("x.json", json.dumps(spans("rectanglelabels")), "'rectanglelabels'"),
     "doccano, spans": (
         "x.jsonl", lines([{**row, "label": [[0, 4, "PER"]]} for row in doccano()]),
         "an export of doccano in which 'label' holds spans, boxes or ranks, not a class",
-    ),
-    "doccano, old spans": (
-        "x.jsonl",
-        lines([{"id": 1, "text": "Text", "task": "t_0", "label": [[0, 4, "PER"]]}]),
-        "'label' holds spans",
     ),
     "doccano, its ids alone": (
         "x.jsonl", lines([{k: v for k, v in row.items() if k != "task"} for row in doccano()]),
@@ -404,15 +400,3 @@ def test_a_row_whose_answer_stands_twice_counts_for_nothing() -> None:
     line = f'{{"_task_hash": 1, "task": "t_0", "label": "sports", {answers}}}'
     for name, content in (("x.jsonl", line), ("x.json", f"[{line}]")):
         assert taken_of(name, content) == ([], ["'answer' is there twice"])
-
-
-def test_a_question_of_ours_may_be_called_answer() -> None:
-    """Rows that show a column `answer` come back with it, and their label is the label."""
-    spec = spec_of("other", "sports", payload=("question", "answer"))
-    rows = [
-        {"task": task, "question": "is it?", "answer": word, "label": "sports", "annotator": "ann"}
-        for task, word in zip(TASKS, ("yes", "no", "accept", "reject"), strict=True)
-    ]
-    for name, content in (("x.csv", table(rows)), ("x.jsonl", lines(rows))):
-        taken, reasons = taken_of(name, content, spec)
-        assert (taken, reasons) == ([(task, "ann", "sports") for task in TASKS], [])

@@ -292,17 +292,6 @@ def test_a_class_that_no_choice_can_be(wrong: str) -> None:
         label_config(["text"], labels(wrong, "b"), SinkSpec())
 
 
-@settings(max_examples=60)
-@given(ids=st.lists(TEXT.filter(bool), min_size=1, max_size=6, unique=True), format=st.sampled_from(
-    ["csv", "jsonl", "parquet"]))  # fmt: skip
-def test_every_id_comes_back(ids: list[str], format: str) -> None:
-    rows = [{"id": id, "label": "1"} for id in ids]
-    found = read_votes(f"votes.{format}", encoded(rows, format))
-    assert [(vote.id, vote.label, vote.problem) for vote in found] == [
-        (id, "1", None) for id in ids
-    ]
-
-
 RECORD = st.tuples(TEXT.filter(bool), TEXT.filter(bool))
 
 

@@ -155,24 +155,3 @@ def test_a_batch_of_disputes_cannot_be_joined_to_its_round(job: Jobs) -> None:
     of_round, of_disputes = ({row["city"] for row in csv_rows(path)} for path in batches)
     assert len(of_round) == len(of_disputes) == 1
     assert not of_round & of_disputes
-
-
-@pytest.mark.parametrize(
-    ("payload", "words"),
-    [
-        ([{"name": "blur"}], "pool.payload.name: must be redact, hash or {truncate: characters}"),
-        ([{"name": {"truncate": 0}}], "pool.payload.name.truncate: must be a whole number"),
-        ([{"name": "hash", "x": "hash"}], "must be a column and how it is shown"),
-        (["name", {"name": "hash"}], "pool.payload: name is listed twice"),
-        ([{"name": {"cut": 3}}], "unknown key pool.payload.name.cut"),
-    ],
-)
-def test_wrong_masks(job: Jobs, payload: Any, words: str) -> None:
-    result = job(pool={"payload": payload}).prepare()
-    assert result.status == 1
-    assert words in result.err
-
-
-def test_masks_are_kept_with_the_spec(job: Jobs) -> None:
-    one = job(pool={"payload": [{"name": {"truncate": 3}}]}).drawn()
-    assert set(one.batch(1)["payload.name"]) == {"row…"}

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from evalsampling.labels.splink import make_pair
+from evalsampling.labels.tasks import opaque_name, with_check
 from evalsampling.labels.vote import Vote
 from evalsampling.labels.votes import check_votes
 from tests.labels.deliveries import register_of
@@ -40,6 +41,13 @@ def test_task_and_id_that_disagree(task: str, id: str, reason: str, skipped: boo
     taken, (reject,) = check_votes([vote], REGISTER)
     assert not taken
     assert (reject.line, reject.reason) == (4, reason)
+
+
+def test_a_task_that_was_mistyped_is_told() -> None:
+    name = with_check(opaque_name(b"k" * 16, 1, 7))
+    wrong = name[:-1] + ("0" if name[-1] != "0" else "1")
+    _, (reject,) = check_votes([Vote(4, task=wrong, label="1")], REGISTER)
+    assert reject.reason.startswith(f"unknown task '{wrong}': its check character is wrong")
 
 
 def test_an_id_that_was_drawn_twice_needs_the_task() -> None:

@@ -245,23 +245,3 @@ def test_without_openpyxl_it_says_what_to_install(
     with pytest.raises(InputError, match=r"sink\.format: a workbook needs openpyxl"):
         written(tmp_path, LabelsSpec(Classes(), "deterministic"), text=["x"])
     assert not [*tmp_path.iterdir()]
-
-
-def test_a_round_by_workbooks(job: Any) -> None:
-    """Sent out, filled in, delivered; one task was mistyped."""
-    one = job(pool={"payload": ["name"]}, sink={"format": "xlsx"}, round_size=20)
-    one.in_process = True
-    assert one.prepare().status == 0
-    batch = Path(one.sample().json["batch"])
-    assert batch.name == BATCH
-    book = openpyxl.load_workbook(batch)
-    sheet, answers = book["tasks"], dict(one.answers(1))
-    for task, _, label, *_ in sheet.iter_rows(min_row=2):
-        label.value = int(answers[task.value])
-    mistyped = sheet["A5"].value[:-1] + ("0" if sheet["A5"].value[-1] != "0" else "1")
-    sheet["A5"].value = mistyped
-    book.save(one.directory / "answers.xlsx")
-    told = one.estimate("--labels", one.directory / "answers.xlsx").json
-    assert (told["labels"], told["open"], told["rejects"]) == (19, 1, 1)
-    [rejects] = Path(one.workspace).glob("labels/*.rejects.csv")
-    assert "its check character is wrong" in rejects.read_text("utf-8-sig")

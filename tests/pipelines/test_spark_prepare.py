@@ -113,9 +113,14 @@ def program(one: Job, master: str = MASTER, **variables: str) -> subprocess.Pope
     command = [sys.executable, "-m", "evalsampling.pipelines.spark_prepare", f"--spec={one.spec}"]
     command.append("--partitions=4")
     return subprocess.Popen(
-        command, env={**environment(master), **variables}, cwd=one.directory,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
+        command,
+        env={**environment(master), **variables},
+        cwd=one.directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def test_the_program_prints_what_the_command_does(job: Any) -> None:

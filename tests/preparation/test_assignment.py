@@ -11,7 +11,7 @@ from evalsampling.preparation.assignment import assign_cells
 from evalsampling.preparation.plan import stratify_rows
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
-from tests.jobs import Pool, make_pool, make_rich_pool
+from tests.jobs import make_pool, make_rich_pool
 
 EDGES = [-3.0, -1.5, 0.0, 2.0, 900.0]
 
@@ -63,15 +63,13 @@ def test_rows_are_given_on_with_the_confidences_they_came_with(job: Any) -> None
     score, says = (pool.table[name].to_numpy() for name in ("score", "prediction"))
     chance = 1 / (1 + np.exp(-score))
     confidence = np.where(says == 1, chance, 1 - chance)
-    place = pool.table.schema.get_field_index("score")
-    table = pool.table.set_column(place, "score", [confidence])
-    table = table.append_column("old", [chance**2])
+    pool = pool.with_columns(score=confidence, old=chance**2)
     systems = {
         "new": {"score": "score", "prediction": "prediction", "score_is": "confidence"},
         "old": {"score": "old", "prediction": {"threshold": 0.5}},
     }
-    one = job(Pool(table, pool.truth), pool={"systems": systems}, measure={"difference": "brier"})
-    rows = PoolBatch(table.combine_chunks().to_batches()[0])
+    one = job(pool, pool={"systems": systems}, measure={"difference": "brier"})
+    rows = PoolBatch(pool.table.combine_chunks().to_batches()[0])
     plan = EvaluationSpec.load(one.spec).reading
     cells = assign_cells(rows, stratify_rows([rows], plan))
     np.testing.assert_allclose(cells.outputs.score[:, 0], chance)

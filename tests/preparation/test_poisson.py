@@ -10,15 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from evalsampling import Evaluation, InputError
-from evalsampling.pool.batch import PoolBatch
-from evalsampling.preparation.assignment import assign_cells
+from evalsampling import InputError
 from evalsampling.preparation.plan import read_cells, stratify_pool
 from evalsampling.preparation.poisson import (
     INCLUSION,
     PoissonFilter,
     fill_water,
-    keep,
     poisson_sample,
     sizes_of_cells,
 )
@@ -118,24 +115,6 @@ def test_sizes_are_deviations_over_the_root_of_the_cost(tmp_path: Path) -> None:
     assert chosen.sizes(cells) == pytest.approx(of_rows)
 
 
-def test_sample_does_not_depend_on_batches(pool: Path) -> None:
-    spec, table = spec_of(pool), pool_table()
-    stratification = stratify_pool(spec.reading)
-    _, chosen = by_hand(spec, table)
-    wanted = poisson_sample(spec.analysis)
-    for size in (1, 170, 3000):
-        batches = table.combine_chunks().to_batches(max_chunksize=size)
-        if size == 1:
-            batches = batches[:200]
-        found = pa.concat_tables(
-            keep(assign_cells(PoolBatch(rows), stratification), chosen)
-            for rows in reversed(batches)
-        ).sort_by("id")
-        same = wanted.filter(pa.compute.less(wanted["id"], 200)) if size == 1 else wanted
-        assert found["id"].to_pylist() == same["id"].to_pylist()
-        assert found[INCLUSION].to_pylist() == same[INCLUSION].to_pylist()
-
-
 def test_larger_budgets_keep_the_rows_of_smaller_ones(pool: Path) -> None:
     plans = (spec_of(pool, budget=n).analysis for n in (50, 400, 5000))
     kept = [set(poisson_sample(plan)["id"].to_pylist()) for plan in plans]
@@ -179,17 +158,3 @@ def test_rows_by_cell_are_those_of_a_workspace(pool: Path, tmp_path: Path) -> No
         assert set(drawn) == wanted
     own = set(poisson_sample(spec_of(pool).analysis)["id"].to_pylist())
     assert len(own ^ wanted) < 0.1 * len(wanted)
-
-
-def test_rows_by_cell_are_those_of_an_evaluation_in_memory(pool: Path) -> None:
-    table = pool_table()
-    evaluation = Evaluation.from_arrays(
-        *(table[name].to_numpy() for name in ("score", "prediction")),
-        probability=table["probability"].to_numpy(),
-        **{"measure": "f1", "sampler": "poisson", "strata": {"leaves": 24}, "seed": 11},
-    )
-    found = poisson_sample(spec_of(pool).analysis, by_cell=True)
-    assert sorted(evaluation.sample(200).tolist()) == found["id"].to_pylist()
-    assert sorted(found[INCLUSION].to_pylist()) == pytest.approx(
-        sorted(evaluation.history.rounds[0].probability)
-    )

@@ -26,22 +26,9 @@ from tests.cases import CASES
 from tests.engines import in_shares, prepare_by
 from tests.jobs import Job, make_rich_pool
 from tests.reference import assert_same, reference
-from tests.slow import fast
 
 
-@pytest.mark.parametrize(
-    ("case", "most"),
-    fast(
-        2,
-        [
-            ("slices", 1),
-            ("kd", 100),
-            ("slices", 100),
-            ("systems", 100),
-            ("hierarchy of columns", 100),
-        ],
-    ),
-)
+@pytest.mark.parametrize(("case", "most"), [("slices", 1), ("kd", 100)])
 def test_however_many_shares(job: Any, case: str, most: int) -> None:
     """All cases, in four shares: tests/commands/test_prepare_plan.py."""
     shape, keys = CASES[case]

@@ -16,8 +16,7 @@ from tests.jobs import make_rich_pool
 def test_slices_counted_by_hand(job: Any) -> None:
     shape, keys = CASES["slices"]
     rows = make_rich_pool(**shape)
-    one = job(rows, files=3, budget=300, **keys)
-    one.prepare()
+    one = job(rows, files=3, budget=300, **keys).prepared()
     found = PreparedPool.read(Workspace(one.workspace)).slices
     for name, values, counts in zip(found.names, found.values, found.counts, strict=True):
         column = rows.table[name].to_pylist()
@@ -33,8 +32,7 @@ def test_slice_column_of_too_many_values(job: Any) -> None:
     keys = {"pool": {**SCORED, "slices": ["new", "name"]}}
     assert_clean_failure(job(pool, **keys), words)
     assert_clean_failure(job(pool, files=3, group_rows=100, **keys), words)
-    fewer = job(make_rich_pool(rows=1000), files=3, **keys)
-    assert fewer.prepare().status == 0
+    job(make_rich_pool(rows=1000), files=3, **keys).prepared()
 
 
 MISSING = "city: no row of the pool has 'Basel' there, and measure.where"

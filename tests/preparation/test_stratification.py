@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -17,7 +16,7 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.kdtree import KdTree
 from evalsampling.stats.strata import GreatestRank
 from tests.cases import CASES
-from tests.jobs import Pool, make_pool, make_rich_pool
+from tests.jobs import make_pool, make_rich_pool
 from tests.reference import reference
 
 
@@ -92,12 +91,10 @@ def test_rows_known_from_the_first_pass_are_in_their_cells(job: Any, case: str) 
 def test_scores_that_predictions_contradict_are_told_of(job: Any) -> None:
     """Ten times as many are expected as are predicted, by probabilities or by stated log-odds."""
     pool = make_pool()
-    place = pool.table.schema.get_field_index("score")
-    log_odds = pool.table.set_column(place, "score", pc.add(pool.table["score"], 3.0))
-    even = pool.table.set_column(place, "score", pa.array(np.linspace(0, 1, 2000)))
-    sure = pool.table.set_column(place, "score", pa.array(np.linspace(0.5, 1, 2000)))
-    percent = pool.table.set_column(place, "score", pc.multiply(sure["score"], 100.0))
-    for table, keys, told in (
+    log_odds = pc.add(pool.table["score"], 3.0)
+    even, sure = np.linspace(0, 1, 2000), np.linspace(0.5, 1, 2000)
+    percent = 100 * sure
+    for score, keys, told in (
         (log_odds, {"score_is": "log-odds"}, "pool.score: 'score' expects 1,"),
         (even, {}, "pool.score: 'score' expects 1,000 positives where 57 are predicted"),
         (even, {"probability": "score"}, "pool.probability: 'score' expects 1,000 positives"),
@@ -109,7 +106,7 @@ def test_scores_that_predictions_contradict_are_told_of(job: Any) -> None:
         (sure, {"prediction": {"threshold": 0.9}}, None),
         (sure, {"prediction": {"threshold": 0.5}}, "pool.prediction: by the threshold 0.5 all"),
     ):
-        one = job(Pool(table, pool.truth), pool=keys, strata={"leaves": 64})
+        one = job(pool.with_columns(score=score), pool=keys, strata={"leaves": 64})
         warnings = one.prepare("--in-process", "--json").json["warnings"]
         assert [told is not None and warning.startswith(told) for warning in warnings] == (
             [] if told is None else [True]
@@ -118,10 +115,8 @@ def test_scores_that_predictions_contradict_are_told_of(job: Any) -> None:
 
 def test_a_score_that_is_turned_round_is_told_of(job: Any) -> None:
     pool = make_pool()
-    place = pool.table.schema.get_field_index("score")
     probability = pc.divide(1.0, pc.add(1.0, pc.exp(pool.table["score"])))  # of the other class
-    turned = Pool(pool.table.set_column(place, "score", probability), pool.truth)
-    for given, times in ((pool, 0), (turned, 1)):
+    for given, times in ((pool, 0), (pool.with_columns(score=probability), 1)):
         warnings = job(given).prepare("--in-process").json["warnings"]
         told = [each for each in warnings if "is lower where positives are predicted" in each]
         assert len(told) == times
@@ -168,10 +163,9 @@ def test_of_several_systems_a_score_that_is_turned_round_is_told_of(of_b: str, t
 )
 def test_a_threshold_off_the_scale_is_told_of(job: Any, threshold: float, told: Any) -> None:
     pool = make_pool()
-    place = pool.table.schema.get_field_index("score")
     probability = pc.divide(1.0, pc.add(1.0, pc.exp(pc.negate(pool.table["score"]))))
-    given = Pool(pool.table.set_column(place, "score", probability), pool.truth)
     keys = {"prediction": {"threshold": threshold}}
+    given = pool.with_columns(score=probability)
     warnings = job(given, pool=keys).prepare("--in-process").json["warnings"]
     first = f"pool.prediction: by the threshold {threshold:g} {told}"
     assert any(each.startswith(first) for each in warnings) == (told is not None)
@@ -180,11 +174,7 @@ def test_a_threshold_off_the_scale_is_told_of(job: Any, threshold: float, told: 
 
 def test_a_class_that_is_never_predicted_is_told_of(job: Any) -> None:
     """By all rows: none of the first ones may be, where positives are rare. All may be meant so."""
-    pool = make_pool()
-    table = pool.table
-    for says, name in enumerate(("never", "always")):
-        table = table.append_column(name, pa.array([says] * len(table)))
-    alike = Pool(table, pool.truth)
+    alike = make_pool().with_columns(never=[0] * 2000, always=[1] * 2000)
     for column, times in (("never", 1), ("always", 0), ("prediction", 0)):
         warnings = job(alike, pool={"prediction": column}).prepare("--in-process").json["warnings"]
         told = [each for each in warnings if each.startswith("pool.prediction: no row is")]
@@ -194,9 +184,8 @@ def test_a_class_that_is_never_predicted_is_told_of(job: Any) -> None:
 
 def test_a_column_that_is_no_prediction_is_told_of(job: Any) -> None:
     """As a flag of the records, the only column of 0 and 1 beside a score."""
-    pool = make_pool()
-    flag = np.random.default_rng(0).integers(0, 2, len(pool.table))
-    flagged = Pool(pool.table.append_column("has_phone", pa.array(flag)), pool.truth)
+    flag = np.random.default_rng(0).integers(0, 2, 2000)
+    flagged = make_pool().with_columns(has_phone=flag)
     for column, times in (("has_phone", 1), ("prediction", 0)):
         one = job(flagged, pool={"prediction": column})
         warnings = one.prepare("--in-process").json["warnings"]
@@ -206,8 +195,7 @@ def test_a_column_that_is_no_prediction_is_told_of(job: Any) -> None:
 
 def test_links_alone_say_nothing_of_links_that_were_missed(job: Any) -> None:
     """A pool of what was predicted has a recall of 1. Who asks of precision alone means that."""
-    pool = make_pool()
-    links = Pool(pool.table.append_column("link", pa.array([1] * len(pool.table))), pool.truth)
+    links = make_pool().with_columns(link=[1] * 2000)
     for column, measure, times in (
         ("link", ["f1", "precision"], 1), ("link", "recall", 1), ("link", "precision", 0),
         ("link", "accuracy", 0), ({"threshold": -99}, "f1", 1),

@@ -85,9 +85,3 @@ def test_dagster_must_have_started_the_process(monkeypatch: pytest.MonkeyPatch) 
         Address.read("dagster")
     with pytest.raises(InputError, match="takes no place"):
         Address.read("dagster:here")
-
-
-def test_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "dagster_pipes", None)
-    with pytest.raises(InputError, match=r"needs .*: pip install 'evalsampling\[dagster\]'"):
-        Address.read("dagster")

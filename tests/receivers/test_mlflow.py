@@ -1,10 +1,8 @@
 """MLflow, with its runs in a folder of this machine."""
 
-import contextlib
 import dataclasses
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,27 +101,6 @@ def test_a_silent_server_is_given_up(tracked: Any, monkeypatch: pytest.MonkeyPat
     assert "timed out" in problem.lower()
 
 
-def test_a_server_that_trickles_is_given_up(tracked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A byte now and then is never late for a limit of each wait."""
-    monkeypatch.setattr(receiver, "SECONDS", 0.7)
-
-    def trickle(handler: Any) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Length", "1000")
-        handler.end_headers()
-        with contextlib.suppress(OSError):
-            for _ in range(1000):
-                handler.wfile.write(b" ")
-                time.sleep(0.05)
-
-    begin = time.monotonic()
-    with serving(trickle) as url:
-        tracked.set_tracking_uri(url)
-        problem = Address.read("mlflow").send(run()).problem
-    assert "not answered everything within 0.7 seconds" in str(problem)
-    assert time.monotonic() - begin < 5
-
-
 def test_a_run_is_sent_nowhere_else(tracked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
@@ -141,12 +118,6 @@ def test_a_run_is_sent_nowhere_else(tracked: Any, monkeypatch: pytest.MonkeyPatc
     assert "307" in str(problem)
     assert asked
     assert "/elsewhere" not in asked
-
-
-def test_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mlflow", None)
-    with pytest.raises(InputError, match=r"needs .*: pip install 'evalsampling\[mlflow\]'"):
-        Address.read("mlflow")
 
 
 @pytest.mark.parametrize("uri", ["sqlite:///{0}/runs.db", "postgresql://me:secret@{0}/runs"])

@@ -1,5 +1,6 @@
 """Receivers by name, and what becomes of a run when one fails."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from evalsampling import InputError
 from evalsampling.errors import UsageError
 from evalsampling.receivers.registry import Address, Receipt, read_addresses
-from tests.receivers.runs import evaluation, run
+from tests.receivers.runs import run
 
 
 class Broken:
@@ -28,6 +29,13 @@ def test_an_unknown_receiver_is_wrong_usage() -> None:
         Address.read("tabel:x")
 
 
+@pytest.mark.parametrize(("name", "package"), [("dagster", "dagster_pipes"), ("mlflow", "mlflow")])
+def test_without_its_package(monkeypatch: pytest.MonkeyPatch, name: str, package: str) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=rf"needs .*: pip install 'evalsampling\[{name}\]'"):
+        Address.read(name)
+
+
 def test_what_a_receiver_raises_is_one_line_without_passwords(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -41,13 +49,3 @@ def test_what_a_receiver_raises_is_one_line_without_passwords(
 
 def test_receivers_named_twice_are_sent_to_once(tmp_path: Path) -> None:
     assert len(read_addresses([f"table:{tmp_path}", f"table:{tmp_path}"])) == 1
-
-
-@pytest.mark.slow
-def test_an_evaluation_sends_to_all_and_then_says_which_failed(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    last = tmp_path / "events.jsonl"
-    with pytest.raises(InputError, match=r"^not reported to table:.*/file/x: "):
-        evaluation().report_to(f"table:{tmp_path}/file/x", f"openlineage:{last}")
-    assert last.exists()
-    assert evaluation().report_to(f"openlineage:{last}") == [str(last)]

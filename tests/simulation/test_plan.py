@@ -119,40 +119,6 @@ def test_samplers_that_do_not_take_the_spec_are_left_out(pool: tuple[Path, np.nd
     assert usable_samplers(asked) == usable
 
 
-@pytest.mark.slow
-def test_power_of_comparisons(tmp_path: Path) -> None:
-    """Beside each budget that of the test; and the labels for a power that is wanted."""
-    rng = np.random.default_rng(4)
-    chance = rng.beta(1, 3, 800)
-    old = chance + 0.3 * rng.random(800) - 0.15
-    columns = {"id": np.arange(800), "chance": chance, "new": (chance > 0.5).astype(int),
-               "old": (old > 0.5).astype(int)}  # fmt: skip
-    pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
-    spec = tmp_path / "evaluation.yaml"
-    spec.write_text(
-        "pool: {path: pool.parquet, score: chance, probability: chance, systems: "
-        "{new: {prediction: new}, old: {prediction: old}}}\n"
-        "measure: {difference: accuracy}\nstrata: {leaves: 8}\n"
-    )
-    rows = call("plan", spec, "--json", "--sampler", "compare", "passive", "--budgets", "30",
-                "--repeats", "3", "--power", "0.8").json  # fmt: skip
-    assert [(row["sampler"], row["budget"] == 30) for row in rows] == [
-        ("compare", True), ("compare", False), ("passive", True), ("passive", False)
-    ]  # fmt: skip
-    assert all(row["measure"] == "accuracy of new against old" for row in rows)
-    assert rows[0]["power"] in (0, 1 / 3, 2 / 3, 1)
-    assert [row["power"] for row in rows[1::2]] == [0.8, 0.8]
-    assert all(0 <= row["selection_error"] <= 1 and row["regret"] >= 0 for row in rows[::2])
-    assert 6 * rows[0]["selection_error"] == pytest.approx(round(6 * rows[0]["selection_error"]))
-    assert {row[key] for row in rows[1::2] for key in ("selection_error", "regret")} == {None}
-    text = call("plan", spec, "--sampler", "compare", "--budgets", "30", "--repeats", "3").out
-    assert "power  wrong" in text
-    shown = f"{rows[0]['power']:.2f}   {rows[0]['selection_error']:.2f}"
-    assert shown in text
-    differ = float(np.mean(columns["new"] != columns["old"]))
-    assert rows[1]["budget"] < 1.5 * differ * rows[3]["budget"]
-
-
 def test_measures_that_cells_do_not_tell_are_refused(pool: tuple[Path, np.ndarray]) -> None:
     """A curve that does not drive: which rows of a bin reach its thresholds is not known."""
     asked, table = read(pool[0], measure=["accuracy", "pr_curve"])

@@ -19,6 +19,7 @@ from evalsampling.samplers import (
     Importance,
     Oasis,
     Passive,
+    Poisson,
     Sampler,
     Stratified,
 )
@@ -29,7 +30,7 @@ from evalsampling.spec import RoundSize
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History, Round
 from evalsampling.stats.outputs import Outputs
-from tests.samplers.pools import Pool, build_sampler, make_pool, with_second_system
+from tests.samplers.pools import Pool, best_proposal, build_sampler, make_pool, with_second_system
 from tests.slow import slowly
 
 POOL = make_pool(4000, 32, seed=11, positive=0.001, strength=3)
@@ -315,3 +316,48 @@ def test_each_process_has_one_thread() -> None:
     (found,) = repeat_all(threads, [Passive(Accuracy())], 4, 2, lambda _: None)
     assert len(found) == 4
     assert all(count == 1 for counts in found for count in counts)
+
+
+def divergence_of(q: np.ndarray) -> float:
+    best = best_proposal(POOL, FBeta())
+    some = best > 0
+    return float(np.sum(best[some] * np.log(best[some] / q[some])))
+
+
+def rates_by_cell(pool: Pool) -> np.ndarray:
+    """The mean prior of each kind's cell: rates that differ little within a cell."""
+    return np.asarray(pool.table.prior[pool.known.cell])
+
+
+@pytest.mark.slow
+def test_proposals_that_follow_the_labels_come_nearer_the_best_one() -> None:
+    """Divergence of q* from q: least for AIS, and falling with labels; passive's never changes."""
+    plan = Plan((30, 300), RoundSize(30), 6, seed=3, confidence=0.95)
+    tried = [AdaptiveImportance(FBeta()), Passive(FBeta())]
+    results = simulate(POOL.known, tried, [FBeta()], plan)["results"]
+    early, late, passive, passive_late = (r["divergence"] for r in results)
+    assert late < early < passive
+    assert passive == pytest.approx(passive_late)
+    row = divergence_of(np.full(len(POOL), 1 / len(POOL)))
+    assert passive == pytest.approx(row, rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("votes", "tried"), [(3, Poisson), (1, Importance)])
+def test_standard_errors_of_a_stochastic_oracle_are_right(votes: int, tried: type[Sampler]) -> None:
+    """At a small and at a large share of the pool; 160 runs give an error to 6 %, taken thrice.
+
+    Without the second term that of three votes on 540 of 600 rows is twice too large.
+    """
+    pool = make_pool(600, 20, seed=3, positive=0.3)
+    known = dataclasses.replace(pool.known, rate=rates_by_cell(pool))
+    plan = Plan((60, 540), RoundSize(600), 1, seed=3, confidence=0.95, divergence=False,
+                votes=votes)  # fmt: skip
+    sampler, truth = tried(Accuracy(), "stochastic"), known.value(Accuracy())
+    runs = [run_repeat(known, sampler, [Accuracy()], plan, repeat) for repeat in range(160)]
+    for budget in range(2):
+        found = [run[budget][0].estimates[0] for run in runs]
+        error = np.std([one.value for one in found])
+        told = np.sqrt(np.mean([one.standard_error**2 for one in found]))
+        assert np.mean([one.value for one in found]) == pytest.approx(truth[0], abs=0.02)
+        assert told / error == pytest.approx(1.0, abs=0.17)

@@ -18,7 +18,6 @@ from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.outputs import Outputs
 from evalsampling.stats.slices import SliceCodes
 from tests.queries import CUT, make_queries
-from tests.reference import assert_same_tables, reference
 
 ROWS = 3000
 
@@ -148,20 +147,6 @@ def test_kinds_do_not_depend_on_files_or_order(
     np.testing.assert_array_equal(other.outputs.prediction, pool.outputs.prediction)
     np.testing.assert_allclose(other.outputs.score, pool.outputs.score, rtol=1e-12)
     np.testing.assert_allclose(other.outputs.probability, pool.outputs.probability, rtol=1e-12)
-
-
-def test_simulation_sees_the_same_cells(job: Any) -> None:
-    one = job(files=3, group_rows=90)
-    truth = one.directory / "truth.parquet"
-    labels = {"id": list(one.pool.truth), "label": list(one.pool.truth.values())}
-    pq.write_table(pa.table(labels), truth)
-    spec = EvaluationSpec.load(one.spec)
-    known = KnownPool.read(stratify_pool(spec.reading), truth)
-    expected = reference(one)
-    assert_same_tables(known.table, expected.table)
-    for index, count in enumerate(known.labels):
-        ids = expected.ids(np.full(count.sum(), index), np.arange(count.sum()))
-        assert count[1] == sum(one.pool.truth[id] for id in ids.tolist())
 
 
 def test_equal_scores_reach_the_threshold_that_they_are_at(tmp_path: Path) -> None:
