@@ -215,6 +215,14 @@ def test_many_small_calls_are_judged_together() -> None:
     assert evaluation.estimate().warnings[0].startswith("All 100 answers are '1'")
 
 
+def test_errors_that_people_picked_are_not_odd() -> None:
+    human, errors = np.full(ROWS, np.nan), np.flatnonzero(POOL.truth != POOL.prediction)
+    human[errors[::10]] = POOL.truth[errors[::10]]
+    columns = {"score": POOL.score, "prediction": POOL.prediction, "human": human}
+    evaluation = Evaluation.from_labelled(columns, label="human", drawn="picked")
+    assert not [text for text in evaluation.estimate().warnings if text.startswith("The answers")]
+
+
 def test_distance_from_chance_is_that_of_all_orders() -> None:
     """Mean and variance of the agreement over all orders of seven answers."""
     evaluation = Evaluation.from_arrays(POOL.score, POOL.prediction, seed=1)
