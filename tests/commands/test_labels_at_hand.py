@@ -130,8 +130,14 @@ def test_rows_that_another_design_did_not_draw(job: Any) -> None:
     pool = labelled_pool()
     old = job(pool, budget=100, round_size=50).drawn()
     design = old.workspace / "rounds" / "0001" / "design.json"
-    labels = {"column": "human", "drawn": {"design": str(design)}}
+    labels: Any = {"column": "human", "drawn": {"design": str(design)}}
     assert "has a label and was not drawn by it" in job(pool, labels=labels).prepare().refused
+    told = "drawn of 2,000 rows, not 3,000; pool.where leaves out what it could not draw"
+    assert told in job(labelled_pool(rows=3000), labels=labels).prepare().refused
+    whole = job(labelled_pool("clusters"), **keys("clusters")).prepared()
+    labels["drawn"]["design"] = str(whole.workspace / "rounds" / "0001" / "design.json")
+    told = "drawn by clusters, which draws whole clusters: say labels.drawn: clusters"
+    assert told in job(pool, labels=labels).prepare().refused
     wrong = job(pool, labels={"column": "human", "drawn": {"design": "design.json"}})
     assert "is no design of a round" in wrong.prepare().err
 
