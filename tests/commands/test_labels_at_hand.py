@@ -120,7 +120,10 @@ def test_rows_drawn_by_the_design_of_another_workspace(job: Any) -> None:
     stored = Evaluation.open(new.workspace)
     chances = dict(zip(stored.state.ids(), stored.history.rounds[0].probability, strict=True))
     assert [chances[int(id)] for id in snapshot.ids] == pytest.approx(inclusion.tolist())
-
+    thinned = [None if id % 5 == 0 else label for id, label in enumerate(human)]
+    some = Evaluation.from_frame(pool.with_columns(human=thinned).table, labels=labels)
+    told = f"{100 - len(some.history)} of 100 rows drawn by {design} have no label, which is seldom"
+    assert some.estimate().warnings[0].startswith(told)
     shutil.rmtree(old.workspace)  # It is read once.
     assert new.estimate().json["labels"] == len(given)
 
