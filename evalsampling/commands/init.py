@@ -19,6 +19,7 @@ from evalsampling.commands.options import (
 )
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
+from evalsampling.label_spaces.spellings import NO, YES, plain, yes_and_no
 from evalsampling.pool.guesses import NUMBER_TEXT, TRUTHS, Guess, SampledColumn, look_at
 from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN, LabelsAtHand, read_labels_at_hand
 from evalsampling.spec.sections import Section, nearest
@@ -132,9 +133,8 @@ def _spec_text(
     of_all = options.positive is None and len(guess.classes) > 2
     of_each = "{f1: {average: macro}}, accuracy, {f1: {average: each}}"
     measures = of_each if of_all else "f1, precision, recall"
-    positive = _quoted(_positive(guess, options.positive))
-    listed = guess.classes if len(guess.classes) > 1 else (*guess.classes, "FILL-IN")
-    classes = ", ".join(map(_quoted, listed))
+    positive = _quoted(_positive(guess, options, columns))
+    classes = ", ".join(map(_quoted, (*guess.classes, *["FILL-IN"] * (len(guess.classes) < 2))))
     if options.cluster is not None:
         lines.append(f"  cluster: {_quoted(options.cluster)}  # rows that share a value are alike")
     if options.weight is not None:
@@ -162,28 +162,28 @@ def _spec_text(
     return "\n".join(lines) + "\n"
 
 
-def _positive(guess: Guess, named: str | None) -> int | str:
+def _positive(guess: Guess, options: InitOptions, columns: Sequence[SampledColumn]) -> int | str:
     """Return the class that measures are about: as named, else the likely one."""
-    if named is None or len(guess.classes) < 2:
+    by_text, named = {str(value): value for value in guess.classes}, options.positive
+    if len(by_text) < 2:
         return guess.positive
-    by_text = {str(value): value for value in guess.classes}
-    if named not in by_text:
+    labels = {plain(one) for each in columns if each.name == options.label for one in each.values}
+    answers = (labels & (YES | NO)) - {*map(plain, by_text)}
+    if named is None and len(by_text) == 2 and answers and not yes_and_no(by_text):
+        raise InputError(f"--positive: is a yes in {options.label} {' or '.join(by_text)}? Name it")
+    if named is not None and named not in by_text:
         raise InputError(f"--positive: {named!r} is none of: {', '.join(by_text)}")
-    return by_text[named]
+    return guess.positive if named is None else by_text[named]
 
 
 def _lines_at_hand(at_hand: LabelsAtHand | None, truth: SampledColumn | None) -> list[str]:
     """Return the lines of labels that rows have already, or may have."""
     if at_hand is None:
-        if truth is None:
-            return []
-        name = _quoted(truth.name)
-        return [
-            f"  # column: {name}  # are these labels? Then: init POOL --label {name} --drawn HOW"
-        ]
-    drawn = at_hand.drawn
-    if at_hand.source is not None:
-        drawn = f"{{{at_hand.drawn}: {_quoted(at_hand.source)}}}"
+        name = "" if truth is None else _quoted(truth.name)
+        way_on = f"are these labels? Then: init POOL --label {name} --drawn HOW"
+        return [f"  # column: {name}  # {way_on}"] * bool(name)
+    way, source = at_hand.drawn, at_hand.source
+    drawn = way if source is None else f"{{{way}: {_quoted(source)}}}"
     return [
         f"  column: {_quoted(at_hand.column)}  # labels that rows have already: the first round",
         f"  drawn: {drawn}  # how these rows were drawn",

@@ -38,8 +38,7 @@ class Answers:
             label = list(label)
         ids = _listed_ids(id, id_columns)
         if has_index(label):
-            of_parts = not isinstance(id_columns, str)
-            named = [tuple(parts_of(id)) for id in ids] if of_parts else ids
+            named = ids if isinstance(id_columns, str) else [tuple(parts_of(id)) for id in ids]
             column = next(iter(id.values())) if isinstance(id, Mapping) else id
             label = _aligned(column, named, label)
         if len(ids) != len(label):
@@ -196,8 +195,7 @@ def _listed(label: Any, flags: Sequence[str]) -> list[Any]:
         return [[name for name, is_set in zip(flags, row, strict=True) if is_set] for row in rows]
     if flags and isinstance(label, list | tuple):
         return list(label)
-    values: list[Any] = to_array(label, LABEL).to_pylist()
-    return values
+    return list(to_array(label, LABEL).to_pylist())
 
 
 def _by_name(label: Any, names: Sequence[str]) -> Any:

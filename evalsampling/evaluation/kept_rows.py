@@ -41,8 +41,7 @@ def estimate_kept_rows(
     """
     table = Table.of(rows, "the rows")
     names = [*spec.reading.columns, INCLUSION]
-    columns = {name: to_array(table.column(name), name) for name in names}
-    batch = PoolBatch(pa.record_batch(columns))
+    batch = PoolBatch(pa.record_batch({name: to_array(table.column(name), name) for name in names}))
     inclusion = batch.numbers(INCLUSION).astype(np.float64)
     batch.refuse(
         INCLUSION,

@@ -13,6 +13,7 @@ import scipy
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Pool
+from evalsampling.evaluation.cautions import more_than_a_few
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, GIVEN, GIVEN_NUMBER, ID, RANK, SLICE_PREFIX
 from evalsampling.preparation.slices import Slices
@@ -105,7 +106,7 @@ def _drawn(
         probability=own,
         new=np.ones(number, dtype=np.bool_),
         cell_probability=by_cell,
-        wanted=number,
+        wanted=number if elsewhere is None else len(elsewhere),
         origin=origin,
         stratum=stratum,
         together=None if clusters is None else clusters.rows_together,
@@ -136,11 +137,11 @@ def _elsewhere(pool: Pool, rows: pa.Table, chances: Mapping[str, float]) -> Floa
 
 
 def scope_of_labels(analysis: Analysis) -> list[str]:
-    """Return a sentence on the rows that numbers are about: all labelled, or picked by people."""
-    at_hand = analysis.reading.labels.at_hand
-    if at_hand is None or not analysis.history.rounds:
+    """Return a sentence on rows that numbers are about, or that were drawn and have no label."""
+    at_hand, rounds = analysis.reading.labels.at_hand, analysis.history.rounds
+    if at_hand is None or not rounds:
         return []
-    number = len(analysis.history.rounds[0].question)
+    number, drawn = len(rounds[0].question), rounds[0].wanted or 0
     if number == analysis.table.rows:
         return [
             f"all {number:,} rows of the table have a label: numbers are of these rows alone. Of "
@@ -151,13 +152,18 @@ def scope_of_labels(analysis: Analysis) -> list[str]:
             f"{number:,} of the labels are of rows that people picked. Rounds are drawn by what "
             "they show, and no number rests on them but for these rows themselves"
         ]
+    if more_than_a_few(drawn - number, drawn):
+        unlabelled = f"{drawn - number:,} of {drawn:,} rows drawn {at_hand.words}"
+        return [f"{unlabelled} have no label, which is seldom at random; others stand for them"]
     return []
 
 
 def contradictions(analysis: Analysis) -> list[str]:
     """Return sentences on labels at hand that contradict how they were said to be drawn."""
     history, at_hand = analysis.history, analysis.reading.labels.at_hand
-    if at_hand is None or not history.rounds or scope_of_labels(analysis):
+    if at_hand is None or not history.rounds or at_hand.drawn == PICKED:
+        return []
+    if len(history.rounds[0].question) == analysis.table.rows:
         return []
     if history.outputs.cluster is not None and analysis.clusters is not None:
         clusters = history.outputs.cluster[history.rounds[0].question]
@@ -250,8 +256,7 @@ def about_clusters(drawn: str, rows: IntArray, pool: SharedClusters) -> str | No
     pairs, expected = float(rows @ (rows - 1)) / 2, number * (number - 1) / 2 * pool.chance
     words = f"{float(rows @ rows) / number:.3g} of them are in the cluster of each, and"
     if drawn == RANDOM and expected:
-        variance = expected + number**3 * pool.chance**1.5
-        scale = variance / expected
+        scale = (expected + number**3 * pool.chance**1.5) / expected  # variance over mean
         if scipy.special.gammaincc(expected / scale, pairs / scale) < _RARE:
             return (
                 f"the labelled rows are said to be drawn at random, but {words} "

@@ -66,6 +66,10 @@ class AnswerGroup:
         """The answers, in words."""
         return f"answers {self.whose}".rstrip()
 
+    def of(self, rows: BoolArray) -> "AnswerGroup":
+        """Return the answers about some of its rows."""
+        return AnswerGroup(self.whose, self.question[rows], self.code[rows])
+
 
 def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
     """Return warnings of odd answers, a text for each group of answers that came together."""
@@ -74,12 +78,13 @@ def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
     if not (are_numbers or (analysis.reading.has_classes and analysis.table.classes > 1)):
         return []
     judge = _of_another_unit if are_numbers else _judged
-    judged = [group for group in groups if len(group.code) >= FEWEST]
+    every = AnswerGroup("", history.labelled, history.label[history.labelled])
+    # People pick errors, so that what they answer contradicts the predictions.
+    *parts, whole = (each.of(~history.picked[each.question]) for each in [*groups, every])
+    judged = [group for group in parts if len(group.code) >= FEWEST]
     texts = [text for group in judged if (text := judge(analysis, group))]
-    answered = history.labelled
-    are_apart = all(len(group.code) != len(answered) for group in judged)
-    if not texts and are_apart and len(answered) >= FEWEST:
-        whole = AnswerGroup("", answered, history.label[answered])
+    are_apart = all(len(group.code) != len(whole.code) for group in judged)
+    if not texts and are_apart and len(whole.code) >= FEWEST:
         texts = [text for text in [judge(analysis, whole)] if text]
     return list(dict.fromkeys(texts))
 
@@ -292,11 +297,11 @@ class _Compared:
                 f"The {self.group.answers} contradict the predictions: {agree:.0f} of {n} agree, "
                 f"where {chance:.0f} would by chance. Check whether classes were mixed up."
             )
-        one = self.text(self.positive)
-        parts = []
-        for code in (self.positive, 1 - self.positive):
+        positive, parts = self.analysis.reading.labels.positive, []
+        one = self.text(positive)
+        for code in (positive, 1 - positive):
             side = self.group.code[self.predicted == code]
-            count = int(np.sum(side == self.positive))
+            count = int(np.sum(side == positive))
             parts.append(f"{count} of {len(side)} rows predicted {self.text(code)}")
         return (
             f"The {self.group.answers} contradict the predictions: {one} is said of "
@@ -305,17 +310,12 @@ class _Compared:
         )
 
     @property
-    def positive(self) -> int:
-        """Code of the positive class."""
-        return self.analysis.reading.labels.positive
-
-    @property
     def means_right(self) -> bool:
         """Whether most rows are answered positive, whether predicted so or not."""
         if self.analysis.table.classes > 2:
             return False
-        is_positive = self.group.code == self.positive
-        is_predicted = self.predicted == self.positive
+        positive = self.analysis.reading.labels.positive
+        is_positive, is_predicted = self.group.code == positive, self.predicted == positive
         without, within = is_positive[~is_predicted], is_positive[is_predicted]
         return bool(
             len(without) >= FEWEST

@@ -123,8 +123,7 @@ class Search:
         scores, place = np.unique(-self.score, return_inverse=True)
         rows = np.cumsum(np.bincount(place, self.analysis.table.count))
         step = np.floor(np.log(rows) / math.log(_STEP))
-        kept = np.append(np.diff(step) > 0, True)
-        return np.asarray(-scores[kept])
+        return np.asarray(-scores[np.append(np.diff(step) > 0, True)])
 
     @functools.cached_property
     def domains(self) -> Sequence[Domain]:

@@ -149,8 +149,7 @@ class LabelJoin:
         register = Register.of_questions(tasks, ids, self.labelling)
         taken, rejects = check_votes(ordered, register)
         register, _ = register.with_votes(taken, replace=False, rounds=1)
-        none = LabelledCounts.none()
-        counts = none if rows is None else self._counts(rows, register.tally.codes)
+        counts = LabelledCounts.none() if rows is None else self._counts(rows, register.tally.codes)
         return counts, [*others, *rejects]
 
     def _own(self, rows: pa.Table) -> tuple[pa.Table, list[Reject]]:

@@ -84,7 +84,8 @@ class MemoryState:
         at_hand, analysis = pool.spec.labels.at_hand, pool.analysis
         if at_hand is None:
             return cls(pool, analysis)
-        drawn, codes = with_given(analysis, pool, pool.given(), chances_elsewhere(at_hand))
+        elsewhere = chances_elsewhere(at_hand, pool.table.rows)
+        drawn, codes = with_given(analysis, pool, pool.given(), elsewhere)
         history = drawn.history.with_rows(*pool.describe(drawn.history))
         return cls(pool, drawn.with_history(history.with_labels(np.array([*codes.values()]))))
 
@@ -154,8 +155,7 @@ class MemoryState:
             raise InputError("rows of this evaluation have no items: the spec has no pool.lists")
         questions = questions_of(np.asarray(id).tolist(), self.ids())
         stored = pool.stored(history.cell[questions], history.rank[questions])
-        items: list[list[Any]] = stored[list_names(0)[0]].to_pylist()
-        return items
+        return list(stored[list_names(0)[0]].to_pylist())
 
     def doubts(self, analysis: Analysis) -> Doubts:
         """Return what is to be said of the labels, and of pairs, before any number."""

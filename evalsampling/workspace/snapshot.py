@@ -22,7 +22,7 @@ from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
-from evalsampling.spec.labels_at_hand import DESIGN, LabelsAtHand
+from evalsampling.spec.labels_at_hand import CLUSTERS, DESIGN, LabelsAtHand
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
@@ -183,8 +183,7 @@ class Snapshot:
 
         Labels that are numbers have no gold rows: shape (0, 0).
         """
-        classes = len(self.pool.spec.labels.codes)
-        return gold_table(self.tally, self.control_subjects, classes)
+        return gold_table(self.tally, self.control_subjects, len(self.pool.spec.labels.codes))
 
     @functools.cached_property
     def round_of_question(self) -> list[int]:
@@ -398,11 +397,11 @@ class Snapshot:
         return Analysis.of_pool(self.pool, self.pool.spec.analysis).with_history(self.history)
 
 
-def chances_elsewhere(at_hand: LabelsAtHand) -> Mapping[str, float] | None:
+def chances_elsewhere(at_hand: LabelsAtHand, rows: int) -> Mapping[str, float] | None:
     """Return each drawn row's chance to be drawn by any round up to the design's round.
 
     By ids as text; None if labels at hand were drawn otherwise. Rounds draw without replacement,
-    each row with the chance of its cell.
+    each row with the chance of its cell. The pool of the design has as many ``rows`` at least.
     """
     if at_hand.drawn != DESIGN:
         return None
@@ -413,14 +412,14 @@ def chances_elsewhere(at_hand: LabelsAtHand) -> Mapping[str, float] | None:
     snapshot, number = Snapshot.at(found["root"]), int(found["number"])
     if number not in [files.number for files in snapshot.standing]:
         raise InputError(f"{path}: there is no such round")
+    sampler, size = snapshot.pool.spec.sampler.name, snapshot.pool.table.rows
     if not snapshot.analysis.sampler.by_row:
-        raise InputError(
-            f"{path}: drawn by {snapshot.pool.spec.sampler.name}, which draws a row more than "
-            "once; give the rows' chances as a column, by labels.drawn.chance"
-        )
-    rounds = sum(files.number <= number for files in snapshot.standing)
-    history = snapshot.history.first(rounds)
-    missed = np.ones(len(history))
-    for drawn in history.rounds:
-        missed *= 1 - drawn.chances(history.cell)
+        way_out = "a row more than once; give the rows' chances as a column, by labels.drawn.chance"
+        way_out = "whole clusters: say labels.drawn: clusters" if sampler == CLUSTERS else way_out
+        raise InputError(f"{path}: drawn by {sampler}, which draws {way_out}")
+    if size < rows:
+        told = f"drawn of {size:,} rows, not {rows:,}; pool.where leaves out what it could not draw"
+        raise InputError(f"{path}: {told}")
+    history = snapshot.history.first(sum(each.number <= number for each in snapshot.standing))
+    missed = np.prod([1 - drawn.chances(history.cell) for drawn in history.rounds], axis=0)
     return dict(zip(snapshot.ids[: len(history)], (1 - missed).tolist(), strict=True))

@@ -12,10 +12,14 @@ from tests.jobs import call, files_below
 from tests.labels_at_hand import labelled_pool
 
 
-@pytest.fixture
-def table(tmp_path: Path, monkeypatch: Any) -> str:
-    """The name of a CSV file in the current folder, with a column of labels."""
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    """The name of a CSV file in the current folder, with a column of labels."""
     columns = labelled_pool().table.drop_columns(["odds", "stands_for"])
     pyarrow.csv.write_csv(columns, tmp_path / "my verdicts.csv")
     return "my verdicts.csv"
@@ -55,10 +59,9 @@ def test_from_a_table_to_numbers_and_on(table: str, tmp_path: Path) -> None:
     [("annotator", "ann,bob", ","), ("second", "good,bad", ","), ("reviewed", "Y,Y", "N,N")],
 )
 def test_a_column_that_came_with_the_labels_is_no_slice(
-    tmp_path: Path, monkeypatch: Any, name: str, of_labelled: str, of_others: str
+    tmp_path: Path, name: str, of_labelled: str, of_others: str
 ) -> None:
     """No labelled row is without it, which says nothing of how rows were drawn."""
-    monkeypatch.chdir(tmp_path)
     lines = [
         f"a{i},{'bad' if i % 4 else 'good'},{'' if i % 3 else 'bad'},{'x' if i % 2 else 'y'},"
         f"{(of_others if i % 3 else of_labelled).split(',')[i % 2]}"
@@ -116,9 +119,8 @@ def test_a_spec_that_is_there_already(table: str, tmp_path: Path) -> None:
     assert "labels.drawn: is of labels that are in the pool" in done.err
 
 
-def test_the_positive_class_is_said(tmp_path: Path, monkeypatch: Any) -> None:
+def test_the_positive_class_is_said(tmp_path: Path) -> None:
     """It is the rarer verdict, or the one asked for; another one than before is refused."""
-    monkeypatch.chdir(tmp_path)
     lines = [f"a{i},{'bad' if i % 4 else 'good'},{'bad' if i % 3 else ''}" for i in range(60)]
     (tmp_path / "answers.csv").write_text("\n".join(["id,verdict,human", *lines]))
     asked = ["estimate", "answers.csv", "--label", "human", "--drawn", "random"]
@@ -129,11 +131,8 @@ def test_the_positive_class_is_said(tmp_path: Path, monkeypatch: Any) -> None:
     assert "is there already, and says labels.positive: bad" in refused.err
 
 
-def test_the_verdict_is_the_column_with_the_values_of_the_labels(
-    tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_the_verdict_is_the_column_with_the_values_of_the_labels(tmp_path: Path) -> None:
     """Whatever it is called."""
-    monkeypatch.chdir(tmp_path)
     lines = [
         f"a{i},{'it' if i % 2 else 'law'},{'bad' if i % 4 else 'good'},{'bad' if i % 3 else ''}"
         for i in range(60)
@@ -151,11 +150,8 @@ def test_the_verdict_is_the_column_with_the_values_of_the_labels(
     assert "known chances" not in page
 
 
-def test_labels_say_what_the_classes_of_a_threshold_are_called(
-    tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_labels_say_what_the_classes_of_a_threshold_are_called(tmp_path: Path) -> None:
     """No column has verdicts; the rarer of two labels is what measures are about."""
-    monkeypatch.chdir(tmp_path)
     word = ["ok", "fraud"]
     lines = [f"a{i},{i % 30 / 30:.2f},{word[i % 30 > 20] * (i % 2)}" for i in range(300)]
     (tmp_path / "t.csv").write_text("\n".join(["id,risk,human", *lines]))
@@ -166,9 +162,8 @@ def test_labels_say_what_the_classes_of_a_threshold_are_called(
     assert content["pool"]["prediction"] == {"threshold": 0.5}
 
 
-def test_of_several_classes_numbers_are_of_all(tmp_path: Path, monkeypatch: Any) -> None:
+def test_of_several_classes_numbers_are_of_all(tmp_path: Path) -> None:
     """Not of the last one by the alphabet; or of one that is named, and then it is said."""
-    monkeypatch.chdir(tmp_path)
     names = ["bill", "login", "other"]
     lines = [f"a{i},{names[i % 3]},{names[(i + i // 50) % 3] * (i % 2)}" for i in range(300)]
     (tmp_path / "t.csv").write_text("\n".join(["id,verdict,human", *lines]))
@@ -184,11 +179,8 @@ def test_of_several_classes_numbers_are_of_all(tmp_path: Path, monkeypatch: Any)
     assert "positive is login." in " ".join(done.out.split())
 
 
-def test_two_columns_with_the_words_of_labels_are_two_systems(
-    tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_two_columns_with_the_words_of_labels_are_two_systems(tmp_path: Path) -> None:
     """The second was taken for a slice of the first."""
-    monkeypatch.chdir(tmp_path)
     lines = [f"{i},{_word(i % 4)},{_word(i % 5)},{_word(i % 3) * (i % 2)}" for i in range(200)]
     (tmp_path / "t.csv").write_text("\n".join(["id,one,two,human", *lines]))
     done = call("estimate", "t.csv", "--label", "human", "--drawn", "random").done
@@ -202,17 +194,15 @@ def _word(number: int) -> str:
     return "good" if number else "bad"
 
 
-def test_the_index_that_pandas_writes_names_rows(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_index_that_pandas_writes_names_rows(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(TABLE.replace("id,", ",", 1))
     assert call("estimate", "t.csv", "--label", "human", "--drawn", "random").status == 0
     content = yaml.safe_load((tmp_path / "t-evaluation.yaml").read_text())
     assert content["pool"]["id"] == "Unnamed: 0"
 
 
-def test_odd_labels_are_those_of_their_column(tmp_path: Path, monkeypatch: Any) -> None:
+def test_odd_labels_are_those_of_their_column(tmp_path: Path) -> None:
     """Not those of a file that nobody gave."""
-    monkeypatch.chdir(tmp_path)
     lines = [f"a{i},{int(i % 5 == 0)},{int(i % 9 > 0) if i % 2 else ''}" for i in range(400)]
     (tmp_path / "t.csv").write_text("\n".join(["id,verdict,is_right", *lines]))
     done = call("estimate", "t.csv", "--label", "is_right", "--drawn", "random").done
@@ -229,10 +219,9 @@ def test_odd_labels_are_those_of_their_column(tmp_path: Path, monkeypatch: Any) 
     ],
 )
 def test_a_column_that_has_the_numbers_of_labels_by_chance_is_no_prediction(
-    tmp_path: Path, monkeypatch: Any, columns: dict[str, str], prediction: Any, classes: list[int]
+    tmp_path: Path, columns: dict[str, str], prediction: Any, classes: list[int]
 ) -> None:
     """Comparisons of names were taken for the predicted classes of a linkage."""
-    monkeypatch.chdir(tmp_path)
     lines = [",".join(["unique_id_l,unique_id_r,match_probability,human", *columns])]
     for i in range(300):
         of_each = [values.split(",")[i % (values.count(",") + 1)] for values in columns.values()]
@@ -264,13 +253,14 @@ TABLE = "\n".join(["id,verdict,topic,human", *LINES])
          "g.csv: column 'verdict' is there twice"),
         ("j.txt", TABLE.encode() * 9, "Files of other formats end in .csv, .tsv, .jsonl"),
         ("k.csv", b"1,0.3127,1,1\n" * 9, "there is the number 0.3127 where the name of a column"),
+        ("l.csv", b"id,verdict,human\n1,bad,yes\n2,good,no\n3,good,\n",
+         "--positive: is a yes in human bad or good? Name it"),
         ("h.csv", f"{TABLE}\n,,,\n".encode(), "row 60: null; such rows are left out by pool.where"),
     ],
 )  # fmt: skip
 def test_tables_that_cannot_be_read_as_they_are(
-    tmp_path: Path, monkeypatch: Any, name: str, content: bytes, message: str
+    tmp_path: Path, name: str, content: bytes, message: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path(name).write_bytes(content)
     assert message in call("estimate", name, "--label", "human", "--drawn", "random").refused
 
@@ -285,8 +275,7 @@ def test_a_call_that_failed_does_not_stand_in_the_way(table: str, tmp_path: Path
     assert call(*asked, "random").status == 0
 
 
-def test_slices_of_picked_rows_claim_nothing(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_slices_of_picked_rows_claim_nothing(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(TABLE.replace("1,bad,müll", "1,bad,x"))
     done = call("estimate", "t.csv", "--label", "human", "--drawn", "picked")
     assert "1.0000" not in done.out
@@ -308,11 +297,8 @@ def test_clusters_and_weights_of_a_table(table: str, tmp_path: Path) -> None:
     assert "says pool.cluster: talk" in call(*asked, "--cluster", "region").err
 
 
-def test_verdicts_in_another_spelling_than_labels_are_the_predictions(
-    tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_verdicts_in_another_spelling_than_labels_are_the_predictions(tmp_path: Path) -> None:
     """A threshold of the score would be judged in their place, which the first line would say."""
-    monkeypatch.chdir(tmp_path)
     spelt = [("match", "Match "), ("No Match", "no match")]
     lines = [
         f"a{row},{row % 40 / 40},{spelt[row % 3 == 0][0]},{spelt[row % 4 == 0][1] * (row % 5 == 0)}"

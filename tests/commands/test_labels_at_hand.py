@@ -120,7 +120,10 @@ def test_rows_drawn_by_the_design_of_another_workspace(job: Any) -> None:
     stored = Evaluation.open(new.workspace)
     chances = dict(zip(stored.state.ids(), stored.history.rounds[0].probability, strict=True))
     assert [chances[int(id)] for id in snapshot.ids] == pytest.approx(inclusion.tolist())
-
+    thinned = [None if id % 5 == 0 else label for id, label in enumerate(human)]
+    some = Evaluation.from_frame(pool.with_columns(human=thinned).table, labels=labels)
+    told = f"{100 - len(some.history)} of 100 rows drawn by {design} have no label, which is seldom"
+    assert some.estimate().warnings[0].startswith(told)
     shutil.rmtree(old.workspace)  # It is read once.
     assert new.estimate().json["labels"] == len(given)
 
@@ -130,8 +133,14 @@ def test_rows_that_another_design_did_not_draw(job: Any) -> None:
     pool = labelled_pool()
     old = job(pool, budget=100, round_size=50).drawn()
     design = old.workspace / "rounds" / "0001" / "design.json"
-    labels = {"column": "human", "drawn": {"design": str(design)}}
+    labels: Any = {"column": "human", "drawn": {"design": str(design)}}
     assert "has a label and was not drawn by it" in job(pool, labels=labels).prepare().refused
+    told = "drawn of 2,000 rows, not 3,000; pool.where leaves out what it could not draw"
+    assert told in job(labelled_pool(rows=3000), labels=labels).prepare().refused
+    whole = job(labelled_pool("clusters"), **keys("clusters")).prepared()
+    labels["drawn"]["design"] = str(whole.workspace / "rounds" / "0001" / "design.json")
+    told = "drawn by clusters, which draws whole clusters: say labels.drawn: clusters"
+    assert told in job(pool, labels=labels).prepare().refused
     wrong = job(pool, labels={"column": "human", "drawn": {"design": "design.json"}})
     assert "is no design of a round" in wrong.prepare().err
 

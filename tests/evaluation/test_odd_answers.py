@@ -124,12 +124,7 @@ def test_rows_that_nobody_got_to_yet_are_not_odd() -> None:
 
 def test_numbers_of_the_sentence_are_those_of_the_labels() -> None:
     told: list[Labels] = []
-
-    def answer(truth: Labels, prediction: Labels) -> Labels:
-        told.append(prediction)
-        return truth * 0 + 1
-
-    (first, *_) = POOL.warnings(answer)
+    (first, *_) = POOL.warnings(lambda truth, given: [told.append(given), truth * 0 + 1][1])
     assert f"; {np.sum(told[0] == 0)} of these rows are predicted '0'" in first
 
 
@@ -215,6 +210,14 @@ def test_many_small_calls_are_judged_together() -> None:
     for part in np.split(evaluation.sample(100), 10):
         evaluation.label(part, [1] * 10)
     assert evaluation.estimate().warnings[0].startswith("All 100 answers are '1'")
+
+
+def test_errors_that_people_picked_are_not_odd() -> None:
+    human, errors = np.full(ROWS, np.nan), np.flatnonzero(POOL.truth != POOL.prediction)
+    human[errors[::10]] = POOL.truth[errors[::10]]
+    columns = {"score": POOL.score, "prediction": POOL.prediction, "human": human}
+    evaluation = Evaluation.from_labelled(columns, label="human", drawn="picked")
+    assert not [text for text in evaluation.estimate().warnings if text.startswith("The answers")]
 
 
 def test_distance_from_chance_is_that_of_all_orders() -> None:
