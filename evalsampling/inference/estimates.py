@@ -48,7 +48,7 @@ from evalsampling.inference.interval_methods import (
     by_logit,
     by_student,
 )
-from evalsampling.inference.intervals import ANYTIME, SIMULTANEOUS, Interval, whole_range, widened
+from evalsampling.inference.intervals import ANYTIME, SIMULTANEOUS, Interval, whole_range
 from evalsampling.inference.linearisation import Linearisation
 from evalsampling.inference.model_based import DrawnNumber, by_model
 from evalsampling.inference.random_answers import with_random_answers
@@ -219,6 +219,7 @@ def by_weights(
                 undefined(target, confidence, "undefined", reason, warn=True, bias=support.bias)
             )
             continue
+        unseen = support.unseen
         number = SampledNumber(
             target,
             min(max(float(value[i]), target.bounds[0]), target.bounds[1]),
@@ -230,12 +231,10 @@ def by_weights(
             support.expected_error,
             sample.units,
             open_share,
+            unseen.reach if unseen else 0.0,
         )
         gap = _NO_VARIANCE if number.error == 0 else support.gap
         default, warnings = by_design(number, gap)
-        unseen = None if gap else support.unseen
-        if unseen is not None:
-            default = widened(default, unseen.reach, target.bounds)
         asked = (BY_NAME[name](number) for name in methods)
         others = (each for each in asked if each is not None and each.method != default.method)
         is_compared = target.against is not None
@@ -251,7 +250,7 @@ def by_weights(
                 notes=(
                     *_cut(number, float(value[i])),
                     *_alike(number, effect, i),
-                    *_allowed_for(number, unseen),
+                    *([f"{target.title}: {unseen.words}"] if unseen else []),
                 ),
                 effective_size=size,
                 design_effect=design_effect(number.error, float(unit[i]), len(weight)),
@@ -338,13 +337,6 @@ def _alike(number: SampledNumber, effect: FloatArray | None, place: int) -> tupl
         f"{number.target.title}: labels of a cluster are alike, so that its variance is "
         f"{effect[place]:.2g} times that of rows by themselves",
     )
-
-
-def _allowed_for(number: SampledNumber, unseen: UnseenSide | None) -> tuple[str, ...]:
-    """Return a note if an interval allows for what labels leave open of some rows."""
-    if unseen is None:
-        return ()
-    return (f"{number.target.title}: {unseen.words}; its interval allows for all that they may be",)
 
 
 def _test(number: SampledNumber, gap: Gap | UnseenSide | None) -> Significance:

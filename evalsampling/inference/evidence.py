@@ -49,7 +49,7 @@ class Gap:
 class UnseenSide:
     """Rows that one of two compared systems alone predicts, of which labels hardly tell."""
 
-    words: str  # as a sentence: "only 2 rows that the first system alone predicts seen"
+    words: str  # as a sentence
     reach: float  # how far their share of positives may move the number, above 0
 
 

@@ -91,12 +91,6 @@ def symmetric(centre: float, reach: float, bounds: tuple[float, float], method: 
     return Interval(low, high, DESIGN_BASED, method)
 
 
-def widened(interval: Interval, reach: float, bounds: tuple[float, float]) -> Interval:
-    """Return an interval so much longer at either end, cut at the bounds."""
-    low, high = max(interval.low - reach, bounds[0]), min(interval.high + reach, bounds[1])
-    return dataclasses.replace(interval, low=low, high=high)
-
-
 def whole_range(bounds: tuple[float, float], reason: str) -> Interval:
     """Return the interval from bound to bound, for data that allow no narrower claim."""
     return Interval(*bounds, DESIGN_BASED, reason)

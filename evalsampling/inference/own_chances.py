@@ -102,4 +102,5 @@ def unseen_side(
             doubt = f"fewer than {FEWEST_EVIDENCE}" if seen < FEWEST_EVIDENCE else "all of a class"
             alone = f"rows seen that the {system} system alone predicts positive"
             words.append(f"{seen or 'no'} {alone}, {doubt}")
-    return UnseenSide("; ".join(words), reach) if words else None
+    words.append("its interval allows for all that they may be")
+    return UnseenSide("; ".join(words), reach) if reach else None
