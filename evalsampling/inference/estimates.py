@@ -12,9 +12,10 @@ Of each number of a measure (`_on_domain`):
 4. `choose` says which interval comes first, the default one. It is the model-based one with
    `FEWEST_EVIDENCE` labelled rows of the scarcest share, if the draws are informative
    (`DrawnRange.is_informative`). Of precision, accuracy and other means of rows that are known it
-   must also be the narrower one: there the design misses nothing. Where labels of a cluster are
-   alike it need not: of two rough intervals the narrower misses more often. Last stands, of a
-   difference, the interval that holds whenever one looks (`anytime`).
+   must also be the narrower one, and labels of two classes: there the design misses nothing, and a
+   curve of one class does not know which of several others a row may be of. Where labels of a
+   cluster are alike it need not: of two rough intervals the narrower misses more often. Last
+   stands, of a difference, the interval that holds whenever one looks (`anytime`).
 
 The default interval holds the value, and the measure's bound as long as no label excludes it.
 """
@@ -417,7 +418,7 @@ def choose(
 def leads_design(model: DrawnNumber, interval: Interval) -> bool:
     """Return whether a model-based interval comes before the design-based one."""
     design = model.design
-    is_narrower = interval.high - interval.low < design.high - design.low
+    is_narrower = model.is_binary and interval.high - interval.low < design.high - design.low
     shares_clusters = (design.cluster_effect or 1.0) > 1
     is_needed = not model.of_known_rows or is_narrower or shares_clusters
     is_needed |= not (design.claims and design.reliable)

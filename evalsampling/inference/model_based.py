@@ -61,6 +61,7 @@ class DrawnNumber:
     observed: float = math.nan  # the measure on the labelled rows alone, NaN where undefined
     # whether the design knows which rows count: `Measure.is_of_known_rows`
     of_known_rows: bool = False
+    is_binary: bool = True  # whether labels are of two classes
     holds_draws: bool = False  # whether the interval also holds that of the draws alone
     method: str = LabelModel.method
     # draws under other shares of hidden positives, by share
@@ -279,6 +280,7 @@ def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> l
                 evidence[i],
                 observed[i],
                 of_known_rows and not is_exact,
+                model.table.classes == 2,
                 holds_draws,
                 model.method,
                 other_shares,
