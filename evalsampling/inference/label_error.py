@@ -131,15 +131,11 @@ def _predicted(
     """Return the corrected measure for each P^-1, given a draw of all labels: shape (draws,)."""
     labels = model.everywhere
     turn = np.arange(len(inverses)) % len(labels.unlabelled)
-    classes = range(model.table.classes)
-    risk = np.sum(
-        [
-            inverses[:, j, i, None] * labels.losses_if(measure, j, i)[turn]
-            for j in classes
-            for i in classes
-        ],
-        axis=0,
-    )
+    parts = [
+        inverses[:, j, i, None] * labels.losses_if(measure, j, i)[turn]
+        for j, i in np.ndindex(inverses.shape[1:])
+    ]
+    risk = np.sum(parts, axis=0)
     defined = np.isfinite(risk).all(axis=1)
     values = np.full(len(inverses), np.nan)
     values[defined] = measure.values(risk[defined])[:, 0]
