@@ -361,7 +361,6 @@ class CurveFit:
         """
         values, vectors = self._axes
         root = vectors / np.sqrt(values) @ vectors.T
-
         scaled = self.curve.coordinates.around(self.mode, root)
 
         def density(u: FloatArray) -> PosteriorAt:
@@ -405,9 +404,8 @@ class CurveDraws:
 
     def weights(self, share: float) -> FloatArray:
         """Return importance weights of draws under another prior share: (draws,), at most 1."""
-        log_weight = (
-            np.log(share / self.curve.hidden.share) / self.curve.hidden.spread * self.z[:, -1]
-        )
+        hidden = self.curve.hidden
+        log_weight = np.log(share / hidden.share) / hidden.spread * self.z[:, -1]
         return np.asarray(np.exp(log_weight - log_weight.max()))
 
     def with_share(self, share: float, rng: np.random.Generator) -> "CurveDraws":

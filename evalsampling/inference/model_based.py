@@ -216,10 +216,9 @@ def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> l
     error that the draws predict.
     """
     measure, inputs, model = estimand.measure, estimand.inputs, estimand.inputs.model
-    if model is None or not len(inputs.history.labelled):
-        return [DrawnNumber(one) for one in estimates]
-    if model.is_exact and (not estimand.is_pool or measure.has_slices):
-        # Rows that are predicted alike are alike in the pool, and may not be in a slice of it.
+    # Rows that are predicted alike are alike in the pool, and may not be in a slice of it.
+    of_slice = not estimand.is_pool or measure.has_slices
+    if model is None or not len(inputs.history.labelled) or (model.is_exact and of_slice):
         return [DrawnNumber(one) for one in estimates]
     if model.contradiction is not None:
         reason = (

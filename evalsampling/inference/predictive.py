@@ -335,10 +335,8 @@ class Predictive:
         for y in range(1, table.classes):
             further = influence[y] - influence[0]
             variance = table.kinds.by_cell(further**2) - table.kinds.by_cell(further) ** 2
-            deviation = np.sqrt(
-                np.maximum(variance, 0.0) * (rate[:, y] * (1 - rate[:, y]))[:, None]
-            )
-            slack += left @ deviation
+            of_labels = (rate[:, y] * (1 - rate[:, y]))[:, None]
+            slack += left @ np.sqrt(np.maximum(variance, 0.0) * of_labels)
         return slack / max(int(self.domain.rows(table).sum()), 1)
 
     def risks(self, measure: Measure) -> FloatArray:
