@@ -254,6 +254,7 @@ def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> l
     bands = _band(ends, estimates, of_measure, model) if band and len(drawn) > 1 else None
     is_exact, of_known_rows = model.is_exact, measure.is_of_known_rows
     holds_draws = not (is_exact or of_known_rows) and model.table.kinds.prediction.shape[1] > 1
+    least = 0.0 if inputs.combine else NARROW
     numbers = []
     for i, (design, of_number) in enumerate(zip(estimates, drawn, strict=True)):
         if estimand.evidence[i].unseen is not None:
@@ -262,9 +263,7 @@ def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> l
         pull = weight = 1.0
         if not is_exact:
             bias = bias_of_draws(design, of_number) if of_known_rows else 0.0
-            error = between(
-                design.standard_error, float(expected[i]), 0.0 if inputs.combine else NARROW
-            )
+            error = between(design.standard_error, float(expected[i]), least)
             pull = weight_of_draws(design.standard_error, of_number, bias)
             weight = weight_of_draws(error, of_number, bias)
         numbers.append(
@@ -375,7 +374,12 @@ class DrawnMeasure:
         """Return the least and greatest value of each draw, shape (draws, m) each."""
         low, high = predictive.bounds(self.measure)
         if self.cluster_effect is not None:
-            low, high = self._spread(low, high, np.sqrt(self.cluster_effect))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # One may be undefined in all.
+                median = np.nanmedian((low + high) / 2, axis=0)
+            least, greatest = np.transpose([each.bounds for each in self.measure.components])
+            spread = (median + np.sqrt(self.cluster_effect) * (end - median) for end in (low, high))
+            low, high = (np.clip(end, least, greatest) for end in spread)
         if self.own is not None:
             place = predictive.domain.column, predictive.domain.value
             rng = np.random.Generator(np.random.PCG64([*self.seed, *place, 3]))
@@ -387,19 +391,6 @@ class DrawnMeasure:
         """Return values, or their logarithms if those are what is estimated."""
         with np.errstate(divide="ignore"):
             return np.log(values) if self.in_logs else values
-
-    def _spread(
-        self, low: FloatArray, high: FloatArray, root: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of draws ``root`` times as far from their median, within the bounds."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # A component may be undefined in all.
-            median = np.nanmedian((low + high) / 2, axis=0)
-        least, greatest = np.transpose([each.bounds for each in self.measure.components])
-        low, high = (
-            np.clip(median + root * (end - median), least, greatest) for end in (low, high)
-        )
-        return low, high
 
 
 def ranges_of(ends: tuple[FloatArray, FloatArray]) -> list[DrawnRange]:

@@ -197,9 +197,8 @@ class WeightedSample:
         """Number of draws whose row has a label; of clusters, of equally large ones, at least 2."""
         if self.cluster is None:
             return self.answered
-        return max(
-            math.floor(len(self.question) / max(self._together, self.together or 1) + 1e-9), 2
-        )
+        together = max(self._together, self.together or 1)
+        return max(math.floor(len(self.question) / together + 1e-9), 2)
 
     @functools.cached_property
     def _together(self) -> float:

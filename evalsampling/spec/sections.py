@@ -21,7 +21,6 @@ Read = TypeVar("Read", bound=msgspec.Struct)
 READ_FROM = ("gs", "s3", "hdfs")
 """Schemes of the stores with files that are read."""
 
-
 _collected: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
     "_collected", default=None
 )
