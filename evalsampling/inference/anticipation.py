@@ -21,9 +21,6 @@ _PRECISION = 1 / np.array([5.0, 1.0, 2.0]) ** 2
 Without labels the coefficients are at their prior mean, which leaves the probabilities as they are.
 """
 
-_INFORMATION = np.diag(_PRECISION)
-"""What that prior adds to the information on the coefficients."""
-
 MOST_COMPONENTS = 384
 """Most components of a measure for which an error is predicted: it takes one number a cell each."""
 
@@ -57,7 +54,7 @@ def _regress(
         chance = expit(design @ coefficient)
         gradient = design.T @ (hits - rows * chance) - _PRECISION * (coefficient - _CENTRE)
         weighted = design * (rows * chance * (1 - chance))[:, None]
-        step = np.linalg.solve(design.T @ weighted + _INFORMATION, gradient)
+        step = np.linalg.solve(design.T @ weighted + np.diag(_PRECISION), gradient)
         # Steps are kept short: far from the mode the quadratic approximation overshoots.
         coefficient += np.minimum(np.maximum(step, -1), 1)
         if np.abs(step).max() < 1e-6:

@@ -177,9 +177,8 @@ class _Bet:
         stake = np.nan_to_num(stake, nan=0.0)
         if is_one:
             return np.asarray(np.log1p(stake * (self.outcome[:, 0] + self.surplus)))
-        return np.asarray(
-            np.log1p(stake[:, None] * self.outcome).sum(axis=1) + stake * self.surplus
-        )
+        of_rows = np.log1p(stake[:, None] * self.outcome).sum(axis=1)
+        return np.asarray(of_rows + stake * self.surplus)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -361,7 +361,6 @@ class CurveFit:
         """
         values, vectors = self._axes
         root = vectors / np.sqrt(values) @ vectors.T
-
         scaled = self.curve.coordinates.around(self.mode, root)
 
         def density(u: FloatArray) -> PosteriorAt:
@@ -405,9 +404,8 @@ class CurveDraws:
 
     def weights(self, share: float) -> FloatArray:
         """Return importance weights of draws under another prior share: (draws,), at most 1."""
-        log_weight = (
-            np.log(share / self.curve.hidden.share) / self.curve.hidden.spread * self.z[:, -1]
-        )
+        hidden = self.curve.hidden
+        log_weight = np.log(share / hidden.share) / hidden.spread * self.z[:, -1]
         return np.asarray(np.exp(log_weight - log_weight.max()))
 
     def with_share(self, share: float, rng: np.random.Generator) -> "CurveDraws":
@@ -451,16 +449,9 @@ def _starts(curve: CalibrationCurve, labels: GroupLabels) -> FloatArray:
     slope and the background, each with another cut or slope: from the prior mean, where most rates
     may be 0 or 1, no step would find the mode.
     """
-    points = _points_of_prior(curve.dimensions)
+    grid = np.stack(np.meshgrid(_CUTS, _SLOPES, _BACKGROUNDS), axis=-1).reshape(-1, 3)
+    points = np.zeros((len(grid), curve.dimensions))
+    points[:, [0, 1, -1]] = grid
     order = np.argsort(-PosteriorAt(curve.at(points), labels).logarithm)
     first, _ = distinct_rows(points[order, :2])
     return points[order[np.sort(first)[:STARTS]]]
-
-
-@functools.cache
-def _points_of_prior(dimensions: int) -> FloatArray:
-    """Return a grid over the prior of cut, mean slope and background: (points, dimensions)."""
-    grid = np.stack(np.meshgrid(_CUTS, _SLOPES, _BACKGROUNDS), axis=-1).reshape(-1, 3)
-    points = np.zeros((len(grid), dimensions))
-    points[:, [0, 1, -1]] = grid
-    return points

@@ -30,7 +30,7 @@ def obstacle(table: CellTable) -> str | None:
 
 def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> dict[int, CurveFit]:
     """Return the fitted curve of each class; with two classes that of the second alone."""
-    seen = labels_by_chance(table, history, Domain())
+    seen = labels_by_cell(table, history, Domain(), picked=False)
     labelled = seen.sum(axis=1)
     classes = (1,) if table.classes == 2 else range(table.classes)
     return {y: fit_either_way(table, y, labelled, seen[:, y], hidden) for y in classes}
@@ -127,14 +127,13 @@ def _predicted(table: CellTable, y: int) -> FloatArray:
     return table.kinds.by_cell((table.kinds.prediction == y).astype(np.float64))
 
 
-def labels_by_cell(table: CellTable, history: History, domain: Domain) -> IntArray:
-    """Return the number of rows of a domain with each label, by cell: shape (cells, classes)."""
-    labelled = domain.labelled(history)
-    return history.seen(len(table), table.classes, labelled).astype(np.int64)
+def labels_by_cell(
+    table: CellTable, history: History, domain: Domain, picked: bool = True
+) -> IntArray:
+    """Return the number of rows of a domain with each label, by cell: shape (cells, classes).
 
-
-def labels_by_chance(table: CellTable, history: History, domain: Domain) -> IntArray:
-    """Return `labels_by_cell` without rows that people picked, which tell nothing of other rows."""
+    By default with rows that people picked, which tell nothing of other rows.
+    """
     labelled = domain.labelled(history)
-    drawn = labelled[~history.picked[labelled]]
-    return history.seen(len(table), table.classes, drawn).astype(np.int64)
+    counted = labelled if picked else labelled[~history.picked[labelled]]
+    return history.seen(len(table), table.classes, counted).astype(np.int64)

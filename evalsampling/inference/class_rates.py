@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from evalsampling.inference.calibration_curve import HIDDEN, SCHEDULE
-from evalsampling.inference.class_curves import labels_by_chance
+from evalsampling.inference.class_curves import labels_by_cell
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import STRATUM_RATES
 from evalsampling.inference.predictive import LabelModel, likely_rates
@@ -82,7 +82,7 @@ def mean_rates(table: CellTable, history: History) -> FloatArray:
 
 def _posterior(table: CellTable, history: History) -> FloatArray:
     """Return the parameters of the Dirichlet posterior of each stratum, (leaves, classes)."""
-    seen = table.sum_by_leaf(labels_by_chance(table, history, Domain()))
+    seen = table.sum_by_leaf(labels_by_cell(table, history, Domain(), picked=False))
     return np.asarray(seen + PRIOR_LABELS / table.classes)
 
 

@@ -48,15 +48,21 @@ class Coordinates:
     @classmethod
     def of_parameters(cls, effects: int, step: float, hidden: HiddenPrior) -> "Coordinates":
         """Return the parameters themselves as coordinates."""
-        slope, direct = _slope_and_direct(effects)
-        ratio = np.zeros((len(slope), 1))
+        dimensions, corners = 3 + STEPS + effects, STEPS + 1
+        apart = np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS)))
+        covariance = np.exp(-STEP_DECAY * apart) + 1e-9 * np.eye(STEPS)
+        slope, ratio = np.zeros((dimensions, STEPS)), np.zeros((dimensions, 1))
+        slope[1] = SLOPE_SPREAD
+        slope[2 : 2 + STEPS] = STEP_SPREAD * np.linalg.cholesky(covariance).T
         ratio[-1] = hidden.spread
+        direct = np.zeros((dimensions, corners + effects))
+        direct[0, :corners], direct[2 + STEPS : -1, corners:] = CUT_SPREAD, np.eye(effects)
         linear = np.concatenate([slope, ratio, direct], axis=1)
         constant = np.zeros(linear.shape[1])
         constant[:STEPS], constant[STEPS] = np.log(step), np.log(hidden.share)
-        ceiling = np.full(STEPS + 1, np.inf)
+        ceiling = np.full(corners, np.inf)
         ceiling[:STEPS] = _STEEPEST + np.log(step)
-        return cls(np.zeros(len(slope)), np.eye(len(slope)), constant, linear, ceiling)
+        return cls(np.zeros(dimensions), np.eye(dimensions), constant, linear, ceiling)
 
     def around(self, origin: FloatArray, root: FloatArray) -> Self:
         """Return coordinates u, these being origin + u root."""
@@ -82,19 +88,6 @@ class Coordinates:
     def _pull(self) -> tuple[FloatArray, FloatArray]:
         """The gradient of the log-prior at x = 0, and its derivative by x."""
         return -self.origin @ self.root.T, -self.root @ self.root.T
-
-
-@functools.cache
-def _slope_and_direct(effects: int) -> tuple[FloatArray, FloatArray]:
-    """Return what of z the logarithms of the falls by dx are, and corners and effects directly."""
-    dimensions, corners = 3 + STEPS + effects, STEPS + 1
-    apart = np.abs(np.subtract.outer(np.arange(STEPS), np.arange(STEPS)))
-    covariance = np.exp(-STEP_DECAY * apart) + 1e-9 * np.eye(STEPS)
-    slope = np.zeros((dimensions, STEPS))
-    slope[1], slope[2 : 2 + STEPS] = SLOPE_SPREAD, STEP_SPREAD * np.linalg.cholesky(covariance).T
-    direct = np.zeros((dimensions, corners + effects))
-    direct[0, :corners], direct[2 + STEPS : -1, corners:] = CUT_SPREAD, np.eye(effects)
-    return slope, direct
 
 
 def fallen(cut: float, effects: int) -> FloatArray:

@@ -49,16 +49,12 @@ def curve_estimates(
         parts = [curve.average_precision(np.unique(groups[groups >= 0]))]
     by_end = zip(*(part.ends for part in parts), strict=True)
     ends = [np.concatenate(of_parts).tolist() for of_parts in by_end]
-    guarantee, estimates = curve.guarantee, []
-    is_guaranteed = guarantee.factor is not None
+    guarantee, confidence, estimates = curve.guarantee, curve.guarantee.confidence, []
+    is_guaranteed, needed = guarantee.factor is not None, measure.undefined_without
     for target, value, low, high in zip(scope.targets(measure, Domain()), *ends, strict=True):
         if not np.isfinite(value):
-            reason = (
-                f"{target.title} is undefined (0/0): no {measure.undefined_without} or no such rows"
-            )
-            estimates.append(
-                undefined(target, guarantee.confidence, "undefined", reason, warn=True)
-            )
+            reason = f"{target.title} is undefined (0/0): no {needed} or no such rows"
+            estimates.append(undefined(target, confidence, "undefined", reason, warn=True))
             continue
         interval = whole_range(target.bounds, METHOD)
         if is_guaranteed:
@@ -68,7 +64,7 @@ def curve_estimates(
                 target,
                 value,
                 None,
-                guarantee.confidence,
+                confidence,
                 (interval,),
                 warnings=() if is_guaranteed else guarantee.warnings,
                 reliable=is_guaranteed,

@@ -248,10 +248,8 @@ def by_weights(
                 (default, *others),
                 warnings=warnings,
                 reliable=not warnings,
-                notes=(
-                    *_cut(number, float(value[i])),
-                    *_alike(number, effect, i),
-                    *([f"{target.title}: {unseen.words}"] if unseen else []),
+                notes=_notes(
+                    number, float(value[i]), None if effect is None else effect[i], unseen
                 ),
                 effective_size=size,
                 design_effect=design_effect(number.error, float(unit[i]), len(weight)),
@@ -320,24 +318,20 @@ def doubt_about(interval: Interval, number: SampledNumber) -> str | None:
     )
 
 
-def _cut(number: SampledNumber, value: float) -> tuple[str, ...]:
-    """Return a note if an estimated value was cut to the bounds of its number."""
-    if number.value == value:
-        return ()
-    return (
-        f"{number.target.title}: the weighted estimate {value:.4g} lies outside its range and was "
-        "cut; more labels will mend that",
-    )
-
-
-def _alike(number: SampledNumber, effect: FloatArray | None, place: int) -> tuple[str, ...]:
-    """Return a note if labels of a cluster are seen to be alike."""
-    if effect is None or effect[place] < NOTED_EFFECT:
-        return ()
-    return (
-        f"{number.target.title}: labels of a cluster are alike, so that its variance is "
-        f"{effect[place]:.2g} times that of rows by themselves",
-    )
+def _notes(
+    number: SampledNumber, value: float, effect: float | None, unseen: UnseenSide | None
+) -> tuple[str, ...]:
+    """Return notes on a value that was cut, labels alike in clusters, and a side not seen."""
+    notes = []
+    if number.value != value:
+        cut = f"the weighted estimate {value:.4g} lies outside its range and was cut"
+        notes.append(f"{cut}; more labels will mend that")
+    if effect is not None and effect >= NOTED_EFFECT:
+        factor = f"{effect:.2g} times that of rows by themselves"
+        notes.append(f"labels of a cluster are alike, so that its variance is {factor}")
+    if unseen is not None:
+        notes.append(unseen.words)
+    return tuple(f"{number.target.title}: {note}" for note in notes)
 
 
 def _test(number: SampledNumber, gap: Gap | UnseenSide | None) -> Significance:

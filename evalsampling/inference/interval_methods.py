@@ -127,8 +127,7 @@ def by_logit(number: SampledNumber) -> Interval | None:
     if not 0 < share < 1:
         return whole_range(number.bounds, "logit at a bound")
     centre = float(scipy.special.logit(share))
-    reach = number.z * number.error
-    reach /= width * share * (1 - share)
+    reach = number.z * number.error / (width * share * (1 - share))
     low, high = (
         least + width * float(scipy.special.expit(end)) for end in (centre - reach, centre + reach)
     )

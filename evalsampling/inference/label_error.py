@@ -107,7 +107,12 @@ def correct(
         drawn, inner = values + errors * rng.standard_normal(_DRAWS), 1.0
     else:
         drawn, inner = _predicted(measure, inputs, model, inverses, rng), _INNER
-    low, high = _middle(drawn, bounds, inputs.confidence)
+    tail, is_defined = (1 - inputs.confidence) / 2, np.isfinite(drawn)
+    ends = [  # of the central part of the draws, of which undefined ones count as either bound
+        np.quantile(np.where(is_defined, drawn, bound), share)
+        for bound, share in zip(bounds, (tail, 1 - tail), strict=True)
+    ]
+    low, high = np.clip(ends, *bounds).tolist()
     finite = np.clip(values[np.isfinite(values)], *bounds)
     cut, error = float(np.clip(value, *bounds)), scale * sums.standard_error(_inverse(rates))
     # Draws of P make label errors likely even if there were none among the gold rows.
@@ -131,15 +136,11 @@ def _predicted(
     """Return the corrected measure for each P^-1, given a draw of all labels: shape (draws,)."""
     labels = model.everywhere
     turn = np.arange(len(inverses)) % len(labels.unlabelled)
-    classes = range(model.table.classes)
-    risk = np.sum(
-        [
-            inverses[:, j, i, None] * labels.losses_if(measure, j, i)[turn]
-            for j in classes
-            for i in classes
-        ],
-        axis=0,
-    )
+    parts = [
+        inverses[:, j, i, None] * labels.losses_if(measure, j, i)[turn]
+        for j, i in np.ndindex(inverses.shape[1:])
+    ]
+    risk = np.sum(parts, axis=0)
     defined = np.isfinite(risk).all(axis=1)
     values = np.full(len(inverses), np.nan)
     values[defined] = measure.values(risk[defined])[:, 0]
@@ -183,11 +184,18 @@ class _Sums:
             total = inputs.sample.weight.sum()
             sums /= total
             covariance = inputs.sample.covariance((flat - sums) / total)
+        table, pool = inputs.table, None
+        if known_exactly(measure, table):
+            pool = np.empty((classes, measure.size))
+            for y in each_label(table):
+                mass = np.zeros((len(table), classes))
+                mass[:, y[0]] = table.count
+                pool[y[0]] = model_risk(measure, table, mass) / table.rows
         return cls(
             measure,
             sums.reshape(features.shape[1:]),
             covariance,
-            _pool_means(measure, inputs),
+            pool,
             int(np.argmax(np.bincount(label, votes.spread(inputs.sample.weight), classes))),
         )
 
@@ -213,26 +221,3 @@ class _Sums:
         slope = self.measure.jacobian(risk)[0]
         weights = (coefficients[:, :, None] * slope).ravel()
         return float(np.sqrt(np.maximum(weights @ self.covariance @ weights, 0.0)))
-
-
-def _pool_means(measure: Measure, inputs: EstimationInput) -> FloatArray | None:
-    """Return `_Sums.pool`, the mean losses over the pool if all its rows were of each class."""
-    table = inputs.table
-    if not known_exactly(measure, table):
-        return None
-    means = []
-    for y in each_label(table):
-        mass = np.zeros((len(table), table.classes))
-        mass[:, y[0]] = table.count
-        means.append(model_risk(measure, table, mass) / table.rows)
-    return np.array(means)
-
-
-def _middle(
-    draws: FloatArray, bounds: tuple[float, float], confidence: float
-) -> tuple[float, float]:
-    """Return the ends of the central part of draws; undefined draws count as either bound."""
-    tail = (1 - confidence) / 2
-    low = np.quantile(np.where(np.isfinite(draws), draws, bounds[0]), tail)
-    high = np.quantile(np.where(np.isfinite(draws), draws, bounds[1]), 1 - tail)
-    return float(np.clip(low, *bounds)), float(np.clip(high, *bounds))

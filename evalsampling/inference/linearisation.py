@@ -179,12 +179,10 @@ def influences_by_cell(
     ]
     for risks in parts:
         slopes = measure.jacobians(risks).reshape(-1, d)
-        influences = [slopes @ loss.T for loss in losses]
+        influences, shape = [slopes @ loss.T for loss in losses], (len(risks), m, len(table))
         # Most are defined throughout: to test that is far faster than to make a copy.
         yield [
-            (each if np.isfinite(each).all() else np.nan_to_num(each)).reshape(
-                len(risks), m, len(table)
-            )
+            (each if np.isfinite(each).all() else np.nan_to_num(each)).reshape(shape)
             for each in influences
         ]
 

@@ -108,7 +108,7 @@ class DrawnNumber:
         """The model-based interval, None where draws or cells leave too much open."""
         if self.drawn is None or self.drawn.defined.mean() < 1 - _MOST_UNDEFINED:
             return None
-        interval = self._up_to_bound(self._holding(self.drawn))
+        interval = self._holding(self.drawn)
         is_whole = (interval.low, interval.high) == self.design.target.bounds
         return None if is_whole and self.drawn.gap > 0 else interval
 
@@ -118,13 +118,12 @@ class DrawnNumber:
         if self.ends_of_band is None:
             return []
         of_design, method = self.design.interval(SIMULTANEOUS), f"{self.method}, {SIMULTANEOUS}"
-        return [self._up_to_bound(self._averaged(*self.ends_of_band, of_design, method))]
+        return [self._averaged(*self.ends_of_band, of_design, method)]
 
     @property
     def sensitivity(self) -> tuple[Sensitivity, ...]:
         """The interval under other shares of hidden positives."""
-        of_draws = {share: self._holding(drawn) for share, drawn in self.other_shares.items()}
-        others = {share: self._up_to_bound(each) for share, each in of_draws.items()}
+        others = {share: self._holding(drawn) for share, drawn in self.other_shares.items()}
         return tuple(Sensitivity(share, each.low, each.high) for share, each in others.items())
 
     @property
@@ -136,7 +135,7 @@ class DrawnNumber:
         """
         if self.aside is None or self.interval is None or not self.aside.defined.any():
             return None
-        left = self._up_to_bound(self._holding(self.aside))
+        left = self._holding(self.aside)
         low, high = max(left.low, self.interval.low), min(left.high, self.interval.high)
         return Interval(low, high, MODEL_BASED, self.method) if low <= high else None
 
@@ -169,7 +168,7 @@ class DrawnNumber:
     def _at(self, level: float) -> Interval:
         """Return the interval with an error probability, on a number with draws."""
         assert self.drawn is not None
-        return self._up_to_bound(self._holding(self.drawn, 1 - level))
+        return self._holding(self.drawn, 1 - level)
 
     def _side(self, null: float, level: float) -> int:
         """Return 1 if the interval with an error probability is above a value, -1 below, else 0."""
@@ -192,23 +191,22 @@ class DrawnNumber:
     def _averaged(
         self, low: float, high: float, of_design: Interval | None, method: str
     ) -> Interval:
-        """Return ends of draws, averaged with the design's claim, around the value."""
+        """Return ends of draws, averaged with the design's claim, around the value.
+
+        They extend to a bound that the labelled rows alone attain.
+        """
+        lowest, highest = self.design.target.bounds
         if not (np.isfinite(low) and np.isfinite(high)):
-            return Interval(*self.design.target.bounds, MODEL_BASED, method)
+            return Interval(lowest, highest, MODEL_BASED, method)
         if self.design.claims and of_design is not None:
             least, greatest = (low, high) if self.holds_draws else (math.inf, -math.inf)
             low = min((1 - self.weight) * of_design.low + self.weight * low, least)
             high = max((1 - self.weight) * of_design.high + self.weight * high, greatest)
         if self.value is not None:
             low, high = min(low, self.value), max(high, self.value)
+        low = lowest if self.observed == lowest else low
+        high = highest if self.observed == highest else high
         return Interval(low, high, MODEL_BASED, method)
-
-    def _up_to_bound(self, interval: Interval) -> Interval:
-        """Return an interval extended to a bound that the labelled rows alone attain."""
-        least, greatest = self.design.target.bounds
-        low = least if self.observed == least else interval.low
-        high = greatest if self.observed == greatest else interval.high
-        return Interval(low, high, interval.kind, interval.method)
 
 
 def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> list[DrawnNumber]:
@@ -219,10 +217,9 @@ def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> l
     error that the draws predict.
     """
     measure, inputs, model = estimand.measure, estimand.inputs, estimand.inputs.model
-    if model is None or not len(inputs.history.labelled):
-        return [DrawnNumber(one) for one in estimates]
-    if model.is_exact and (not estimand.is_pool or measure.has_slices):
-        # Rows that are predicted alike are alike in the pool, and may not be in a slice of it.
+    # Rows that are predicted alike are alike in the pool, and may not be in a slice of it.
+    of_slice = not estimand.is_pool or measure.has_slices
+    if model is None or not len(inputs.history.labelled) or (model.is_exact and of_slice):
         return [DrawnNumber(one) for one in estimates]
     if model.contradiction is not None:
         reason = (
@@ -251,13 +248,14 @@ def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> l
             other_shares[share] = dataclasses.replace(drawn[0], weight=of_draws)
         else:  # the prior's spread is small, so hardly any draw lies where the new prior does
             of_share = model.with_share(share).within(estimand.domain)
-            (other_shares[share],) = of_measure.ranges(of_share)
+            (other_shares[share],) = ranges_of(of_measure.ends(of_share))
     if is_number_of_pool and predictive.without_unmet is not None:
-        (aside,) = of_measure.ranges(predictive.without_unmet)
+        (aside,) = ranges_of(of_measure.ends(predictive.without_unmet))
     observed = of_measure.told(value_among(measure, model.history, estimand.domain)).tolist()
     bands = _band(ends, estimates, of_measure, model) if band and len(drawn) > 1 else None
     is_exact, of_known_rows = model.is_exact, measure.is_of_known_rows
     holds_draws = not (is_exact or of_known_rows) and model.table.kinds.prediction.shape[1] > 1
+    least = 0.0 if inputs.combine else NARROW
     numbers = []
     for i, (design, of_number) in enumerate(zip(estimates, drawn, strict=True)):
         if estimand.evidence[i].unseen is not None:
@@ -266,9 +264,7 @@ def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> l
         pull = weight = 1.0
         if not is_exact:
             bias = bias_of_draws(design, of_number) if of_known_rows else 0.0
-            error = between(
-                design.standard_error, float(expected[i]), 0.0 if inputs.combine else NARROW
-            )
+            error = between(design.standard_error, float(expected[i]), least)
             pull = weight_of_draws(design.standard_error, of_number, bias)
             weight = weight_of_draws(error, of_number, bias)
         numbers.append(
@@ -380,7 +376,12 @@ class DrawnMeasure:
         """Return the least and greatest value of each draw, shape (draws, m) each."""
         low, high = predictive.bounds(self.measure)
         if self.cluster_effect is not None:
-            low, high = self._spread(low, high, np.sqrt(self.cluster_effect))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # One may be undefined in all.
+                median = np.nanmedian((low + high) / 2, axis=0)
+            least, greatest = np.transpose([each.bounds for each in self.measure.components])
+            spread = (median + np.sqrt(self.cluster_effect) * (end - median) for end in (low, high))
+            low, high = (np.clip(end, least, greatest) for end in spread)
         if self.own is not None:
             place = predictive.domain.column, predictive.domain.value
             rng = np.random.Generator(np.random.PCG64([*self.seed, *place, 3]))
@@ -392,23 +393,6 @@ class DrawnMeasure:
         """Return values, or their logarithms if those are what is estimated."""
         with np.errstate(divide="ignore"):
             return np.log(values) if self.in_logs else values
-
-    def _spread(
-        self, low: FloatArray, high: FloatArray, root: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the ends of draws ``root`` times as far from their median, within the bounds."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # A component may be undefined in all.
-            median = np.nanmedian((low + high) / 2, axis=0)
-        least, greatest = np.transpose([each.bounds for each in self.measure.components])
-        low, high = (
-            np.clip(median + root * (end - median), least, greatest) for end in (low, high)
-        )
-        return low, high
-
-    def ranges(self, predictive: Predictive) -> list[DrawnRange]:
-        """Return the draws of each component."""
-        return ranges_of(self.ends(predictive))
 
 
 def ranges_of(ends: tuple[FloatArray, FloatArray]) -> list[DrawnRange]:

@@ -77,7 +77,10 @@ def rows_represented(history: History, table: CellTable, ask_again: bool) -> Flo
     question, has_label = history.question, history.label != NO_LABEL
     stands_for = np.zeros(len(history))
     leaf, leaves = table.leaf[history.cell], len(table.leaves)
-    share_of_class = _class_share(first_drawn, leaf, has_label, leaves)
+    share_of_class = np.ones(len(history))
+    for number in np.unique(first_drawn[~has_label]):
+        rows = np.flatnonzero(first_drawn == number)
+        share_of_class[rows] = response_by_leaf(leaf[rows], has_label[rows], leaves)[leaf[rows]]
     stands_for[has_label] = 1 / share_of_class[has_label]
     is_new = drawn == first_drawn[question]
     thin = share < WELL_ANSWERED
@@ -122,15 +125,6 @@ def response_by_leaf(leaf: IntArray, has_label: BoolArray, leaves: int) -> Float
     size = np.maximum(np.bincount(of_row, minlength=most), 1)
     share = np.bincount(of_row, has_label, minlength=most) / size
     return np.asarray(share[joined[part]])
-
-
-def _class_share(drawn: IntArray, leaf: IntArray, has_label: BoolArray, leaves: int) -> FloatArray:
-    """Return the labelled share of each row's response class, shape (questions,)."""
-    share = np.ones(len(drawn))
-    for number in np.unique(drawn[~has_label]):
-        rows = np.flatnonzero(drawn == number)
-        share[rows] = response_by_leaf(leaf[rows], has_label[rows], leaves)[leaf[rows]]
-    return share
 
 
 def _shared_by_unseen(table: CellTable, unseen: IntArray, lost: IntArray) -> FloatArray:

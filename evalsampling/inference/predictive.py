@@ -19,7 +19,6 @@ from evalsampling.inference.class_curves import (
     below_all_met,
     fit_curves,
     labels_by_cell,
-    labels_by_chance,
     likeliness,
     obstacle,
 )
@@ -157,7 +156,7 @@ class LabelModel:
         if r_hat > MOST_R_HAT:
             return f"chains from different starts disagree (R-hat {r_hat:.2f})"
         rng = np.random.Generator(np.random.PCG64([*self.seed, 5]))
-        seen = labels_by_chance(self.table, self.history, Domain())
+        seen = labels_by_cell(self.table, self.history, Domain(), picked=False)
         return misfit(self.table, seen, self.rates, rng)
 
     def weights(self, share: float) -> FloatArray:
@@ -217,7 +216,7 @@ class LabelModel:
         if domain.count is None:
             return self.everywhere
         rng = np.random.Generator(np.random.PCG64([*self.seed, domain.column, domain.value, 1]))
-        seen = labels_by_chance(self.table, self.history, domain)
+        seen = labels_by_cell(self.table, self.history, domain, picked=False)
         cells = np.flatnonzero(seen.any(axis=1))
         draws, classes = len(self.rates), self.table.classes
         shift = rng.normal(0, _SHIFT_SPREAD, (draws, _TRIED, 1, classes))
@@ -336,10 +335,8 @@ class Predictive:
         for y in range(1, table.classes):
             further = influence[y] - influence[0]
             variance = table.kinds.by_cell(further**2) - table.kinds.by_cell(further) ** 2
-            deviation = np.sqrt(
-                np.maximum(variance, 0.0) * (rate[:, y] * (1 - rate[:, y]))[:, None]
-            )
-            slack += left @ deviation
+            of_labels = (rate[:, y] * (1 - rate[:, y]))[:, None]
+            slack += left @ np.sqrt(np.maximum(variance, 0.0) * of_labels)
         return slack / max(int(self.domain.rows(table).sum()), 1)
 
     def risks(self, measure: Measure) -> FloatArray:

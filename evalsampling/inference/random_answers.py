@@ -33,13 +33,8 @@ _GOLDEN = (5**0.5 - 1) / 2
 """The golden ratio's fraction, whose multiples are spread most evenly over [0, 1)."""
 
 
-@dataclasses.dataclass(frozen=True)
-class _Groups:
-    """Groups of a weighted sample: its `scale`, `mean_correction` and `centre`, (groups,) each."""
-
-    scale: FloatArray
-    correction: FloatArray
-    centre: FloatArray
+_Groups = tuple[FloatArray, FloatArray, FloatArray]
+"""The `scale`, `mean_correction` and `centre` of a weighted sample's groups, (groups,) each."""
 
 
 def with_random_answers(
@@ -55,6 +50,7 @@ def with_random_answers(
     several = answers > 1
     group, alike = _numbered(group, rows, ~several)
     own = _of_several(sample.weight, answers, inclusion)
+    scale, correction, centre = map(np.concatenate, zip(alike, own, strict=True))
     within = inclusion / np.maximum(answers - 1, 1)
     weight = sample.weight[row]
     return dataclasses.replace(
@@ -63,11 +59,11 @@ def with_random_answers(
         weight=votes.spread(sample.weight),
         weight_square_sum=np.where(several[row], votes.share * within[row], weight**2),
         weight_sum=np.where(several[row], votes.share, weight),
-        group=np.where(several, len(alike.scale) + np.arange(n), group)[row],
-        scale=np.concatenate([alike.scale, own.scale]),
-        mean_correction=np.concatenate([alike.correction, own.correction]),
+        group=np.where(several, len(alike[0]) + np.arange(n), group)[row],
+        scale=scale,
+        mean_correction=correction,
         answer=None if len(row) == n else votes.label,
-        centre=np.concatenate([alike.centre, own.centre]),
+        centre=centre,
     )
 
 
@@ -102,7 +98,7 @@ def _numbered(group: IntArray, rows: FloatArray, alone: BoolArray) -> tuple[IntA
     scale = 1 + 1 / np.maximum(size - 1, 1) * (size > 1)
     correction = (size > 1) / size
     centre = (1 - np.sqrt(np.maximum(1 - correction * drawn, 0))) / np.maximum(drawn, 1)
-    return number, _Groups(scale, correction, centre)
+    return number, (scale, correction, centre)
 
 
 def _of_several(weight: FloatArray, answers: IntArray, inclusion: FloatArray) -> _Groups:
@@ -110,4 +106,4 @@ def _of_several(weight: FloatArray, answers: IntArray, inclusion: FloatArray) ->
     more = np.maximum(answers - 1, 1)
     correction = inclusion * answers / more - 1
     centre = (1 - np.sqrt(more * np.maximum(1 / inclusion - 1, 0))) * inclusion / more
-    return _Groups(weight**2, correction, centre)
+    return weight**2, correction, centre

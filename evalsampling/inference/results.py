@@ -425,12 +425,6 @@ ASSUMES: Mapping[str, str] = {
 }
 """Kinds of intervals, in the order of reports, each with its assumptions in words."""
 
-_OF_STRATA = (
-    "holds for rows drawn alike among all that are predicted alike; no score and no `hidden` "
-    "enters it"
-)
-"""What the model of `ClassRates` assumes."""
-
 
 def rested_on(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
     """Return the assumptions of intervals, in words, by kind; exact numbers have none."""
@@ -442,5 +436,8 @@ def assumed(intervals: Iterable[Interval | ReportedInterval]) -> dict[str, str]:
     methods = {interval.kind: interval.method for interval in intervals}
     words = {kind: words for kind, words in ASSUMES.items() if kind in methods}
     if methods.get(MODEL_BASED, "").startswith(STRATUM_RATES):
-        words[MODEL_BASED] = _OF_STRATA
+        words[MODEL_BASED] = (
+            "holds for rows drawn alike among all that are predicted alike; no score and no "
+            "`hidden` enters it"
+        )
     return words

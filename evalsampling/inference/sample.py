@@ -75,15 +75,11 @@ class WeightedSample:
             for each in (weight, weight**2)
         )
         kept = np.flatnonzero(weight_square_sum)
-        return cls(
-            question=kept,
-            weight=weight_sum[kept] / max(draws, 1) + (0 if known is None else known[kept]),
-            weight_square_sum=weight_square_sum[kept],
-            weight_sum=weight_sum[kept],
-            group=np.zeros(len(kept), dtype=np.int64),
+        share = weight_sum[kept] / max(draws, 1) + (0 if known is None else known[kept])
+        return dataclasses.replace(
+            cls.independent(kept, share, weight_square_sum[kept], weight_sum[kept], draws),
             scale=np.array([1 / (max(draws, 1) * max(draws - 1, 1))]),
             mean_correction=np.array([1 / max(draws, 1)]),
-            draws=draws,
             answered=int(np.count_nonzero(weight)),
         )
 
@@ -201,9 +197,8 @@ class WeightedSample:
         """Number of draws whose row has a label; of clusters, of equally large ones, at least 2."""
         if self.cluster is None:
             return self.answered
-        return max(
-            math.floor(len(self.question) / max(self._together, self.together or 1) + 1e-9), 2
-        )
+        together = max(self._together, self.together or 1)
+        return max(math.floor(len(self.question) / together + 1e-9), 2)
 
     @functools.cached_property
     def _together(self) -> float:

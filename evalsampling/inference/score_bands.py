@@ -70,12 +70,16 @@ def score_bands(
     hits = np.bincount(cell, hit, len(table)).astype(np.float64)
     band_of_leaf = _bands(table.sum_by_leaf(by_cell[:, None])[:, 0], most)
     low, high = (each.score[table.kinds.first, 0] for each in (table.kinds, table.kinds.highest))
+    levels = [0.5, (1 - confidence) / 2, (1 + confidence) / 2]
     bands = []
     for band in range(int(band_of_leaf.max()) + 1):
         leaves = np.flatnonzero(band_of_leaf == band)
         cells = np.flatnonzero(np.isin(table.leaf, leaves))
         rows = table.count[cells]
-        total = int(rows.sum())
+        total, modelled = int(rows.sum()), None
+        if model is not None:  # the median and the central interval over all draws
+            drawn = model.rates[:, cells][:, :, codes].sum(axis=2) @ rows / max(total, 1)
+            modelled = Rate(*np.quantile(drawn, levels).tolist())
         bands.append(
             ScoreBand(
                 first_leaf=int(leaves[0]),
@@ -87,7 +91,7 @@ def score_bands(
                 met=round(float(hits[cells].sum())),
                 prior=float(rows @ table.prior[cells][:, codes].sum(axis=1) / max(total, 1)),
                 observed=_observed(rows, by_cell[cells], hits[cells], confidence),
-                model=None if model is None else _modelled(model, cells, codes, confidence),
+                model=modelled,
             )
         )
     return bands
@@ -117,11 +121,3 @@ def _observed(
     share = float(weight @ (hits[seen] / labelled[seen]) / weight.sum())
     size = float(weight.sum() ** 2 / np.sum(weight**2 / labelled[seen]))
     return Rate(share, *clopper_pearson(share * size, size, confidence))
-
-
-def _modelled(model: LabelModel, cells: IntArray, codes: Sequence[int], confidence: float) -> Rate:
-    """Return the median and the central interval of the rate in some cells, over all draws."""
-    rows = model.table.count[cells]
-    drawn = model.rates[:, cells][:, :, codes].sum(axis=2) @ rows / max(int(rows.sum()), 1)
-    levels = [0.5, (1 - confidence) / 2, (1 + confidence) / 2]
-    return Rate(*np.quantile(drawn, levels).tolist())

@@ -96,23 +96,14 @@ def isotonic_prior(table: CellTable, seen: FloatArray, system: int = 0) -> Float
     smooth = calibrated_prior(table, seen, system)
     pseudo = PSEUDO_LABELS * table.count / table.rows
     weight = seen.sum(axis=1) + pseudo
-    rate = np.stack(
-        [
-            _increasing(table.prior[:, c], seen[:, c] + pseudo * smooth[:, c], weight)
-            for c in range(table.classes)
-        ],
-        axis=1,
-    )
+    rate = np.empty((len(table), table.classes))
+    for c in range(table.classes):
+        place = np.unique(table.prior[:, c], return_inverse=True)[1]  # equal priors, equal rates
+        hits = np.bincount(place, seen[:, c] + pseudo * smooth[:, c])
+        weights = np.bincount(place, weight)
+        rate[:, c] = scipy.optimize.isotonic_regression(hits / weights, weights=weights).x[place]
     total = rate.sum(axis=1, keepdims=True)
     return np.where(total > 0, rate / np.where(total > 0, total, 1.0), 1 / table.classes)
-
-
-def _increasing(prior: FloatArray, hits: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the isotonic fit to hits / weight, shape (cells,); equal priors get equal values."""
-    _, place = np.unique(prior, return_inverse=True)
-    weights = np.bincount(place, weight)
-    fit = scipy.optimize.isotonic_regression(np.bincount(place, hits) / weights, weights=weights)
-    return np.asarray(fit.x[place], dtype=np.float64)
 
 
 def probabilities(key: str, model: OwnModel, table: CellTable, history: History) -> FloatArray:

@@ -24,9 +24,9 @@ from evalsampling.spec.sections import Section, absolute, used
 from evalsampling.spec.sink import SinkSpec
 from evalsampling.spec.strata import (
     BY_RANK,
+    PREDICTIONS,
     StrataSpec,
     are_verdicts,
-    of_verdicts,
     read_strata,
     strata_mapping,
 )
@@ -205,7 +205,8 @@ class EvaluationSpec:
         """The spec of the same systems where the column of scores that was assumed is missing."""
         systems = tuple(dataclasses.replace(each, score=None) for each in self.pool.systems)
         pool = dataclasses.replace(self.pool, score=None, systems=systems, assumes_score=False)
-        return dataclasses.replace(self, pool=pool, strata=of_verdicts(self.strata))
+        strata = msgspec.structs.replace(self.strata, method=PREDICTIONS)
+        return dataclasses.replace(self, pool=pool, strata=strata)
 
     @functools.cached_property
     def labelling(self) -> LabellingPlan:

@@ -17,7 +17,6 @@ from evalsampling.spec.values import Number
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 """A number as people write it: Python's own rule takes ``1_0`` and digits of other scripts."""
 
-
 _CLAIM = re.compile(rf"\s*(.*?\S)\s*(>=|<=)\s*({NUMBER.pattern})\s*")
 _OPTION = re.compile(rf"\s*(.*\S)\s*=\s*({NUMBER.pattern})\s*")
 _AND = re.compile(r"(?<=[0-9.])\s+and\s+")

@@ -38,8 +38,7 @@ class Promise:
         claims, each = (rest, None) if found is None else found.groups()
         strict = _STRICT.search(claims)
         if strict is not None:
-            sign = strict[0]
-            raise InputError(f"certify: {claims}: write {sign}= in place of {sign}")
+            raise InputError(f"certify: {claims}: write {strict[0]}= in place of {strict[0]}")
         try:
             claimed = GatesSpec.claimed([claims])
         except InputError as error:

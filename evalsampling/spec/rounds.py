@@ -84,8 +84,7 @@ def read_sampler(
             )
         return chosen
     of_scores = pool.score is not None or pool.probability is not None
-    has_prior = of_scores or strata.by_predictions
-    has_prior = has_prior and labels.oracle == "deterministic"
+    has_prior = (of_scores or strata.by_predictions) and labels.oracle == "deterministic"
     usual = "calibrated" if has_prior and len(labels.classes) <= MOST_CLASSES else "ais"
     if not labels.space.has_score and isinstance(measure, Mapping) and "difference" in measure:
         return SamplerSpec("compare")

@@ -21,7 +21,6 @@ Read = TypeVar("Read", bound=msgspec.Struct)
 READ_FROM = ("gs", "s3", "hdfs")
 """Schemes of the stores with files that are read."""
 
-
 _collected: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar(
     "_collected", default=None
 )
@@ -149,15 +148,12 @@ def _fields(
     kind: type[msgspec.Struct],
 ) -> tuple[tuple[str, bool, type[msgspec.Struct] | None], ...]:
     """Return name of each field, whether it is required, and its struct if it is a section."""
-    return tuple(
-        (field.name, field.required, within if _is_struct(within) else None)
-        for field in msgspec.structs.fields(kind)
-        for within, _ in [bare(field.type)]
-    )
-
-
-def _is_struct(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    fields = []
+    for field in msgspec.structs.fields(kind):
+        within, _ = bare(field.type)
+        is_section = isinstance(within, type) and issubclass(within, msgspec.Struct)
+        fields.append((field.name, field.required, within if is_section else None))
+    return tuple(fields)
 
 
 def given(keys: Mapping[str, Any]) -> dict[str, Any]:

@@ -97,9 +97,6 @@ class SinkSpec(msgspec.Struct, frozen=True):
         return given(msgspec.to_builtins(self) | keys)
 
 
-_ANSWERED_ELSEWHERE = ("label-studio",)
-"""Formats whose deliveries have answers in files of their own, without the payload columns."""
-
 EVERY_BATCH = ("task", "label")
 """Columns of every batch, whose names no payload column can have."""
 
@@ -128,7 +125,8 @@ def _is_answer(name: str) -> bool:
 
 def _check_columns(chosen: str, payload: Sequence[str], mistaken: Sequence[str]) -> None:
     """Raise an `InputError` for payload columns that would be mistaken for others in a delivery."""
-    for name in () if chosen in _ANSWERED_ELSEWHERE else payload:
+    # Label Studio's deliveries have answers in files of their own, without the payload columns.
+    for name in () if chosen == "label-studio" else payload:
         if name in mistaken:
             raise InputError(
                 f"pool.payload: {name} cannot be shown as sink.format is {chosen}: what stands in "

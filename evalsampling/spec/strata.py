@@ -110,11 +110,6 @@ def read_strata(top: Section, space: LabelSpace) -> StrataSpec:
     return strata
 
 
-def of_verdicts(strata: StrataSpec) -> StrataSpec:
-    """Return the strata of systems with verdicts and no scores: a leaf for each prediction."""
-    return msgspec.structs.replace(strata, method=PREDICTIONS)
-
-
 def are_verdicts(top: Section, space: LabelSpace) -> bool | None:
     """Tell whether leaves are the systems' predictions, as nothing else is named to cut them from.
 
