@@ -75,6 +75,18 @@ def test_a_bounded_job_loads_files(
     assert [name for name in left if name.startswith("temp/bq_load/")], "no file is left"
 
 
+@pytest.mark.slow
+def test_a_streaming_job_inserts_rows(
+    sinks: ModuleType, drawn: SampledRound, server: FakeRest
+) -> None:
+    """Without a bucket. Where the answer gets lost, rows are inserted once all the same."""
+    server.lost["insert_all"] = 1
+    send(sinks, drawn, *PLAIN, "--streaming")
+    check(server, drawn)
+    assert server.calls[:2] == ["get_table", "insert_table"]
+    assert {*server.calls[2:]} == {"insert_all"}
+
+
 @pytest.fixture
 def labels(server: FakeRest, drawn: SampledRound) -> Table:
     """A table of answers, some of them twice; and of rows without an answer yet."""
