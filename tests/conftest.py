@@ -33,7 +33,7 @@ COPYING = {"cli", "commands", "evaluation", "labels", "report"}
 Not of tests that change what is made, by `monkeypatch` or `one_key`.
 """
 
-OF_WORKSPACES = {"bit_flips", "full_disk", "kills", "permissions"}
+OF_WORKSPACES = {"bit_flips", "clean_up", "full_disk", "kills", "permissions"}
 """Tests of faults that are about what is prepared."""
 
 

@@ -66,7 +66,6 @@ ELSEWHERE = {
     "stats/outputs.py": "stats/test_history.py",
     "storage/checksums.py": "storage/test_durability.py",
     "telemetry/records.py": "telemetry/test_logs.py",
-    "transforms/engine.py": "commands/test_prepare_plan.py",
     "workspace/deliveries.py": "workspace/test_snapshot.py",
     "workspace/prepared.py": "workspace/test_in_store.py",
     "workspace/reserve.py": "commands/test_top_up.py",

@@ -1,6 +1,7 @@
 """The package in `examples/`, which has a part of every kind: installed, and used."""
 
 import csv
+import importlib
 import json
 import os
 import shutil
@@ -16,10 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import Evaluation
+from evalsampling.measures import Accuracy
 from evalsampling.parts.registry import KINDS
 from evalsampling.spec.sink import SINKS
+from evalsampling.stats.history import NO_LABEL
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
+from tests.samplers.pools import make_pool
 
 ROOT = Path(__file__).resolve().parents[1]
 SCORE = np.linspace(-4, 4, 1000)
@@ -212,6 +216,21 @@ def test_a_workspace_whose_parts_are_not_installed_says_so(
     assert done.returncode == (1 if message else 0), done.stderr
     assert message in done.stderr
     assert done.stderr.count("\n") == bool(message)
+
+
+@pytest.mark.usefixtures("importable")
+def test_its_sampler_without_replacement_is_unbiased() -> None:
+    """Of its last round every other row has no label; 100 repeats, 4 standard errors."""
+    sampler = importlib.import_module("outside_parts.margin").Margin(Accuracy())
+    pool, values = make_pool(400, 8, seed=3, positive=0.3), []
+    for seed in range(100):
+        history, _ = pool.run(sampler, 2, 40, seed)
+        label = np.where(np.arange(80) % 2 * np.arange(80) > 40, NO_LABEL, history.label)
+        history = history.with_labels(label)
+        values += sampler.value(pool.table, history, Accuracy(), 0.95).tolist()
+    error = np.std(values, ddof=1) / np.sqrt(100)
+    assert error < 0.02
+    assert abs(np.mean(values) - pool.value(Accuracy())) < 4 * error
 
 
 @pytest.mark.usefixtures("importable")

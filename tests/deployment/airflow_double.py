@@ -1,6 +1,12 @@
-"""As much of Airflow as the DAG file uses: settings and order are noted, tasks are run."""
+"""As much of Airflow as the DAG file uses: settings and order are noted, tasks are run.
+
+A process that runs one task as a worker does, and prints its result as JSON::
+
+    EVALSAMPLING_EVALUATIONS=... python -m tests.deployment.airflow_double evaluate_NAME TASK
+"""
 
 import dataclasses
+import json
 import sys
 import types
 from collections.abc import Callable
@@ -86,3 +92,7 @@ def load() -> tuple[types.ModuleType, dict[str, Dag]]:
     with mock.patch.dict(sys.modules, {"airflow": types.ModuleType("airflow"), "airflow.sdk": sdk}):
         module = loaded(DAG_FILE)
     return module, made
+
+
+if __name__ == "__main__":
+    print(json.dumps(load()[1][sys.argv[1]].tasks[sys.argv[2]].run()))

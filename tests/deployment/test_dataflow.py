@@ -20,6 +20,7 @@ import yaml
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
 from apache_beam.portability import common_urns, python_urns
 from apache_beam.portability.api import beam_runner_api_pb2
+from apache_beam.runners.pipeline_context import PipelineContext
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -256,6 +257,13 @@ def test_template_names_image_and_staged_files(template: dict[str, bytes]) -> No
     assert sum(map(len, template.values())) < 200_000
 
 
+@pytest.mark.slow
+def test_labels_of_the_job_are_given_as_label(staged: dict[str, bytes]) -> None:
+    launch(staged, "estimate", "--workspace=gs://bucket/run", "--label=team=quality")
+    job = json.loads(staged[f"{STAGING}/template_launches/1/job_object"])
+    assert job["labels"] == {"team": "quality"}
+
+
 def test_two_passes_read_spread_items(prepare: Any) -> None:
     reads = [name for name in steps(prepare) if name.endswith(("/ReadBatches", "/ReadCells"))]
     assert sorted(reads) == ["FetchCells/ReadCells", "FetchScores/ReadBatches"]
@@ -283,6 +291,26 @@ def test_what_was_found_reaches_steps_as_side_inputs(prepare: Any) -> None:
         "CutStrata/CutEdges", "SumCells/AddSums/UnKey", "CountSlices/AddCounts/UnKey",
         "WriteReserve", "CheckIds/CheckShares",
     }  # fmt: skip
+
+
+def test_keys_have_deterministic_coders(prepare: Any) -> None:
+    known = PipelineContext(prepare.components)
+    grouped = {
+        name: known.coders.get_by_id(prepare.components.pcollections[made].coder_id)
+        for name, step in steps(prepare).items()
+        if step.spec.urn == common_urns.primitives.GROUP_BY_KEY.urn
+        for made in step.inputs.values()
+    }
+    assert len(grouped) == 8
+    assert [
+        name for name, coder in grouped.items() if not coder.key_coder().is_deterministic()
+    ] == []
+    ours = {name for name in grouped if not name.endswith("/CombinePerKey/GroupByKey")}
+    for name in ours:
+        kinds = prepare.components.coders[prepare.components.pcollections[
+            next(iter(steps(prepare)[name].inputs.values()))
+        ].coder_id].component_coder_ids  # fmt: skip
+        assert prepare.components.coders[kinds[0]].spec.urn == common_urns.coders.VARINT.urn
 
 
 def test_pickles_are_small_and_hold_no_code_of_the_launcher(prepare: Any) -> None:
@@ -424,6 +452,17 @@ def test_dockerfile_fits_the_project() -> None:
     for words in copied:
         if not words[0].startswith("--from"):
             assert all((ROOT / source).exists() for source in words[:-1])
+    environment = dict(
+        pair.split("=", 1) for word, text in known if word == "ENV" for pair in text.split()
+    )
+    assert environment == {
+        "FLEX_TEMPLATE_PYTHON_PY_FILE": "/template/launch.py",
+        "PIPELINE": "${PIPELINE}",
+        "IMAGE": "${IMAGE}",
+    }
+    assert ("WORKDIR", "/template") in known
+    assert [text for word, text in known if word == "ARG"] == ["PIPELINE", "IMAGE"]
+    assert known[-1] == ("ENTRYPOINT", '["/opt/apache/beam/boot"]')
 
 
 def cloud_build() -> Any:

@@ -6,6 +6,7 @@ import fcntl
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -45,16 +46,24 @@ def answer(job: Job, inbox: Path, number: int, name: str) -> None:
 # --- cron
 
 
+class Killed(BaseException):
+    """Stands for SIGKILL, after a command and before anyone heard of it."""
+
+
 @pytest.fixture
 def cron(
     scheduled: Job, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., dict[str, Any]]:
-    """Run a pass in this process: `cron()`; `cron("--half-width", 0.1)`."""
+    """Run a pass in this process: `cron()`; `cron("--half-width", 0.1, kill=2)`."""
     evaluate = loaded(SCRIPT)
 
-    def run(*options: Any, status: int = 0) -> dict[str, Any]:
+    def run(*options: Any, status: int = 0, kill: int = 0) -> dict[str, Any]:
+        left = iter(range(kill - 1, -1, -1))
+
         def command(_: Any, *arguments: str) -> Any:
             result = call(*arguments, "--json")
+            if next(left, 1) == 0:
+                raise Killed
             if result.status:
                 raise subprocess.CalledProcessError(result.status, arguments)
             return result.json
@@ -85,6 +94,28 @@ def test_cron_goes_on_to_the_budget_whatever_the_names_of_files(
     assert (told["state"], told["labels"], told["refused"]) == ("done", 60, [])
     assert cron() | {"time": None} == told | {"time": None}
     assert len(list(scheduled.workspace.glob("labels/*.parquet"))) == 6
+
+
+@pytest.mark.slow
+def test_cron_killed_after_any_command_goes_on(
+    scheduled: Job, cron: Callable[..., dict[str, Any]]
+) -> None:
+    inbox = scheduled.directory / "in box"
+    kills = 0
+    for number in (1, 2):
+        for kill in (1, 2, 3, 4):
+            try:
+                cron(kill=kill)
+            except Killed:
+                kills += 1
+        assert cron()["round"] == number
+        answer(scheduled, inbox, number, NAMES[number])
+    for kill in (1, 2, 3, 4):
+        with pytest.raises(Killed):
+            cron(kill=kill)
+    told = cron()
+    assert (told["round"], told["labels"], told["open"]) == (3, 40, 20)
+    assert kills == 7
 
 
 def test_cron_stops_when_intervals_are_narrow(
@@ -163,6 +194,16 @@ def test_cron_twice_at_once_is_busy_though_the_spec_was_saved_anew(scheduled: Jo
     assert not scheduled.workspace.exists()
 
 
+def check_parameters(pipeline: str, given: Any) -> None:
+    """Check parameters as Dataflow does."""
+    metadata = json.loads((DEPLOYMENT / f"dataflow/metadata/{pipeline}.json").read_text())
+    known = {one["name"]: one for one in metadata["parameters"]}
+    assert set(given) <= set(known)
+    assert {name for name, one in known.items() if not one.get("isOptional")} <= set(given)
+    for name, value in given.items():
+        assert all(re.search(pattern, value) for pattern in known[name].get("regexes", ()))
+
+
 # --- Airflow
 
 
@@ -181,6 +222,7 @@ def test_dag_without_airflow() -> None:
     listed = yaml.safe_load((DEPLOYMENT / "airflow/evaluations.yaml").read_text("utf-8"))
     assert all(set(settings) <= known for settings in listed.values())
     assert '"parameters": {"spec": spec},' in ast.unparse(tree).replace("'", '"')
+    check_parameters("prepare", {"spec": "gs://bucket/evaluation.yaml"})
 
 
 def locked(path: Path) -> bool:

@@ -23,6 +23,7 @@ from google.cloud.bigquery_storage_v1.services.big_query_read.transports import 
 from tests.bigquery import DATASET, PROJECT, READS, STREAMS, FakeRest, Table, serving, serving_reads
 from tests.in_pipelines import PLAIN, RETRYING, keep, kept, pipeline
 from tests.sampled_round import SampledRound, in_order
+from tests.slow import slowly
 
 COLUMNS = {"task": "STRING", "name": "STRING", "label": "STRING"}
 """What the guide says that the table has."""
@@ -75,13 +76,23 @@ def test_a_bounded_job_loads_files(
     assert [name for name in left if name.startswith("temp/bq_load/")], "no file is left"
 
 
+def test_a_job_fails_if_its_rows_do_not_fit(
+    sinks: ModuleType, drawn: SampledRound, server: FakeRest, bucket: storage.Bucket
+) -> None:
+    server.tables["tasks"] = Table({"task": "STRING", "label": "STRING"})
+    with pytest.raises(RuntimeError, match="No such field: name"):
+        send(sinks, drawn, *PLAIN, temporary(bucket))
+    assert not server.tables["tasks"].rows
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("runner", [*PLAIN, *slowly(RETRYING)])
 def test_a_streaming_job_inserts_rows(
-    sinks: ModuleType, drawn: SampledRound, server: FakeRest
+    sinks: ModuleType, drawn: SampledRound, server: FakeRest, runner: str
 ) -> None:
     """Without a bucket. Where the answer gets lost, rows are inserted once all the same."""
     server.lost["insert_all"] = 1
-    send(sinks, drawn, *PLAIN, "--streaming")
+    send(sinks, drawn, runner, "--streaming")
     check(server, drawn)
     assert server.calls[:2] == ["get_table", "insert_table"]
     assert {*server.calls[2:]} == {"insert_all"}
@@ -96,6 +107,19 @@ def labels(server: FakeRest, drawn: SampledRound) -> Table:
     opened = [dict.fromkeys(columns) | {"task": task["task"]} for task in drawn.tasks[:9]]
     server.tables["labels"] = Table(columns, [*opened, *answers, *answers[20:50]])
     return server.tables["labels"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("labels")
+def test_a_bounded_job_needs_a_bucket(
+    sinks: ModuleType, sources: ModuleType, drawn: SampledRound, server: FakeRest
+) -> None:
+    """To write as to read."""
+    with pytest.raises(ValueError, match="--temp_location"):
+        send(sinks, drawn, *PLAIN)
+    with pytest.raises(ValueError, match="--temp_location"), pipeline() as root:
+        sources.from_bigquery(root, path_of("labels"))
+    assert {*server.tables} == {"labels"}
 
 
 def compare(drawn: SampledRound, estimates: Path) -> None:

@@ -31,6 +31,17 @@ def test_tables_have_a_head_and_rows_of_its_width(page: Path) -> None:
         assert len({line.replace(r"\|", "").count("|") for line in lines}) == 1, lines[0]
 
 
+def test_claims_about_papers_go_no_further_than_what_was_read() -> None:
+    text = " ".join(page.read_text("utf-8") for page in PAGES)
+    assert "[MR] section 6" not in text, "its experiments are section 5"
+    guide = (ROOT / "docs/guides/choose-sampler.md").read_text("utf-8")
+    assert "| as published |" not in guide
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert "on a cluster" not in readme, "it was run on one machine"
+    assert "list is not public" not in text
+    assert "which are not to be had" not in text
+
+
 @pytest.mark.parametrize("page", ["methods", "calibrated"])
 def test_both_pages_say_the_same_of_the_default_interval(page: str) -> None:
     share = f"{share_held(0.95, FULL_EVIDENCE):.2f}".lstrip("0")

@@ -1,19 +1,24 @@
 """Tasks to a topic and labels from one, by the functions of the guide to pipelines of one's own."""
 
+import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import apache_beam as beam
 import grpc
 import pytest
+from google.api_core.exceptions import PermissionDenied
 from google.cloud import pubsub
 
+from evalsampling.transforms import WriteTasks
 from tests.in_pipelines import PLAIN, RETRYING, keep, pipeline
-from tests.pubsub import FakePubSub, serving, subscription_path
+from tests.pubsub import FakePubSub, Refusal, serving, subscription_path
 from tests.sampled_round import SampledRound, in_order
 from tests.servers import until
+from tests.slow import slowly
 
 STREAMING = (RETRYING, "--streaming")
 
@@ -58,6 +63,15 @@ def tasks_of(server: FakePubSub) -> list[dict[str, Any]]:
     return in_order(json.loads(data) for data in server.data("tasks"))
 
 
+def without_repeats(drawn: SampledRound, server: FakePubSub, folder: Path) -> Any:
+    """Return the tasks of the messages, as `WriteTasks` writes them for annotators."""
+    with pipeline() as root:
+        messages = root | beam.Create(server.data("tasks")) | beam.Map(json.loads)
+        _ = messages | WriteTasks(drawn.job.workspace, folder)
+    with (folder / "tasks.csv").open(newline="", encoding="utf-8") as file:
+        return in_order(csv.DictReader(file))
+
+
 def test_messages_hold_the_task(sinks: ModuleType) -> None:
     task = {"task": "7f3a", "name": "Zürich", "label": ""}
     assert json.loads(sinks.message(task)) == task
@@ -100,3 +114,37 @@ def test_labels_of_a_topic_come_to_the_estimates_of_the_command(
     last = max(whole(estimates), key=lambda one: one["seen"])
     assert last["measures"] == drawn.said()["measures"]
     assert (last["labels"], last["rejects"]) == (len(answers), 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("taken", [False, True], ids=["refused", "answer_lost"])
+def test_a_server_that_is_not_there_for_once_loses_nothing(
+    sinks: ModuleType, drawn: SampledRound, server: FakePubSub, tmp_path: Path, taken: bool
+) -> None:
+    """The client sends the messages again; those that were taken come twice."""
+    server.refusals[1] = Refusal(UNAVAILABLE, taken)
+    send(sinks, drawn, server.create("tasks"))
+    repeats = server.requests[1] if taken else 0
+    assert len(tasks_of(server)) == len(drawn.tasks) + repeats
+    assert without_repeats(drawn, server, tmp_path) == drawn.tasks
+
+
+@pytest.mark.slow
+def test_a_bundle_that_is_done_again_sends_its_tasks_again(
+    sinks: ModuleType, drawn: SampledRound, server: FakePubSub, tmp_path: Path
+) -> None:
+    server.refusals[2] = Refusal(DENIED)
+    send(sinks, drawn, server.create("tasks"), RETRYING)
+    assert len(tasks_of(server)) > len(drawn.tasks)
+    assert without_repeats(drawn, server, tmp_path) == drawn.tasks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [PLAIN, *slowly((RETRYING,))], ids=["once", "again"])
+def test_a_job_that_may_not_publish_fails(
+    sinks: ModuleType, drawn: SampledRound, server: FakePubSub, options: tuple[str, ...]
+) -> None:
+    server.refusals.update(dict.fromkeys(range(1, 100), Refusal(DENIED)))
+    with pytest.raises(PermissionDenied):
+        send(sinks, drawn, server.create("tasks"), *options)
+    assert len(tasks_of(server)) < len(drawn.tasks)

@@ -152,8 +152,11 @@ def test_items_of_a_range_are_told_apart() -> None:
 @pytest.mark.parametrize(
     "name",
     [
+        "inference.no_such_module",
+        "inference.sample.NoSuchClass",
         "inference.sample.WeightedSample.no_such_member",
         "tests/docs/test_sources.py::test_no_such_test",
+        "tests/docs/no_such_file.py",
     ],
 )
 def test_a_name_that_does_not_exist_is_found_out(name: str) -> None:

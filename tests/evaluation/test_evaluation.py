@@ -7,6 +7,7 @@ import pytest
 
 from evalsampling import Evaluation, InputError, measures
 from tests.evaluation.systems import three_systems
+from tests.evaluation.user_measures import ErrorOdds
 from tests.jobs import make_pool, make_rich_pool
 
 
@@ -103,6 +104,42 @@ def answered(
     return evaluation
 
 
+@pytest.mark.slow
+def test_systems_and_slices_in_memory() -> None:
+    arguments, truth = rich(measure=["f1", "recall"], sampler="ais")
+    evaluation = answered(Evaluation.from_arrays(**arguments), truth, rounds=4)
+    targets = {
+        (e.measure, e.target.system, e.target.against, e.target.slice): e
+        for e in evaluation.estimate()
+    }
+    assert len(targets) == 3 * 2 * (1 + 4 + 3)
+    estimates = {
+        (measure, system, slice): one
+        for (measure, system, against, slice), one in targets.items()
+        if against is None
+    }
+    table = make_rich_pool(rows=2000).table
+    y = np.array([truth[id] for id in table["id"].to_pylist()])
+    domains = {
+        None: np.ones(2000, dtype=bool),
+        "city=Bern": np.array(table["city"].to_pylist()) == "Bern",
+        "new=false": np.array([value is False for value in table["new"].to_pylist()]),
+        "new=null": np.array([value is None for value in table["new"].to_pylist()]),
+    }
+    for number, system in enumerate(("old", "new")):
+        f = table[f"s{number}.prediction"].to_numpy()
+        for title, inside in domains.items():
+            hits = np.sum((f * y)[inside])
+            for measure, true in [
+                ("f1", 2 * hits / np.sum((f + y)[inside])),
+                ("recall", hits / np.sum(y[inside])),
+            ]:
+                told = estimates[measure, system, title]
+                assert told.intervals[0].low <= true <= told.intervals[0].high
+                if title is None:
+                    assert told.value == pytest.approx(true, abs=4 * told.standard_error)
+
+
 def test_systems_in_memory_are_those_of_a_workspace(job: Any) -> None:
     arguments, _ = rich()
     keys = {k: arguments[k] for k in ("pool", "strata", "seed")}
@@ -110,6 +147,38 @@ def test_systems_in_memory_are_those_of_a_workspace(job: Any) -> None:
     one.sample("--size", 30)
     asked = [id for _, id in one.asked(1)]
     assert Evaluation.from_arrays(**arguments).sample(30).tolist() == asked
+
+
+def test_features_without_a_score() -> None:
+    arguments, truth = rich(strata={"method": "kd", "leaves": 10}, measure=["f1", "accuracy"])
+    arguments["prediction"] = arguments["columns"].pop("s0.prediction")
+    arguments["pool"] = {"features": ["x", "y"], "slices": ["year"]}
+    arguments["columns"]["year"] = arguments["columns"]["year"].astype(str)
+    evaluation = answered(Evaluation.from_arrays(**arguments), truth)
+    assert len(evaluation.analysis.table.leaves) == 10
+    y = np.array(list(truth.values()))
+    f1, *_ = evaluation.estimate()
+    f = arguments["prediction"]
+    true = 2 * np.sum(f * y) / np.sum(f + y)
+    assert f1.value == pytest.approx(true, abs=4 * f1.standard_error)
+
+
+def test_a_stochastic_oracle_is_asked_at_every_draw() -> None:
+    evaluation = Evaluation.from_arrays(
+        **arrays(labels={"oracle": "stochastic"}, strata={"leaves": 2}, sampler="importance")
+    )
+    seen: list[int] = []
+    for _ in range(4):
+        ids = evaluation.sample(150)
+        assert len(ids) == 150, "repeats are questions too"
+        seen += ids.tolist()
+        evaluation.label(ids, np.arange(len(ids)) % 2)
+        drawn = evaluation.history.rounds[-1]
+        assert drawn.new.all()
+        assert evaluation.history.label[drawn.question].tolist() == [0, 1] * 75
+    assert len(set(seen)) < len(seen), "no row was drawn twice: the test would prove nothing"
+    assert len(evaluation.history) == 600
+    assert not evaluation.analysis.exhausted
 
 
 def test_labels_of_a_stochastic_oracle_go_to_open_questions() -> None:
@@ -235,6 +304,40 @@ def test_region_that_cannot_be_told() -> None:
         other.analysis.region(measures.Precision())
 
 
+def test_diagnose() -> None:
+    truth = make_pool().truth
+    evaluation = Evaluation.from_arrays(**arrays())
+    before = evaluation.analysis.diagnose()
+    assert [leaf.leaf for leaf in before] == list(range(len(evaluation.analysis.table.leaves)))
+    assert sum(leaf.rows for leaf in before) == 2000
+    assert all(leaf.observed is None and leaf.posterior is None for leaf in before)
+    answered(evaluation, truth)
+    history, table = evaluation.history, evaluation.analysis.table
+    leaves = evaluation.analysis.diagnose()
+    assert sum(leaf.labelled for leaf in leaves) == len(history.labelled)
+    for leaf in leaves:
+        assert sum(leaf.prior) == pytest.approx(1)
+        assert (leaf.observed is None) == (leaf.labelled == 0)
+        assert leaf.posterior is not None
+        assert sum(leaf.posterior) == pytest.approx(1)
+        labels = history.label[table.leaf[history.cell] == leaf.leaf]
+        if leaf.observed is not None and len(set(labels.tolist())) == 1:
+            assert leaf.observed[labels[0]] == pytest.approx(1)
+    passive = answered(Evaluation.from_arrays(**arrays(sampler="passive")), truth, rounds=1)
+    assert all(leaf.posterior is None for leaf in passive.analysis.diagnose())
+
+
+def test_measure_of_the_users_own() -> None:
+    pool = make_pool()
+    evaluation = answered(Evaluation.from_arrays(**arrays(sampler="passive")), pool.truth)
+    odds, accuracy = evaluation.estimate([ErrorOdds(), measures.Accuracy()])
+    assert (odds.measure, accuracy.measure) == ("error_odds", "accuracy")
+    assert odds.value == pytest.approx((1 - accuracy.value) / accuracy.value)
+    # The delta method by hand: the derivative of r / (1 - r) is 1 / (1 - r)^2.
+    assert odds.standard_error == pytest.approx(accuracy.standard_error / accuracy.value**2)
+    assert [e.measure for e in evaluation.estimate()] == ["f1"]
+
+
 def test_rows_of_a_workspace_are_not_in_memory(job: Any) -> None:
     one = job().prepared()
     with pytest.raises(InputError, match="not in memory: use its workspace"):
@@ -257,7 +360,13 @@ def test_a_point_of_a_curve_at_the_threshold_of_predictions_is_their_precision()
     assert not point.warnings
 
 
-def test_leaves_are_diagnosed_by_their_labels() -> None:
-    evaluation = answered(Evaluation.from_arrays(**arrays()), make_pool().truth)
-    leaves = evaluation.analysis.diagnose()
-    assert sum(leaf.labelled for leaf in leaves) == len(evaluation.history.labelled)
+def test_a_threshold_within_a_bin_is_not_taken_for_its_end() -> None:
+    """Draws for recall leave negatives alone; some of the highest bin reach the threshold."""
+    truth = make_pool().truth
+    evaluation = Evaluation.from_arrays(
+        **arrays(measure="recall", strata={"edges": [-2.0, 0.0, 1.5]}, sampler="ais")
+    )
+    answered(evaluation, truth, rounds=1)
+    precision, recall, f1 = evaluation.estimate([{"name": "pr_curve", "thresholds": [2.5]}])
+    for told in (precision, recall, f1):
+        assert "cannot be estimated from rows drawn for recall" in str(told.reason)

@@ -11,9 +11,11 @@ from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.cautions import Doubts, MissingBounds
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import judge
+from evalsampling.inference.domains import WHOLE_POOL
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.outlook import rounded
 from evalsampling.inference.results import Estimate, Target, census, undefined
+from evalsampling.notebook.states import MemoryState
 from evalsampling.spec.gates import GatesSpec
 
 BY_MODEL = ("model-based", "calibration-curve")
@@ -254,3 +256,23 @@ def test_a_claim_is_judged_for_each_system() -> None:
     assert [gate.number for gate in gates.gates] == ["recall of old", "recall of new"]
     one = judge(GatesSpec(at_least={"recall of new": 0.7}), [*systems, compared], 400)
     assert one.gates == gates.gates[1:]
+
+
+@pytest.mark.slow
+def test_a_gate_that_is_just_missed_passes_in_a_fortieth_of_samples_at_most() -> None:
+    """By design-based intervals: 2.5 % may pass. More than 19 of 400 has a chance below 0.003."""
+    rng = np.random.default_rng(3)
+    score = rng.normal(size=4000)
+    truth = rng.random(4000) < 1 / (1 + np.exp(-2 * score))
+    guess = score > 0
+    gate = GatesSpec(at_least={"recall": (guess & truth).sum() / truth.sum() + 1e-9})
+    begun = Evaluation.from_arrays(score, guess, measure="recall", sampler="importance")
+    plain = dataclasses.replace(begun.analysis, hidden=None, scope=WHOLE_POOL)
+    passed = 0
+    for seed in range(400):
+        analysis = dataclasses.replace(plain, seed=seed)
+        evaluation = Evaluation(MemoryState(begun.state.pool, analysis))
+        ids = evaluation.sample(100)
+        evaluation.label(ids, truth[ids].astype(int))
+        passed += judge(gate, evaluation.analysis.estimate(), 100).reached is True
+    assert 0 < passed <= 19

@@ -67,6 +67,14 @@ def test_frames_of_any_library_are_one_pool(name: str) -> None:
     np.testing.assert_array_equal(one.analysis.table.prior, other.analysis.table.prior)
 
 
+@pytest.mark.parametrize("kind", ["object", "string", "str", "category"])
+def test_text_of_pandas(kind: str) -> None:
+    frame = pd.DataFrame(columns())
+    frame["key"] = frame["key"].astype(kind)
+    frame["city"] = frame["city"].astype(kind if kind != "str" else "object")
+    assert all(id.startswith("k") for id in evaluate(frame).sample(5).tolist())
+
+
 def test_the_index_names_the_rows() -> None:
     """A frame that was filtered, say: its rows are not what their numbers say."""
     frame = pd.DataFrame(columns()).set_index("key")[["score", "guess"]][::-1]
@@ -233,6 +241,17 @@ def on_slice(measure: Any, **keys: Any) -> tuple[Evaluation, Pool]:
     pool = make_rich_pool(900, seed=6)
     named = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
     return Evaluation.from_frame(pool.table, **named, measure=measure, seed=2, **keys), pool
+
+
+@pytest.mark.parametrize(
+    ("sampler", "least"), [("ais", 1), ("importance", 1), ("calibrated", 0.5), ("poisson", 0.5)]
+)
+def test_rows_are_drawn_for_a_slice(sampler: str, least: float) -> None:
+    """All, or most, of a slice of three rows in ten; the column need not be reported."""
+    evaluation, pool = on_slice(ON_NEW, sampler=sampler)
+    ids = [*evaluation.sample(40), *evaluation.sample(20)]
+    inside = dict(zip(pool.table["id"].to_pylist(), pool.table["new"].to_pylist(), strict=True))
+    assert np.mean([inside[id] is True for id in ids]) >= least
 
 
 def test_a_slice_whose_rows_are_all_labelled_is_exact() -> None:

@@ -18,7 +18,7 @@ from evalsampling import Evaluation, EvaluationSpec
 from evalsampling.errors import InputError
 from evalsampling.preparation.plan import read_table, stratify_pool
 from evalsampling.preparation.stratification import Stratification
-from tests.jobs import call
+from tests.jobs import Pool, call
 from tests.slow import fast
 
 ROWS, PREDICTED = 400, 40
@@ -85,10 +85,15 @@ CASES = {
     "probability": Case(
         TWO_CHANCES, "probability", CHANCES, BRIER, said="probability of a positive 0.01 to 0.9"
     ),
+    "probability, float32": Case(TWO_CHANCES, "probability", CHANCES, BRIER, "float32"),
     "probability, float16": Case(TWO_CHANCES, "probability", CHANCES, BRIER, "float16"),
     "probability a hair above 1": Case(
         but(TWO_CHANCES, 1.0000054, 2), "probability", CHANCES + 0.2, CUT,
         said="; 2 rows outside [0, 1] by rounding are cut to it",
+    ),
+    "probability a hair above 1, float32": Case(
+        but(TWO_CHANCES, 1.0000001, 2), "probability", CHANCES + 0.2, CUT, "float32",
+        said="2 rows outside",
     ),
     "probability a step above 1, float16": Case(
         but(TWO_CHANCES, 1.0009765625, 2), "probability", CHANCES + 0.2, CUT, "float16",
@@ -110,6 +115,9 @@ CASES = {
         two(0.99, 0.9), "probability", CHANCES, BRIER, keys={"score_is": "confidence"},
         said="'score' is read as the confidence in the class predicted, as the spec says",
     ),
+    "confidence, float32": Case(
+        two(0.99, 0.9), "probability", CHANCES, BRIER, "float32", keys={"score_is": "confidence"}
+    ),
     "confidence, all predicted": Case(
         TWO_CHANCES, "probability", CHANCES, BRIER, predicted=ROWS, keys={"score_is": "confidence"}
     ),
@@ -125,6 +133,7 @@ CASES = {
         TWO_CHANCES, "probability", CHANCES, BRIER, predicted=ROWS
     ),
     "log-odds": Case(two(-5, 3), "log-odds", ODDS, BRIER_ODDS, said="read as log-odds"),
+    "log-odds, float32": Case(two(-5, 3), "log-odds", ODDS, BRIER_ODDS, "float32"),
     "log-odds, float16": Case(two(-5, 3), "log-odds", ODDS, BRIER_ODDS, "float16"),
     "log-odds, whole": Case(two(-5, 3), "log-odds", ODDS, BRIER_ODDS, "int32"),
     "log-odds, sentinels": Case(
@@ -146,14 +155,17 @@ CASES = {
         two(0.3, 0.9), "order", 40, keys={"score_is": "order"}, said="as the spec says"
     ),
     "cosine": Case(two(-0.3, 0.9), "order", 40, said="it goes from -0.3 to 0.9"),
+    "cosine, float32": Case(two(-0.25, 0.75), "order", 40, None, "float32"),
     "similarity in [0, 1], stated": Case(
         two(0.4, 0.8), "order", 40, None, "float32", keys={"score_is": "order"}
     ),
     "marks from 1 to 5": Case(but(two(2, 5), 1, 100, 0), "order", 40, None, "int64"),
+    "marks from 1 to 5 as bytes": Case(two(2, 5), "order", 40, None, "uint8"),
     "marks, most predicted": Case(two(2, 5), "order", 300, None, "float32", predicted=300),
     "margin": Case(two(-0.3, 1.2), "order", 40),
     "0 to 100": Case(two(5, 98), "order", 40, None, "int16", said="it goes from 5 to 98"),
     "percent": Case(two(0.5, 99.5), "order", 40),
+    "percent, float32": Case(two(0.5, 99.5), "order", 40, None, "float32"),
     "counts": Case(two(0, 12), "order", 40, None, "uint32"),
     "distances, turned round": Case(two(-80, -0.5), "order", 40),
     "the same score everywhere": Case(np.full(ROWS, 7.0), "order", 40),
@@ -228,6 +240,22 @@ def test_probabilities_of_an_order_are_refused(name: str) -> None:
             Evaluation.from_frame(table_of(case), **case.keys, measure=measure)
         with pytest.raises(InputError, match=words):
             asked.estimate(measure)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "avro"])
+@pytest.mark.parametrize(
+    "name",
+    ["probability a hair above 1", "confidence", "log-odds", "log-odds with a shift", "0 to 100"],
+)
+def test_scores_in_every_format(name: str, suffix: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    table = table_of(case).append_column("name", pa.array([f"row {i}" for i in range(ROWS)]))
+    Pool(table, {}).write_as(suffix, tmp_path / "pool", files=3)
+    content = {"pool": {"path": f"pool/*.{suffix}", **case.keys}, "strata": {"leaves": 8}}
+    stratification = stratify_pool(EvaluationSpec.from_mapping(content, tmp_path).reading)
+    found = stratification.score_summary(read_table(stratification))
+    assert found.kind == case.kind
+    assert found.expected == pytest.approx(case.expected, rel=tolerance(case))
 
 
 @pytest.mark.parametrize("systems", [1, 2])

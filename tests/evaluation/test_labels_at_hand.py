@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 
 from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.labels_at_hand import about_clusters, contradictions
@@ -211,6 +212,22 @@ def evenly_scored(label: np.ndarray, given: np.ndarray, **columns: Any) -> dict[
     return {"score": np.full(rows, 0.5), "prediction": [0] * rows, "human": human, **columns}
 
 
+def test_random_labels_have_the_intervals_of_proportions() -> None:
+    """Those of Wilson and of Clopper and Pearson, but for the rows of the pool that are known."""
+    rng = np.random.default_rng(2)
+    label = rng.random(100_000) < 0.12
+    given = np.isin(np.arange(len(label)), rng.choice(len(label), 200, replace=False))
+    evaluation = Evaluation.from_labelled(
+        evenly_scored(label, given), label="human", drawn="random", measure="prevalence"
+    )
+    (estimate,) = evaluation.estimate(intervals=["wilson", "korn-graubard"])
+    found = {each.method: (each.low, each.high) for each in estimate.intervals}
+    test = scipy.stats.binomtest(int(label[given].sum()), 200)
+    wilson, exact = (test.proportion_ci(method=name) for name in ("wilson", "exact"))
+    assert found["wilson"] == pytest.approx(tuple(wilson), rel=2e-3)
+    assert found["korn-graubard"] == pytest.approx(tuple(exact), rel=2e-3)
+
+
 def test_labels_by_strata_have_the_variance_of_strata() -> None:
     """W. G. Cochran, Sampling Techniques, 3rd edition, 1977, equation 5.14."""
     rng = np.random.default_rng(3)
@@ -251,6 +268,26 @@ def test_verdicts_within_which_labels_were_drawn_are_no_slices() -> None:
         assert [one.target.slice for one in evaluation.estimate()] == [None, *expected]
 
 
+@pytest.mark.slow
+def test_intervals_hold_after_later_rounds() -> None:
+    """Most positives had the greater chance, which no score tells."""
+    held = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        label = rng.random(4000) < 0.15
+        chance = np.where(rng.random(4000) < np.where(label, 0.5, 0.05), 0.2, 0.02)
+        table = evenly_scored(label, rng.random(4000) < chance, chance=chance)
+        evaluation = Evaluation.from_labelled(
+            table, label="human", drawn="chance:chance", measure="prevalence", seed=seed
+        )
+        for size in (100, 200):
+            ids = evaluation.sample(size)
+            evaluation.label(ids, label[ids])
+        [one] = evaluation.estimate()
+        held += one.low <= label.mean() <= one.high
+    assert held >= 16  # Of 20 with .95 each, 15 or fewer come once in 400.
+
+
 def test_groups_that_have_too_many_labels_are_told() -> None:
     """Where the table has their column among its slices."""
     pool = labelled_pool("within")
@@ -269,6 +306,28 @@ def test_groups_without_a_label_are_told(column: str) -> None:
     evaluation = tiny({"within": column}, of_group, g=np.where(of_group, "known", None))
     [told] = contradictions(evaluation.analysis)
     assert "but 3 of 7 rows have a value of which no row has a label" in told
+
+
+@pytest.mark.slow
+def test_a_slice_of_verdicts_is_estimated_by_its_own_labels() -> None:
+    """Of 60 such tables the intervals of a topic where verdicts are worse hold its accuracy."""
+    held = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        hard = rng.random(4000) < 0.2
+        bad = rng.random(4000) < 0.2
+        says = rng.random(4000) < np.where(bad, np.where(hard, 0.45, 0.9), 0.05)
+        given = np.isin(np.arange(4000), rng.choice(4000, 500, replace=False))
+        human = [int(y) if has else None for y, has in zip(bad, given, strict=True)]
+        topic = np.where(hard, "hard", "easy")
+        table = {"verdict": says.astype(int), "human": human, "topic": topic}
+        evaluation = Evaluation.from_labelled(
+            table, label="human", drawn="random", prediction="verdict", slices=["topic"],
+            measure="accuracy",
+        )  # fmt: skip
+        one = evaluation.estimate()["accuracy where topic=hard"]
+        held += one.low <= np.mean(bad[hard] == says[hard]) <= one.high
+    assert held >= 52  # Of 60 with .95 each, 52 or fewer come once in 100.
 
 
 def sizes_of(kind: str, rng: np.random.Generator) -> np.ndarray:

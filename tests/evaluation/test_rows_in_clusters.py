@@ -10,6 +10,7 @@ import pytest
 
 from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.cautions import cautions
+from evalsampling.inference.results import Estimate
 from tests.slow import slowly
 
 ROWS = 4000
@@ -71,6 +72,27 @@ def test_intervals_of_labels_that_are_alike_are_wider(sampler: str) -> None:
     assert any("labels of a cluster are alike" in note for note in clustered.notes)
     ratio = clustered.half_width / single.half_width
     assert ratio == pytest.approx(np.sqrt(clustered.cluster_effect), rel=0.25)
+
+
+@pytest.mark.slow
+def test_interval_test_and_chance_of_a_comparison_agree() -> None:
+    """At confidences between which the interval ceases to leave out 0."""
+    said = set()
+    for confidence in (0.5, 0.8, 0.95, 0.99, 0.999):
+        for one in labelled("few", confidence=confidence).estimate():
+            assert_agree(one)
+        for one in labelled("cluster", confidence=confidence).estimate():
+            said.add(assert_agree(one))
+    assert said == {None, True, False}
+
+
+def assert_agree(one: Estimate) -> bool | None:
+    """Check a comparison; return whether it tells the systems apart, None of another number."""
+    if one.target.null is None or one.significance is None or one.significance.p_value is None:
+        return None
+    apart = not one.low <= 0 <= one.high
+    assert apart == (one.significance.p_value <= 1 - one.confidence)
+    return apart
 
 
 def test_few_clusters_are_no_evidence() -> None:

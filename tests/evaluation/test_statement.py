@@ -3,8 +3,12 @@
 import dataclasses
 import math
 import re
+from decimal import ROUND_HALF_EVEN, Decimal
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from scipy import special
 
@@ -15,8 +19,45 @@ from evalsampling.inference.outlook import Outlook
 from evalsampling.inference.results import Estimate, Target, census, undefined
 from evalsampling.inference.significance import Significance
 from evalsampling.inference.unsearched import Unsearched
+from tests.docs.prose import MOST_WORDS, sentences, words
+from tests.jobs import call
+
+CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpus"
 
 MODEL, DESIGN = ("model-based", "calibration-curve"), ("design-based", "korn-graubard")
+NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
+
+SENTENCES = (
+    (r"(?:F1|Precision|Recall) # \(# to #\)\.", ("value", "low", "high")),
+    (
+        r"(?:F1|Precision|Recall) is exactly #: every row that it depends on has a label\.",
+        ("value",),
+    ),
+    (
+        r"(?:F1|Precision|Recall) #, but the labels allow no claim yet: it may be far off\.",
+        ("value",),
+    ),
+    (r"The (?:low|high) end allows for positives that score lower than .*\.", ()),
+    (r"For ± # expect # to # labels\.", ("outlook.half_width", "outlook.labels", "outlook.most")),
+    (
+        r"For ± # label the # other rows? that it depends on: then it is exact\.",
+        ("outlook.half_width", "outlook.rows"),
+    ),
+    (r"For ± # expect # labels or more\.", ("outlook.half_width", "outlook.labels")),
+    (r"No affordable number of labels makes it ± #: .*\.", ("outlook.half_width",)),
+    (
+        r"By the labels alone it may be #: # of the # rows(?: that score lower than every labelled "
+        r"positive)? may be positive \(# ha(?:ve|s) a label\)\.",
+        tuple(f"unsearched.{name}" for name in ("value", "positives", "rows", "labelled")),
+    ),
+)
+"""What an estimate may say, `#` for a number, and the fields of `estimate --json` it shows."""
+
+POOLS = (
+    "clinc-bill-mnb", "coil2000-gnb", "compas-decile", "lawschool-lr", "letter-Q-rf",
+    "magellan-dblpscholar-knn", "mammography-svm", "mnist-sgd", "nasa-mc1-gnb",
+    "shoppers-shift-knn",
+)  # fmt: skip
 
 
 def of(  # type: ignore[no-untyped-def]
@@ -200,3 +241,71 @@ def test_numbers_of_a_statement_are_fields() -> None:
     numbers = re.findall(r"\d+\.\d+|\d[\d,]*", statement(estimate).replace("F1", "", 1))
     fields = {0.70, 0.38, 0.80, 0.05, 5000.0, 10000.0}
     assert {float(number.replace(",", "")) for number in numbers} == fields
+
+
+def fields_of(sentence: str) -> list[tuple[str, str]]:
+    """The numbers of a sentence as they are shown, each with its field of `estimate --json`."""
+    for form, fields in SENTENCES:
+        found = re.fullmatch(form.replace("#", NUMBER), sentence)
+        if found:
+            return list(zip(found.groups(), fields, strict=True))
+    raise AssertionError(f"no known sentence: {sentence}")
+
+
+def as_shown(value: float, text: str, field: str) -> Decimal:
+    """A field rounded as the sentence shows it: percents, counts of two digits, decimals."""
+    name = field.rpartition(".")[2]
+    if name in ("confidence", "share"):
+        value *= 100
+    if name in ("labels", "most"):
+        return Decimal(f"{value:.2g}")
+    if name == "least":
+        return Decimal(math.floor(100 * value)) / 100
+    places = Decimal(1).scaleb(-len(text.partition(".")[2]))
+    return Decimal(value).quantize(places, ROUND_HALF_EVEN)
+
+
+def check_statement(estimate: dict[str, Any]) -> int:
+    """Compares all numbers of a statement with the fields they show, and counts them."""
+    numbers = [pair for one in sentences(estimate["statement"]) for pair in fields_of(one)]
+    for text, field in numbers:
+        value: Any = estimate
+        for key in field.split("."):
+            value = value[key]
+        shown = Decimal(text.replace(",", ""))
+        assert shown == as_shown(value, text, field), (field, value, estimate["statement"])
+    assert all(words(one) <= MOST_WORDS for one in sentences(estimate["statement"]))
+    return len(numbers)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pool", POOLS)
+def test_numbers_of_statements_on_real_pools_are_fields(pool: str, tmp_path: Path) -> None:
+    if not CORPUS.exists():
+        pytest.skip("no corpus of pools beside the project")
+    spec, workspace, labels = (tmp_path / name for name in ("spec.yaml", "run", "labels.csv"))
+    spec.write_text(
+        f"pool: {{path: {CORPUS / pool}.parquet}}\nmeasure: [f1, precision, recall]\n"
+        "budget: 300\nround_size: 100\nseed: 5\nworkspace: run\n"
+    )
+    truth = pq.read_table(CORPUS / f"{pool}-truth.parquet").to_pydict()
+    label = dict(zip(truth["id"], truth["label"], strict=True))
+    assert call("prepare", spec, "--in-process").status == 0
+    checked = 0
+    for number in (1, 2, 3):
+        assert call("sample", workspace).status == 0
+        batch = pq.read_table(workspace / f"rounds/{number:04d}/batch.parquet").to_pydict()
+        lines = [f"{task},{label[id]}" for task, id in zip(batch["task"], batch["id"], strict=True)]
+        labels.write_text("\n".join(["task,label", *lines, ""]))
+        result = call("estimate", workspace, "--labels", labels, "--json").done
+        checked += sum(map(check_statement, result.json["measures"]))
+    assert checked >= 27, "a value and two ends of three measures, three times"
+
+
+def test_a_number_that_is_no_field_is_noticed() -> None:
+    shown = {"statement": "F1 0.70 (0.38 to 0.80).", "value": 0.704, "low": 0.384, "high": 0.801}
+    assert check_statement(shown) == 3
+    with pytest.raises(AssertionError, match="high"):
+        check_statement(shown | {"high": 0.81})
+    with pytest.raises(AssertionError, match="no known sentence"):
+        check_statement(shown | {"statement": "F1 0.70, in 3 of 4 runs."})

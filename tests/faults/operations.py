@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling.storage.gcs import GcsStore
+
 CHANGES: list[tuple[Any, str]] = [
     *((os, name) for name in ("link", "mkdir", "rename", "replace", "unlink", "rmdir")),
     (os, "fsync"),
@@ -22,6 +24,9 @@ WRITES: list[tuple[Any, str]] = [
     (pq, "write_table"),
 ]
 """What needs room on the disk."""
+
+REQUESTS: list[tuple[Any, str]] = [(GcsStore, name) for name in ("create", "remove", "overwrite")]
+"""What a command does to a store in a bucket."""
 
 
 class Killed(BaseException):

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +120,50 @@ def test_no_flipped_bit_changes_anything_silently(
 def test_files_of_which_every_bit_is_flipped_are_all_that_are_needed(tiny: Job) -> None:
     kinds = ("json", "labels", "cells", "/draws", "/batch")
     assert [n for n in needed(tiny) if not any(kind in n for kind in kinds)] == []
+
+
+def commands(one: Job) -> list[Sequence[Any]]:
+    return [("estimate", one.workspace), ("status", one.workspace)]
+
+
+def damages(content: bytes) -> dict[str, bytes | None]:
+    """What may become of a file."""
+    half = len(content) // 2
+    return {"deleted": None, "empty": b"", "half": content[:half], "short": content[:-2]}
+
+
+@pytest.mark.slow
+def test_damaged_files_are_named_in_one_line(tiny: Job) -> None:
+    """Truncated or deleted: the commands fail with the file, or say what they said before."""
+    before = {c[0]: call(*c, "--json").json for c in commands(tiny)}
+    for name in needed(tiny):
+        path = tiny.workspace / name
+        content = path.read_bytes()
+        for damage, changed in damages(content).items():
+            path.unlink()
+            if changed is not None:
+                path.write_bytes(changed)
+            for command in commands(tiny):
+                result = call(*command, "--json")
+                where = (name, damage, command[0], result.err)
+                if result.status == 0:
+                    known_keys = set(before[command[0]]) - {"jobs"}
+                    assert all(result.json[k] == before[command[0]][k] for k in known_keys), where
+                    continue
+                assert result.status == 1, where
+                assert result.err.count("\n") == 1, where
+                assert name.rpartition("/")[0] in result.err, where
+            assert not verify_or_bad(tiny.workspace), (name, damage)
+            path.write_bytes(content)
+    assert verify(WorkspaceOptions(str(tiny.workspace))).ok
+
+
+def verify_or_bad(workspace: Path) -> bool:
+    """Tell whether all is well with a workspace."""
+    try:
+        return verify(WorkspaceOptions(str(workspace))).ok
+    except InputError:
+        return False
 
 
 def test_verify_finds_every_file(tiny: Job) -> None:

@@ -31,6 +31,7 @@ from tests.changing_pools import (
     of_same_size,
     of_same_size_and_time,
     other_payload,
+    replaced,
     shorter,
     small,
 )
@@ -44,7 +45,8 @@ BETWEEN = "between the passes"
 
 TRIED: list[tuple[str, Change, str, tuple[str, ...]]] = [
     *(("parquet", change, moment, ("--in-process",)) for change in CHANGES for moment in MOMENTS),
-    *(("csv", change, BETWEEN, ("--in-process",)) for change in CHANGES),
+    *((suffix, change, BETWEEN, ("--in-process",)) for suffix in ("csv", "jsonl")
+      for change in CHANGES),
     *(("avro", change, BETWEEN, ("--in-process",)) for change in (shorter, longer)),
     *(("parquet", change, moment, ()) for change in (longer, of_same_size) for moment in MOMENTS),
 ]  # fmt: skip
@@ -78,7 +80,14 @@ def test_any_change_at_any_moment(
 
 
 @pytest.mark.parametrize(
-    "change", [other_payload, pytest.param(of_same_size, marks=pytest.mark.slow)]
+    "change",
+    [
+        other_payload,
+        *(
+            pytest.param(change, marks=pytest.mark.slow)
+            for change in (of_same_size, of_same_size_and_time, replaced, longer)
+        ),
+    ],
 )
 def test_nothing_is_added_to_the_reserve_of_a_pool_that_changes(
     job: Jobs, change: Change, monkeypatch: pytest.MonkeyPatch
@@ -114,16 +123,21 @@ def change_after(
     monkeypatch.setattr(module, first_pass, late)
 
 
-@pytest.mark.parametrize(("command", "module"), [("plan", planning), ("simulate", simulating)])
-def test_nothing_is_told_of_two_versions(
-    job: Jobs, monkeypatch: pytest.MonkeyPatch, command: str, module: Any
-) -> None:
+def test_nothing_is_planned_on_two_versions(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     one, path = small(job)
-    given = ["--truth", one.write_truth()] if command == "simulate" else []
-    change_after(monkeypatch, module, path)
-    result = call(command, one.spec, "--repeats", 2, *given)
+    change_after(monkeypatch, planning, path)
+    result = call("plan", one.spec, "--repeats", 2)
     assert (result.status, result.out) == (1, "")
-    assert result.err == f"evalsampling {command}: {path}: has changed while it was read\n"
+    assert result.err == f"evalsampling plan: {path}: has changed while it was read\n"
+
+
+def test_nothing_is_simulated_on_two_versions(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, path = small(job)
+    truth = one.deliver([(id, label) for id, label in one.pool.truth.items()], "t.csv", "id,label")
+    change_after(monkeypatch, simulating, path)
+    result = call("simulate", one.spec, "--truth", truth, "--repeats", 2)
+    assert (result.status, result.out) == (1, "")
+    assert result.err == f"evalsampling simulate: {path}: has changed while it was read\n"
 
 
 def test_no_sample_is_of_two_versions(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:

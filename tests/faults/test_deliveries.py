@@ -1,7 +1,7 @@
 """Mangled deliveries: no label comes of one that is not in the file for that very row.
 
 Each delivery is made of known votes: tables as CSV, JSON Lines and Parquet, exports of Label
-Studio, tables of Splink and spreadsheets of vendors. Then it is damaged: bytes are
+Studio, tables of Splink, long tables and spreadsheets of vendors. Then it is damaged: bytes are
 flipped, cut out, doubled, lines swapped, values of another type put in. What is taken of it is
 compared with what a reader of its own, written here and nowhere else, finds in the damaged file.
 
@@ -279,6 +279,22 @@ def matches(row: dict[str, str]) -> Found:
     }
 
 
+def long_table(draw: random.Random) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["task", "annotator", "label", "time", "skipped", "comment"])
+    for row, name, label in votes(draw):
+        comment = draw.choice(["", 'a "b", c', "two\nlines", "yes"])
+        writer.writerow([TASKS[row], name, label, "2026", "" if label else "yes", comment])
+    return text.getvalue().encode()
+
+
+def found_in_long_table(content: bytes) -> Found:
+    text = content.decode("utf-8-sig")
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    return {(str(r.get("task")), str(r.get("annotator")), str(r.get("label"))) for r in rows}
+
+
 def vendor(draw: random.Random) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
@@ -287,12 +303,6 @@ def vendor(draw: random.Random) -> bytes:
         shown = escaped(draw.choice(["=1+1", "yes", "'no", "two\r\nlines", "-", "00" + name]))
         writer.writerow([TASKS[row], shown, label, name, draw.choice(["", "=yes", "no"])])
     return text.getvalue().encode("utf-8-sig")
-
-
-def found_in_vendor(content: bytes) -> Found:
-    text = content.decode("utf-8-sig")
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    return {(str(r.get("task")), str(r.get("annotator")), str(r.get("label"))) for r in rows}
 
 
 def named(person: object) -> str:
@@ -390,7 +400,8 @@ FORMATS = {
     "parquet": Format("parquet", as_parquet, in_rows(found_in_parquet)),
     "label-studio": Format("json", label_studio, in_answers(found_in_export), OF_PEOPLE),
     "splink": Format("csv", splink, in_answers(found_in_splink), OF_PEOPLE),
-    "vendor": Format("csv", vendor, in_answers(found_in_vendor), OF_PEOPLE),
+    "long": Format("csv", long_table, in_answers(found_in_long_table), OF_PEOPLE),
+    "vendor": Format("csv", vendor, in_answers(found_in_long_table), OF_PEOPLE),
 }
 
 

@@ -14,12 +14,12 @@ import pytest
 
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
-from evalsampling.storage.local import LocalStore
-from tests.faults.operations import WRITES, Killed, faults, full
+from tests.faults.operations import CHANGES, WRITES, faults, full
 from tests.jobs import Job, Jobs, call, files_below, make_pool
 from tests.slow import fast
 
 COMMANDS = ["sample", "estimate", "next"]
+BEAM = "--direct_num_workers=2"
 
 
 def commands(one: Job) -> dict[str, Sequence[Any]]:
@@ -110,33 +110,38 @@ def test_the_file_without_room_is_named(prepared: Job, command: str) -> None:
     assert named >= FILES[command]
 
 
-def test_readers_of_a_workspace_that_nobody_may_write_to(
-    job: Jobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With a round whose command was killed before its end."""
-    one = job().prepared()
+@pytest.mark.slow
+def test_prepare_full_from_every_write_on(job: Jobs) -> None:
+    one = job(make_pool(300), strata={"leaves": 3})
+    with faults(WRITES, None) as counted:
+        assert one.prepare(BEAM).status == 0
+    names = set(files_below(one.workspace))
+    for number in range(1, counted.done + 1):
+        shutil.rmtree(one.workspace)
+        with faults(WRITES, number, full):
+            result = one.prepare(BEAM)
+        assert (result.status, result.err.count("\n")) == (1, 1), (number, result.err)
+        assert os.strerror(errno.ENOSPC) in result.err
+        if (one.workspace / "evaluation.json").exists():
+            assert verify(WorkspaceOptions(str(one.workspace))).bad == (), number
+        else:
+            assert not one.workspace.exists(), number
+        assert one.prepare(BEAM).status == 0
+        missing = names - set(files_below(one.workspace))
+        assert missing <= {"steps/prepare.json"}, number
 
-    def die(*_: Any) -> None:
-        raise Killed
 
-    with monkeypatch.context() as patch:
-        patch.setattr(LocalStore, "remove", die)
-        with pytest.raises(Killed):
-            one.sample()
-    assert list((one.workspace / ".unfinished").glob("*.json"))
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nobody_may_write(prepared: Job, command: str) -> None:
+    line = arguments(prepared, command)
+    before = files_below(prepared.workspace)
 
-    def refuse(*_: Any, **__: Any) -> None:
-        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+    def refused() -> OSError:
+        return OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    with monkeypatch.context() as patch:
-        for name in ("link", "mkdir", "rename", "unlink", "rmdir"):
-            patch.setattr(os, name, refuse)
-        for command in ("status", "status --verify"):
-            result = call(*command.split(), one.workspace, "--json")
-            assert (result.status, result.err) == (0, "")
-        status = call("status", one.workspace, "--json").json
-        assert (status["rounds"], status["open"]) == (1, 20)
-        writing = one.sample()
-        assert (writing.status, writing.err.count("\n")) == (1, 1)
-        assert "Read-only file system" in writing.err
-    assert one.sample().json["rows"] == 20
+    with faults([*CHANGES, (Path, "touch"), (Path, "open")], 1, refused):
+        result = call(*line)
+    assert (result.status, result.err.count("\n")) == (1, 1), result.err
+    assert "Read-only file system" in result.err
+    assert files_below(prepared.workspace) == before
+    assert call(*line).status == 0

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from evalsampling import EvaluationSpec, InputError
+from evalsampling.storage.filesystems import read_file
 from tests.jobs import Jobs
 
 
@@ -34,3 +35,9 @@ def test_letters_that_no_path_has(job: Jobs, key: str, letters: str) -> None:
     assert result.status == 1
     assert result.err.count("\n") == 1
     assert f"{key}: no path has such characters" in result.err
+
+
+def test_a_nul_in_the_path_of_a_file() -> None:
+    for path in ("a\0b", "gs://bucket/a\0b"):
+        with pytest.raises(InputError, match="no path has such characters"):
+            read_file(path)

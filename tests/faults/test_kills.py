@@ -10,16 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from google.cloud import storage
 
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.verify import verify
 from evalsampling.storage import open_store
 from evalsampling.storage.commits import uncommitted
 from evalsampling.workspace.prepared import PreparedPool
+from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.faults.contents import known
-from tests.faults.operations import CHANGES, Killed, faults
+from tests.faults.operations import CHANGES, REQUESTS, Killed, faults
 from tests.jobs import Jobs, call, make_pool
+from tests.stores import move
 
 COMMANDS = ["prepare", "sample", "estimate", "next", "top-up"]
 
@@ -29,23 +32,26 @@ class Case:
     """A command on a workspace that can be put back as it was.
 
     Attributes:
-        workspace: its path.
+        workspace: path or URL.
         arguments: of the command line.
         reset: puts everything back.
+        operations: those at which it is killed.
     """
 
     workspace: str
     arguments: Sequence[Any]
     reset: Callable[[], None]
+    operations: list[tuple[Any, str]]
 
-    def run(self) -> None:
-        """Run the command to its end."""
-        assert call(*self.arguments, "--json").done
+    def run(self) -> Any:
+        """Run the command to its end and return what it prints."""
+        result = call(*self.arguments, "--json").done
+        return result.json
 
     def count(self) -> int:
         """Return how many operations it takes."""
         self.reset()
-        with faults(CHANGES, None) as counted:
+        with faults(self.operations, None) as counted:
             self.run()
         return counted.done
 
@@ -53,7 +59,7 @@ class Case:
         """Run the command, killed at an operation."""
         self.reset()
         # Killed in a worker of Beam, it ends with the second.
-        with faults(CHANGES, at), contextlib.suppress(Killed, RuntimeError):
+        with faults(self.operations, at), contextlib.suppress(Killed, RuntimeError):
             call(*self.arguments, "--json")
 
     def outcome(self) -> tuple[Any, ...]:
@@ -72,7 +78,8 @@ class Case:
 def _counts(name: str) -> bool:
     """Tell whether a file must be there.
 
-    Costs of steps are told by who waited to the end; the lock of a killed `prepare` stays.
+    Costs of steps are told by who waited to the end; the lock of a killed `prepare` stays, and so
+    do, in a bucket, files that no commit names: nobody can know there that their writer is dead.
     The rows of a top-up that was killed are in the files of two, which must hold the same rows.
     """
     loose = (".unfinished/", ".in-use", ".preparing", "steps/")
@@ -105,6 +112,17 @@ def _all_closed(workspace: str) -> bool:
     return all(store.exists(f"rounds/{name}") for name in ("0001/closed.json", "0002/design.json"))
 
 
+def lines(spec: Any, workspace: Any, zone: Any) -> dict[str, Sequence[Any]]:
+    """Return the command lines that are killed."""
+    return {
+        "prepare": ("prepare", spec),
+        "top-up": ("prepare", spec, "--top-up", "30"),
+        "sample": ("sample", workspace),
+        "next": ("sample", workspace, "--next"),
+        "estimate": ("estimate", workspace, "--labels", zone, "--close"),
+    }
+
+
 @pytest.fixture
 def local(job: Jobs, tmp_path: Path, one_key: None) -> Callable[[str], Case]:
     """Cases on this machine."""
@@ -128,14 +146,7 @@ def local(job: Jobs, tmp_path: Path, one_key: None) -> Callable[[str], Case]:
             if kept.exists():
                 shutil.copytree(kept, here)
 
-        arguments = {
-            "prepare": ("prepare", one.spec),
-            "top-up": ("prepare", one.spec, "--top-up", "30"),
-            "sample": ("sample", here),
-            "next": ("sample", here, "--next"),
-            "estimate": ("estimate", here, "--labels", zone, "--close"),
-        }
-        return Case(str(here), arguments[command], reset)
+        return Case(str(here), lines(one.spec, here, zone)[command], reset, CHANGES)
 
     return case
 
@@ -152,4 +163,45 @@ def test_killed_at_some_operations(local: Callable[[str], Case], command: str, w
 @pytest.mark.parametrize("command", COMMANDS)
 def test_killed_at_every_operation(local: Callable[[str], Case], command: str) -> None:
     case = local(command)
+    check(case, range(1, case.count() + 1))
+
+
+@pytest.fixture
+def remote(
+    job: Jobs, bucket: storage.Bucket, one_key: None, tmp_path: Path
+) -> Callable[[str], Case]:
+    """Cases in a bucket."""
+    one = job(make_pool(300), budget=20, round_size=5, strata={"leaves": 3})
+    url = move(one, bucket)
+    spec = url.replace("/run", "/evaluation.yaml")
+
+    def case(command: str) -> Case:
+        if command != "prepare":
+            assert call("prepare", spec).status == 0
+        if command in ("next", "estimate"):
+            call("sample", url)
+            tasks = Snapshot.at(url).rounds[0].batch["task"].to_pylist()
+            halves = {
+                "a": [[tasks[0], "0"], [tasks[1], "0"], ["nobody", "1"]],
+                "b": [[tasks[2], "0"]],
+            }
+            for name, rows in halves.items():
+                blob = bucket.blob(f"zone/{name}.csv")
+                blob.upload_from_filename(str(one.deliver(rows, f"{name}.csv")))
+        kept = {blob.name: blob.download_as_bytes() for blob in bucket.list_blobs(prefix="specs/r")}
+
+        def reset() -> None:
+            for blob in bucket.list_blobs(prefix="specs/run/"):
+                blob.delete()
+            for name, content in kept.items():
+                bucket.blob(name).upload_from_string(content)
+
+        return Case(url, lines(spec, url, f"gs://{bucket.name}/zone/")[command], reset, REQUESTS)
+
+    return case
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_killed_at_every_request(remote: Callable[[str], Case], command: str) -> None:
+    case = remote(command)
     check(case, range(1, case.count() + 1))

@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
+from evalsampling.storage.local import LocalStore
 from tests.commands.votes import deliver
-from tests.jobs import Job, Jobs, Result, files_below, make_pool
+from tests.faults.operations import Killed
+from tests.jobs import Job, Jobs, Result, call, files_below, make_pool
+from tests.slow import fast
 
 NOBODY = 65534
 
@@ -22,6 +25,8 @@ WRITERS = [
     "top-up",
 ]  # fmt: skip
 READERS = ["status", "verify", "again", "check", "report", "export"]
+OUTSIDE = {"report.html": "report", "votes.csv": "export", "other.yaml": "init", "run": "prepare"}
+"""What is written elsewhere, by its command."""
 
 RUN = """
 import dataclasses, json, sys
@@ -84,6 +89,9 @@ def foreign(job: Jobs) -> Any:
     more = deliver(one, [(task, "c", "1", "", "") for task, _, _, _, _ in rows[::2]], "2.csv")
     outside, run = one.directory / "outside", one.workspace
     outside.mkdir()
+    (one.directory / "other.yaml").write_text(
+        one.spec.read_text().replace("workspace: workspace", "workspace: outside/run")
+    )
     yield Foreign(one, outside, {
         "sample": ("sample", run), "next": ("sample", run, "--next"),
         "adjudicate": ("sample", run, "--adjudicate"), "withdraw": ("sample", run, "--withdraw", 1),
@@ -96,6 +104,8 @@ def foreign(job: Jobs) -> Any:
         "check": ("prepare", one.spec, "--check"),
         "report": ("report", run, "--to", outside / "report.html"),
         "export": ("export", run, "--to", outside / "votes.csv"),
+        "init": ("init", one.directory / "pool" / "*.parquet", "--output", outside / "other.yaml"),
+        "prepare": ("prepare", one.directory / "other.yaml", "--in-process"),
     })  # fmt: skip
     for path in (outside, one.workspace):  # so that pytest may remove them
         if path.exists():
@@ -129,6 +139,17 @@ def test_nothing_may_be_written(foreign: Foreign) -> None:
 
 
 @pytest.mark.slow
+def test_nothing_may_be_written_elsewhere(foreign: Foreign) -> None:
+    give(foreign.outside, 0o755, 0o644)
+    before = files_below(foreign.job.directory)
+    results = foreign.run(*OUTSIDE.values())
+    for name, command in OUTSIDE.items():
+        one_line(results[command], (foreign.outside / name).with_suffix(""))
+    assert files_below(foreign.job.directory) == before
+    assert list(foreign.outside.iterdir()) == []
+
+
+@pytest.mark.slow
 def test_nothing_may_be_read(foreign: Foreign) -> None:
     give(foreign.job.workspace, 0o700 if os.geteuid() == 0 else 0, 0o600)
     for result in foreign.run(*WRITERS, *READERS).values():
@@ -137,11 +158,69 @@ def test_nothing_may_be_read(foreign: Foreign) -> None:
 
 
 @pytest.mark.slow
-def test_a_folder_that_may_not_be_read(foreign: Foreign) -> None:
+@pytest.mark.parametrize("folder", fast(2, ["labels", "rounds/0001", "reserve"]))
+def test_a_folder_that_may_not_be_read(foreign: Foreign, folder: str) -> None:
     """Nothing is said to be missing that was not looked at."""
-    path = foreign.job.workspace / "rounds/0001"
+    path = foreign.job.workspace / folder
+    path.mkdir(parents=True, exist_ok=True)
     (path / "held").write_text("payload")
     give(foreign.job.workspace, 0o777, 0o666)
     give(path, 0o700 if os.geteuid() == 0 else 0, 0o600)
     one_line(foreign.run("verify")["verify"], path)
     (path / "held").unlink()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folders", [0o755, 0o777])
+def test_a_round_of_another_user_whose_command_was_killed(
+    foreign: Foreign, monkeypatch: pytest.MonkeyPatch, folders: int
+) -> None:
+    """Who reads goes on with it, also where all folders may be written to."""
+    one = foreign.job
+
+    def die(*_: Any) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStore, "remove", die)
+        with pytest.raises(Killed):
+            call(*foreign.lines["next"])
+    give(one.workspace, folders, 0o444)
+    (one.workspace / ".in-use").chmod(0o666)
+    before = files_below(one.workspace)
+    refused = ["sample"] if folders == 0o755 else []
+    results = foreign.run("status", "verify", "report", *refused)
+    if told := results.pop("sample", None):
+        assert (told.status, told.err.count("\n")) == (1, 1)
+        assert told.err.startswith(f"evalsampling sample: {one.workspace}/"), told.err
+        assert "cannot be written: " in told.err
+        assert files_below(one.workspace) == before
+    for result in results.values():
+        assert result.status == 0, result.err
+    give(one.workspace, 0o777, 0o666)
+    assert foreign.run("sample")["sample"].status == 0
+    assert call("status", "--verify", one.workspace).status == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "folder",
+    ["labels", "jobs", *(pytest.param(n, marks=pytest.mark.slow) for n in ("taken", "rounds"))],
+)
+def test_a_folder_that_may_not_be_written_to(foreign: Foreign, folder: str) -> None:
+    """What had begun is whole or does not count, whatever had its place already."""
+    one, names = foreign.job, ("labels", "next")
+    shutil.copytree(one.workspace, one.directory / "kept")
+    for name in names:
+        shutil.rmtree(one.workspace)
+        shutil.copytree(one.directory / "kept", one.workspace)
+        give(one.workspace / folder, 0o555, 0o444)
+        told, *reading = foreign.run(name, "status", "verify").values()
+        if told.status:
+            one_line(told, one.workspace / folder)
+        assert {each.status for each in reading} == {0}, reading
+        give(one.workspace, 0o777, 0o666)
+        assert call(*foreign.lines[name]).done
+        assert call("status", "--verify", one.workspace).status == 0
+        labels = call("status", one.workspace, "--json").json["labels"]
+        assert labels == (5 if name == "labels" else 0)

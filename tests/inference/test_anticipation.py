@@ -6,6 +6,7 @@ from scipy import optimize, special
 
 from evalsampling.inference.anticipation import anticipated_error, calibrated_prior
 from evalsampling.measures import Accuracy, FBeta, Measure, Precision, Recall
+from evalsampling.measures.curves import PRCurve
 from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Passive
 from tests.samplers.pools import Pool, make_pool
 from tests.slow import fast
@@ -39,6 +40,19 @@ def test_without_labels_the_prior_stays() -> None:
     pool = make_pool(400, 10, seed=2, positive=0.2)
     nothing = pool.seen(np.zeros(0, dtype=np.int64))
     np.testing.assert_allclose(calibrated_prior(pool.table, nothing), pool.table.prior)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_labels_correct_a_prior_that_is_far_off(classes: int) -> None:
+    """All rows labelled: in sum each class has its rows, to a tenth; the prior is a fifth off."""
+    pool = make_pool(3000, 20, seed=5, classes=classes, positive=0.2)
+    wrong = pool.probability ** np.linspace(0.2, 1, classes)
+    wrong /= wrong.sum(axis=1, keepdims=True)
+    pool = Pool(pool.leaf, pool.prediction, wrong, pool.label)
+    truth = np.bincount(pool.label, minlength=classes)
+    assert abs(pool.table.count @ pool.table.prior / truth - 1).max() > 0.2
+    found = calibrated_prior(pool.table, pool.seen(np.arange(len(pool))))
+    np.testing.assert_allclose(pool.table.count @ found, truth, rtol=0.1)
 
 
 @pytest.mark.parametrize("measure", [FBeta(), Recall(), Accuracy()], ids=lambda m: m.name)
@@ -89,6 +103,24 @@ def test_positives_that_are_hardly_looked_for_are_warned_of() -> None:
             warned += not found.reliable
     assert missed >= 15
     assert warned >= 0.75 * missed
+
+
+def test_points_of_a_curve_are_warned_of_too() -> None:
+    """Static sampling for F1, in 20 runs: where recall is doubted, so is that of the curve.
+
+    All 40 thresholds are where the predictions change.
+    """
+    pool, curve = hiding(1), PRCurve(tuple(np.linspace(1.1, 1.9, 40)))
+    sampler, doubted = Importance(FBeta()), 0
+    for seed in range(20):
+        history, _ = pool.run(sampler, 2, 60, seed)
+        recall, *points = sampler.estimate(pool.table, history, [Recall(), curve], 0.95)
+        if recall.claims and not recall.reliable:
+            doubted += 1
+            recalls = [one for one in points if one.measure.endswith("recall")]
+            assert len(recalls) == 40
+            assert not any(one.reliable for one in recalls)
+    assert doubted >= 3
 
 
 @pytest.mark.parametrize("measure", [FBeta(), Recall(), Accuracy()], ids=lambda m: m.name)

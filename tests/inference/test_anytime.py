@@ -1,5 +1,7 @@
 """Bets against a mean: expectations by going through all outcomes."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,18 @@ POOL = with_second_system(make_pool(400, 5, seed=2, positive=0.3), seed=3)
 
 def gamble(values: np.ndarray) -> Gamble:
     return Gamble(values.astype(float), np.ones(len(values)))
+
+
+def test_wealth_of_fair_bets_is_one_on_average() -> None:
+    """Over all sequences of five draws of -1, 0 and 1 whose mean is that which is bet against."""
+    chance = {-1.0: 0.3, 0.0: 0.3, 1.0: 0.4}
+    mean = sum(value * share for value, share in chance.items())
+    total = 0.0
+    for outcome in itertools.product(chance, repeat=5):
+        values = np.array(outcome)
+        growth = np.prod(1 + STAKES[:, None] * (values - mean) / (1 + abs(mean)), axis=1)
+        total += float(np.prod([chance[one] for one in outcome])) * growth.mean()
+    assert total == pytest.approx(1, rel=1e-12)
 
 
 def test_greatest_wealth_by_hand() -> None:

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from evalsampling.inference.bets import (
+    Block,
     Hypotheses,
     Outlook,
     blocks_of,
@@ -200,6 +202,44 @@ def test_the_sum_of_terms_has_the_sign_of_what_the_measure_exceeds_the_goal_by(
     assert np.sum(term(measure, above, y, value)) == pytest.approx(0, abs=1e-9)
     assert np.sum(term(measure, above, y, value - 0.01)) > 0
     assert np.sum(term(measure, above, y, value + 0.01)) < 0
+
+
+def one_by_one(labels: np.ndarray, rows: int) -> tuple[list[Block], History]:
+    """Rows of one cell, so many that none is drawn twice, one after the other."""
+    pool = tiny_pool((1,), (2,))
+    chance = np.array([1 / rows])
+    draws = len(labels)
+    question = np.arange(draws)
+    drawn = Round(question, np.repeat(chance, draws), np.ones(draws, bool))
+    zeros = np.zeros(draws, dtype=np.int64)
+    outputs = pool.table.kinds.take(zeros)
+    history = pool.start().with_round(drawn, zeros, question, outputs).with_labels(labels)
+    count, rate = np.array([rows]), np.array([0.9])
+    return [Block(question, chance, count, rate, 0, draws, replaced=True)], history
+
+
+def lower_bound(labels: np.ndarray, confidence: float) -> float:
+    """The least rate of positives that bets one after the other do not reject."""
+    blocks, history = one_by_one(labels, 10**6)
+    goals = np.linspace(0.6, labels.mean(), 300)
+    score, level = np.zeros(1), math.log(1 / (1 - confidence))
+    asked = Hypotheses(terms_of_cells("accuracy", score, np.zeros(300), goals))
+    rejected = log_wealth(blocks, asked, history, 1, level) >= level
+    return float(goals[np.argmin(rejected)])
+
+
+@pytest.mark.parametrize(("draws", "most"), fast(1, [(300, 1.08), (1000, 1.05)]))
+def test_bounds_of_single_draws_are_nearly_those_of_clopper_and_pearson(
+    draws: int, most: float
+) -> None:
+    """Their distance to the rate, over orders of the same labels; no bound can be much nearer."""
+    hits = round(0.9 * draws)
+    exact = stats.beta.ppf(0.025, hits, draws - hits + 1)
+    labels = np.arange(draws) < hits
+    rng = np.random.default_rng(3)
+    found = [lower_bound(rng.permutation(labels).astype(np.int64), 0.975) for _ in range(12)]
+    ratio = (0.9 - np.median(found)) / (0.9 - exact)
+    assert 0.9 < ratio < most
 
 
 def test_what_is_known_of_all_other_rows_is_proof() -> None:

@@ -298,6 +298,29 @@ def test_draws_do_not_hang_on_the_signs_of_eigenvectors(monkeypatch: pytest.Monk
     assert other.z == pytest.approx(usual.z, abs=1e-6)
 
 
+def test_two_groups_by_weighting_draws_of_the_prior() -> None:
+    """Where few labels are known, 200,000 draws of the prior weighted by their likelihood.
+
+    Means to a tenth of a standard deviation, standard deviations to a tenth.
+    """
+    curve = CalibrationCurve.from_cells(np.array([0.6, 0.02]), np.array([50, 5000]), 50)
+    labelled, positive = np.array([12, 30]), np.array([9, 1])
+    labels = GroupLabels.from_cells(curve, labelled, positive)
+    rng = np.random.default_rng(5)
+    total, sums = 0.0, np.zeros((2, 2))
+    for _ in range(20):
+        z = rng.standard_normal((10_000, curve.dimensions))
+        weight = np.exp(PosteriorAt(curve.at(z), labels).log_likelihood)
+        rates = CurveDraws(curve.at(z)).rates()
+        total += weight.sum()
+        sums += weight @ rates, weight @ rates**2
+    mean, square = sums / total
+    spread = np.sqrt(square - mean**2)
+    draws = curve.fit(labelled, positive).draw(rng, LONG).rates()
+    assert np.max(np.abs(draws.mean(axis=0) - mean) / spread) < 0.1
+    assert draws.std(axis=0) == pytest.approx(spread, rel=0.1)
+
+
 @pytest.mark.slow
 def test_posterior_is_calibrated_by_simulation() -> None:
     """Rank of the true number of positives among 63 draws, of 400 pools drawn from the prior.

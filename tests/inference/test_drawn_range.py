@@ -6,6 +6,14 @@ import pytest
 from evalsampling.inference.drawn_range import DrawnRange, shortest_interval, simultaneous
 
 
+def test_shortest_interval_of_an_exponential_begins_at_zero() -> None:
+    """Of 10,000 evenly spread quantiles; -log(.05) at the other end."""
+    values = -np.log1p(-(np.arange(10_000) + 0.5) / 10_000)
+    low, high = shortest_interval(np.random.default_rng(1).permutation(values), 0.95)
+    assert low == values[0]
+    assert high == pytest.approx(-np.log(0.05), rel=1e-3)
+
+
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.99])
 @pytest.mark.parametrize("count", [1, 2, 19, 20, 21, 100])
 def test_shortest_interval_holds_its_share_and_none_is_shorter(
@@ -20,6 +28,23 @@ def test_shortest_interval_holds_its_share_and_none_is_shorter(
         assert (low, high) == tuple(ordered)
     else:
         assert high - low == pytest.approx(widths.min())
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("values_of", ["few values", "even steps", "any values"])
+def test_the_interval_of_turned_draws_is_turned(values_of: str, seed: int) -> None:
+    """A difference of two systems is the same in both orders, also where intervals are tied."""
+    rng = np.random.default_rng(seed)
+    draws = {
+        "few values": rng.integers(0, 4, 41) / 7,
+        "even steps": rng.permutation(40) / 13,
+        "any values": rng.normal(size=40),
+    }[values_of]
+    weight = None if seed % 2 else rng.integers(1, 4, len(draws)).astype(np.float64)
+    for confidence in (0.5, 0.8, 0.95):
+        low, high = shortest_interval(draws, confidence, weight)
+        turned = shortest_interval(-draws, confidence, weight)
+        assert turned == pytest.approx((-high, -low), abs=1e-12)
 
 
 def test_draw_of_weight_k_is_k_draws() -> None:

@@ -1,5 +1,7 @@
 """What labels must hold before an interval is given."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,10 @@ from evalsampling.measures import (
     ROCCurve,
     Specificity,
 )
+from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Passive, Sampler
 from evalsampling.stats.outputs import Outputs
+from tests.samplers.pools import make_pool
+from tests.slow import fast
 
 
 def rows(tp: int, fp: int, fn: int, tn: int) -> tuple[Outputs, np.ndarray]:
@@ -229,3 +234,38 @@ def test_a_measure_of_ones_own_is_cautious() -> None:
     assert gaps_of(OwnF1(), NO_FALSE_NEGATIVE) != [None]
     assert gaps_of(OwnF1(), NO_FALSE_POSITIVE) != [None]
     assert gaps_of(OwnF1(), rows(5, 9, 4, 90)) != [None]
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    fast(
+        1,
+        [
+            AdaptiveImportance(FBeta()),
+            Oasis(FBeta()),
+            Importance(FBeta()),
+            Passive(FBeta()),
+            AdaptiveImportance(Precision(), delta=0.1),
+        ],
+    ),
+    ids=lambda sampler: f"{sampler.name}-{sampler.measure.name}",
+)
+def test_no_composite_claims_more_than_recall(sampler: Sampler) -> None:
+    """25 positives that the scores do not find, none where they look: 40 runs of 60 labels."""
+    pool = make_pool(2000, 8, seed=4, positive=0.01, strength=4)
+    label = pool.label * pool.prediction
+    hidden = np.flatnonzero((pool.leaf < 4) & (pool.prediction == 0))[:25]
+    label[hidden] = 1
+    pool = dataclasses.replace(pool, label=label)
+    composites = [FBeta(), FBeta(beta=2), FowlkesMallows(), MatthewsCorrelation(), OwnF1()]
+    composites = [one for one in composites if sampler.can_estimate(pool.table, one)]
+    silent = 0
+    for seed in range(40):
+        history, _ = pool.run(sampler, 1, 60, seed)
+        measures = [Recall(), *composites]
+        recall, *found = sampler.estimate(pool.table, history, measures, 0.95)
+        if not recall.claims:
+            silent += 1
+            assert not any(one.claims for one in found)
+            assert all(one.warnings or one.value is None for one in found)
+    assert silent >= 10

@@ -83,6 +83,16 @@ def test_area_below_the_roc_curve_is_that_of_the_rows() -> None:
     assert np.isnan(curve(none, none, none).roc_area().value[0])
 
 
+def test_f_alpha_is_a_family() -> None:
+    one = curve(LIST.precision * 0.9, np.minimum(LIST.precision * 1.1, 1))
+    for alpha, wanted in ((1.0, one.precision), (0.0, one.recall), (0.5, one.measures["f1"])):
+        found = one.f_alpha(alpha)
+        for end in ("value", "low", "high"):
+            assert getattr(found, end)[:-1] == pytest.approx(getattr(wanted, end)[:-1])
+    harmonic = 1 / (0.2 / one.precision.value + 0.8 / one.recall.value)
+    assert one.f_alpha(0.2).value == pytest.approx(harmonic)
+
+
 def test_bounds_hold_for_all_lists_between_the_bounds_of_the_precision() -> None:
     """2,000 random lists: whatever precision lies between its bounds, so do all measures."""
     rng = np.random.default_rng(5)

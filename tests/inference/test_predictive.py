@@ -174,6 +174,26 @@ def test_slice_without_labels_has_the_rates_of_the_pool_and_more_doubt() -> None
     assert values.std() > values_of(model.everywhere, Accuracy()).std()
 
 
+def test_slice_that_is_the_pool_is_much_like_it() -> None:
+    """Its labels count in the pool's model already: medians to half a standard deviation.
+
+    A draw of the model is expected to stand for an eighth of the slice's at most, which is what 4
+    tried have: 4 / sqrt(4 x 256). They are drawn with replacement: three standard deviations.
+    """
+    pool = dataclasses.replace(POOL, slice=np.ones((300, 1), dtype=np.int64))
+    history = labelled_at_random(pool, 120, seed=4)
+    for seed in range(20):
+        model = LabelModel.fit(pool.table, history, (seed,))
+        there = model.within(pool.domain(0, 1))
+        inside, everywhere = (
+            values_of(there, FBeta())[:, 0],
+            values_of(model.everywhere, FBeta())[:, 0],
+        )
+        assert abs(np.median(inside) - np.median(everywhere)) < 0.5 * everywhere.std()
+        most = 0.125 * len(inside)
+        assert np.bincount(there.of_draw).max() <= most + 3 * np.sqrt(most * (1 - 0.125))
+
+
 def test_slice_that_has_other_rates_shows_them() -> None:
     """Its labels are all 1, those of the rest are all 0, whatever the score."""
     pool = dataclasses.replace(
@@ -188,6 +208,28 @@ def test_slice_that_has_other_rates_shows_them() -> None:
         for value in (0, 1)
     ]
     assert rate[0] < 0.25 < rate[1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_slice_whose_scores_tell_more_shows_it(seed: int) -> None:
+    """All of its positives are in the top three cells; elsewhere the score tells little.
+
+    By the pool's curve, shifted, .65 to .74 of them were there.
+    """
+    inside, rng = np.arange(len(LARGE)) % 2 == 0, np.random.default_rng(seed)
+    place = np.argsort(np.argsort(TABLE.prior[:, 1]))
+    top = place >= len(TABLE) - 3
+    elsewhere = rng.random(len(LARGE)) < 0.05 + 0.2 * place[LARGE.cell] / len(TABLE)
+    label = np.where(inside, top[LARGE.cell], elsewhere).astype(np.int64)
+    pool = dataclasses.replace(LARGE, label=label, slice=inside[:, None].astype(np.int64))
+    model = LabelModel.fit(TABLE, labelled_at_random(pool, 300, seed), (seed,))
+    found = [
+        np.mean(drawn[:, top].sum(axis=1) / drawn.sum(axis=1))
+        for part in (model.within(pool.domain(0, 1)), model.everywhere)
+        for drawn in [part.unlabelled[..., 1]]
+    ]
+    assert found[0] > 0.85
+    assert found[1] < 0.8
 
 
 def test_second_system_that_disagrees_has_rows_of_its_own() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from evalsampling.inference.ratio_bias import biases, ratio_bias
 from evalsampling.inference.sample import WeightedSample
-from evalsampling.measures import Accuracy, Measure, Recall
+from evalsampling.measures import Accuracy, MacroF, Measure, Recall
 from evalsampling.measures.base import Component
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.history import Votes
@@ -101,3 +101,24 @@ def test_mean_with_given_weights_has_none() -> None:
     assert biases(Accuracy(), outputs, votes, sample, inside, False) == [None]
     negative = Votes.of_labels(np.zeros(20, int))
     assert biases(Recall(), outputs, negative, sample, inside, True) == [None]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("measure", [MacroF(3), Accuracy()], ids=lambda one: one.name)
+def test_bias_of_what_is_no_ratio_is_that_of_many_samples(measure: Measure) -> None:
+    """Of 1,000 Poisson samples of 35 rows or so, weights normalised: to 4 standard errors."""
+    values, told = [], []
+    rng = np.random.default_rng(9)
+    for _ in range(1000):
+        rows = np.flatnonzero(rng.random(ROWS) < INCLUSION)
+        sample = WeightedSample.without_replacement(rows, INCLUSION[rows], ROWS)
+        outputs, label = OUTPUTS.take(rows), LABEL[rows]
+        weight = sample.weight / sample.weight.sum()
+        values.append(measure.value(measure.mean_loss(outputs, label, weight))[0])
+        inside = np.ones(len(rows), dtype=bool)
+        (found,) = biases(measure, outputs, Votes.of_labels(label), sample, inside, normalised=True)
+        told.append(found.total)
+    truth = measure.value(measure.mean_loss(OUTPUTS, LABEL, np.full(ROWS, 1 / ROWS)))[0]
+    bias, error = np.mean(values) - truth, np.std(values) / np.sqrt(len(values))
+    assert abs(bias) > 3 * error
+    assert np.mean(told) == pytest.approx(bias, abs=4 * error)

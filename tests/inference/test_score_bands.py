@@ -35,6 +35,18 @@ def test_every_row_and_label_is_in_one_band() -> None:
     assert ends[-1][1] == len(evaluation.analysis.table.leaves) - 1
 
 
+def test_classes_add_up_to_what_they_are_together() -> None:
+    """Bands of both classes together: every label is met, at a rate of 1."""
+    evaluation = evaluate()
+    both = score_bands(
+        evaluation.analysis.table, evaluation.history, [0, 1], 0.95, evaluation.analysis.label_model
+    )
+    for band in both:
+        assert band.met == band.labelled
+        assert band.prior == pytest.approx(1.0)
+        assert (band.model.low, band.model.high) == pytest.approx((1.0, 1.0))
+
+
 def test_one_band_is_the_rate_of_all_labels_where_rows_are_drawn_alike() -> None:
     """One leaf and one prediction: one cell, so the interval is that of Clopper and Pearson."""
     rng = np.random.default_rng(0)

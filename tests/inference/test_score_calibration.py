@@ -1,5 +1,6 @@
 """Calibration of scores by labels, against scikit-learn's isotonic regression and the truth."""
 
+import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -19,7 +20,7 @@ from evalsampling.measures import FBeta
 from evalsampling.samplers import Passive
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
-from tests.samplers.pools import make_pool
+from tests.samplers.pools import Pool, make_pool
 
 
 def test_isotonic_is_that_of_scikit_learn() -> None:
@@ -130,3 +131,28 @@ def test_what_it_writes_into_the_cells_changes_nothing() -> None:
     np.testing.assert_array_equal(POOL.table.prior, prior)
     np.testing.assert_array_equal(POOL.table.count, count)
     assert "tree" not in POOL.table.memory
+
+
+def overconfident(pool: Pool, factor: float) -> Pool:
+    """The same rows with log-odds so many times as large."""
+    p = pool.probability**factor
+    return dataclasses.replace(pool, probability=p / p.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("calibration", ["logistic", "isotonic"])
+def test_labels_bring_wrong_scores_nearer_to_the_truth(calibration: str, classes: int) -> None:
+    """Log-odds three times too large: the mean absolute error of the rates falls by a third."""
+    pool = overconfident(make_pool(3000, 30, seed=3, classes=classes, positive=0.3), 3.0)
+    history, _ = pool.run(Passive(FBeta()), 1, 400, seed=1)
+    found = recalibrated(pool.table, history, calibration)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-12)
+    truth = pool.truth / pool.table.count[:, None]
+    share = pool.table.count / pool.table.rows
+
+    def error(rate: np.ndarray) -> float:
+        return float(share @ np.abs(rate - truth).sum(axis=1))
+
+    assert error(found) < error(pool.table.prior) * 2 / 3
+    again = recalibrated_table(pool.table, history, calibration)
+    np.testing.assert_array_equal(again.prior, found)

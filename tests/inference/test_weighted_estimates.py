@@ -166,6 +166,18 @@ def test_variance_of_zero_but_for_rounding_claims_nothing(
     assert (found.intervals[1].low, found.intervals[1].high) == (value, value)
 
 
+def test_variance_of_rounding_errors_is_zero() -> None:
+    """Rows that all agree, each with both losses alike: l1 - G l2 is zero for any weights."""
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        weights = rng.exponential(size=40)
+        r1 = r2 = weights.mean()
+        influence = np.ones((40, 2)) @ np.array([1 / r2, -r1 / r2**2])
+        found = by_hand(r1 / r2, influence, weight=weights)
+        assert found.value == 1
+        assert_whole_range(found, "zero")
+
+
 def test_a_gap_in_the_evidence_claims_nothing() -> None:
     found = by_hand(evidence=lacking(3))
     assert_whole_range(found, "only 3 positives")

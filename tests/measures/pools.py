@@ -114,6 +114,8 @@ STACKED = {
     "joint of joints": Joint((Joint((build("recall"),)), build("average_precision"))),
 }
 ALL = {**NAMED, **STACKED}
+SCALAR = {key: measure for key, measure in NAMED.items() if len(measure.components) == 1}
 
 every_measure = pytest.mark.parametrize("measure", ALL.values(), ids=ALL.keys())
+every_scalar = pytest.mark.parametrize("measure", SCALAR.values(), ids=SCALAR.keys())
 every_named = pytest.mark.parametrize("measure", NAMED.values(), ids=NAMED.keys())

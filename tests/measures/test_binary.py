@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from evalsampling import Evaluation, measures
 from evalsampling.measures import Accuracy, FBeta, FowlkesMallows, Measure, Precision, Recall
 from evalsampling.stats.outputs import Outputs
-from tests.measures.pools import build, make_pool, risk_of, value_of
+from tests.measures.pools import NEEDING_MORE, build, make_pool, risk_of, value_of
 
 MEASURES = {
     "f1": FBeta(),
@@ -146,6 +147,25 @@ def test_weighted_shares_beyond_one_are_undefined() -> None:
         assert np.isnan(MEASURES[key].value(np.array([0.5, 1.2, 0.4]))).all()
 
 
+def test_names_and_bounds() -> None:
+    assert [measure.name for measure in MEASURES.values()] == [
+        "f1", "f_beta(beta=2)", "f_beta(beta=0.3)", "precision", "recall", "accuracy",
+        "balanced_accuracy", "specificity", "npv", "false_positive_rate", "prevalence", "mcc",
+        "fowlkes_mallows",
+    ]  # fmt: skip
+    for key, measure in MEASURES.items():
+        assert measure.bounds == ((-1, 1) if key == "mcc" else (0, 1))
+
+
+def test_names_of_a_spec_build_the_measures() -> None:
+    for name in measures.BY_NAME:
+        if name in NEEDING_MORE:
+            continue
+        shown = "(0.9)" if name == "precision_at_recall" else ""
+        assert build(name).name == ("f1" if name == "f_beta" else name + shown)
+    assert build("f_beta", positive=2, beta=2.0) == FBeta(2, beta=2.0)
+
+
 @each
 def test_evidence(key: str) -> None:
     """For a true positive, false positive, false negative and true negative."""
@@ -214,3 +234,23 @@ def test_variance_of_passive_draws_is_that_of_the_examples() -> None:
     assert variance(Accuracy()) == pytest.approx(accuracy * (1 - accuracy), rel=1e-12)
     rare = np.mean(label == 1)
     assert variance(Recall()) == pytest.approx(recall * (1 - recall) / rare, rel=1e-12)
+
+
+def test_corrected_prevalence_is_prevalence() -> None:
+    """Rogan and Gladen's formula, with both rates from the same labels, gives the same estimate."""
+    rng = np.random.default_rng(4)
+    label, guess = (rng.random((2, 900)) < [[0.3], [0.2]]).astype(int)
+    guess = np.where(rng.random(900) < 0.7, label, guess)
+    evaluation = Evaluation.from_frame(
+        {"prediction": guess}, measure=["prevalence", "recall", "specificity"],
+        sampler="stratified", strata={"method": "predictions"},
+    )  # fmt: skip
+    ids = evaluation.sample(120)
+    evaluation.label(ids, label[ids])
+    told = evaluation.estimate()
+    prevalence, sensitivity, specificity = (
+        told[name].value for name in ("prevalence", "recall", "specificity")
+    )
+    corrected = (guess.mean() + specificity - 1) / (sensitivity + specificity - 1)
+    assert prevalence == pytest.approx(corrected, rel=1e-12)
+    assert abs(prevalence - label[ids].mean()) > 1e-6

@@ -245,6 +245,29 @@ def two_rows(seed: int, count: int) -> Outputs:
     return Outputs(TWO.encode(predicted), variance, np.tile(TWO.own_probabilities(), (count, 1, 1)))
 
 
+@pytest.mark.slow
+def test_expected_differences_of_squared_errors_are_those_of_the_mixture() -> None:
+    """E d and E d^2 of each row under either system and under both, by quadrature."""
+    outputs = two_rows(3, 8)
+    loss = np.stack(
+        [DIFFERENCES["mse"].loss(outputs, np.full(8, y))[:, 0] for y in range(8)], axis=1
+    )
+    f = TWO.decode(outputs.prediction)
+    for systems in ((0,), (1,), (0, 1)):
+        chance = TWO.mixture(systems)
+        for row in range(8):
+            for power in (1, 2):
+                expected = np.mean([
+                    stats.norm(f[row, k], np.sqrt(outputs.score[row, k])).expect(
+                        lambda y, row=row, power=power: (
+                            (f[row, 0] - y) ** 2 - (f[row, 1] - y) ** 2
+                        ) ** power
+                    )
+                    for k in systems
+                ])  # fmt: skip
+                assert chance @ loss[row] ** power == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
 @pytest.mark.parametrize(
     ("name", "reference"),
     [("mse", metrics.mean_squared_error), ("mae", metrics.mean_absolute_error)],

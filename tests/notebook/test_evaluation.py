@@ -132,6 +132,39 @@ def test_a_model_that_no_other_program_can_import_is_not_saved(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
+def test_commands_and_notebooks_take_turns(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    several_rounds().save(run)
+    notebook = Evaluation.open(run)
+    batch = call("sample", run, "--size", 10, "--json").json
+    assert (batch["round"], batch["rows"]) == (3, 10)
+    ids = notebook.sample(99)  # the open round again
+    assert len(ids) == 10
+    notebook.label(dict(zip(ids[:4].tolist(), truth(ids[:4]), strict=True)))
+    labels = tmp_path / "labels.csv"
+    rows = [f"{id},{label}" for id, label in zip(ids[4:9], truth(ids[4:9]), strict=True)]
+    labels.write_text("\n".join(["id,label", *rows]))
+    assert call("estimate", run, "--labels", labels).status == 0
+    assert notebook.sample(5).tolist() == [ids[9]], "labels of others came along"
+    other = [1 - one for one in truth(ids[:1])]
+    with pytest.raises(InputError, match=r"already, not '.'; replace=True takes the new one"):
+        notebook.label(ids[:1], other)
+    notebook.label(ids[:1], other, replace=True)
+    told = call("estimate", run, "--json").json
+    assert told["labels"] == 64
+    assert notebook.estimate()["f1"].value == told["measures"][0]["value"]
+    same(Evaluation.open(run), notebook)
+
+
+def test_nothing_is_saved_where_a_file_is(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("precious")
+    for path in (tmp_path / "mine", tmp_path / "mine" / "run"):
+        with pytest.raises(InputError, match=r"/mine: a file, where a directory is wanted"):
+            several_rounds().save(path)
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
 def test_saved_again_after_a_further_round(tmp_path: Path) -> None:
     evaluation, run = make(), tmp_path / "run"
     evaluation.save(run)
@@ -144,6 +177,25 @@ def test_saved_again_after_a_further_round(tmp_path: Path) -> None:
     before = sorted(path.name for path in run.rglob("*"))
     evaluation.save(run)
     assert sorted(path.name for path in run.rglob("*")) == before
+    same(Evaluation.open(run), evaluation)
+
+
+def test_a_save_that_was_killed_is_run_again(tmp_path: Path, monkeypatch: Any) -> None:
+    from evalsampling.notebook import saving
+
+    evaluation, run = several_rounds(), tmp_path / "run"
+    store, calls = saving.store, []
+
+    def dies(*arguments: Any, **options: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return store(*arguments, **options)
+
+    monkeypatch.setattr(saving, "store", dies)
+    with pytest.raises(KeyboardInterrupt):
+        evaluation.save(run)
+    evaluation.save(run)
     same(Evaluation.open(run), evaluation)
 
 

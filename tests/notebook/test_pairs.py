@@ -84,6 +84,14 @@ def test_a_table_of_ids_beside_arrays(drawn: tuple[Evaluation, Any]) -> None:
     assert single.sample(5).dtype == np.int64
 
 
+def test_pairs_in_both_orders_are_told(tmp_path: Path) -> None:
+    one = Evaluation.from_frame(frame().assign(right=np.arange(900) % 30), id=IDS)
+    told = "435 of 465 pairs are in the pool in both orders"
+    assert told in one.estimate().warnings[0]
+    one.save(tmp_path / "saved")
+    assert told in (tmp_path / "saved" / "evaluation.json").read_text()
+
+
 def test_a_workspace_gives_and_takes_the_same(
     drawn: tuple[Evaluation, Any], tmp_path: Path
 ) -> None:

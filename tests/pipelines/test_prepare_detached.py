@@ -1,15 +1,27 @@
-"""The pipeline that prepares: jobs that nobody waits for."""
+"""The pipeline that prepares: jobs that nobody waits for, and its graph."""
 
+import base64
+import bz2
+import zlib
+from pathlib import Path
+
+import apache_beam as beam
 import pytest
+from apache_beam.portability import common_urns
+from apache_beam.portability.api import beam_runner_api_pb2
 
 from evalsampling.commands.prepare import Preparation
-from evalsampling.pipelines import prepare
+from evalsampling.commands.prepare_plan import plan_passes
+from evalsampling.pipelines import prepare, running
 from evalsampling.spec import EvaluationSpec
+from evalsampling.transforms import BeamEngine
 from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Jobs, call, files_below
 from tests.reference import assert_same, reference
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow
@@ -56,3 +68,22 @@ def test_template_of_what_is_prepared_has_a_job(job: Jobs, monkeypatch: pytest.M
     assert not wait
     pipeline.run().wait_until_finish()
     assert files_below(one.workspace) == before
+
+
+def test_functions_are_pickled_by_name(job: Jobs) -> None:
+    """A function that is pickled by value tells where its file was, and has to fit there."""
+    preparation = Preparation.from_spec(EvaluationSpec.load(job().spec), HERE, check_ids=True)
+    root = beam.Pipeline(options=running.parse_options([]))
+    plan_passes(BeamEngine(root), preparation)
+    steps = root.to_runner_api().components.transforms.values()
+    functions = [
+        beam_runner_api_pb2.ParDoPayload.FromString(step.spec.payload).do_fn.payload
+        for step in steps
+        if step.spec.urn == common_urns.primitives.PAR_DO.urn
+    ]
+    assert len(functions) > 20
+    for function in functions:
+        packed = base64.b64decode(function)
+        content = zlib.decompress(packed) if packed[:1] == b"\x78" else bz2.decompress(packed)
+        for folder in ("evalsampling", "pipelines"):
+            assert str(ROOT / folder).encode() not in content

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from evalsampling import InputError
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import replaced
 from tests.jobs import Job, files_below
@@ -70,6 +71,29 @@ def test_two_prepares_at_once(job: Any) -> None:
     assert process.wait() == 0
     process.communicate()
     one.drawn()
+
+
+def test_workspace_that_cannot_be_made(job: Any) -> None:
+    one = job()
+    one.workspace.write_text("a file")
+    result = one.prepare()
+    assert result.status == 1
+    assert len(result.err.splitlines()) == 1
+    assert one.workspace.read_text() == "a file"
+
+
+@pytest.mark.slow
+def test_a_prepare_that_comes_late_clears_nothing(job: Any) -> None:
+    """It looked before another one had finished, and got the lock after that."""
+    one = job().prepared()
+    before = files_below(one.workspace)
+    (one.workspace / ".preparing").touch()
+    with (
+        pytest.raises(InputError, match="has finished there meanwhile"),
+        Workspace(one.workspace).preparing(),
+    ):
+        pytest.fail("a prepared workspace was given out to be prepared")
+    assert files_below(one.workspace) == before
 
 
 @pytest.mark.slow

@@ -12,7 +12,10 @@ from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.formats import registry as formats
 from evalsampling.preparation.assignment import CellBatch
+from evalsampling.preparation.reserve import Reserve
 from evalsampling.preparation.reserve_builder import ReserveBuilder
+from evalsampling.spec import EvaluationSpec
+from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.workspace import Workspace
 from tests.in_pipelines import RETRYING, failing_now_and_then
 from tests.jobs import Jobs
@@ -69,3 +72,16 @@ def test_a_step_fails(
         assert one.prepare(RETRYING).status == 0
     assert len(log.read_text()) > 1
     assert_same(one.workspace, expected, budget=30)
+
+
+@pytest.mark.slow
+def test_a_part_of_the_reserve_is_written_twice_and_the_first_stays(
+    job: Jobs, tmp_path: Path
+) -> None:
+    """A worker that was taken for dead may still write."""
+    one = job(budget=30).prepared()
+    before = {path: path.read_bytes() for path in (one.workspace / "reserve").iterdir()}
+    pool = reference(one)
+    preparation = Preparation.from_spec(EvaluationSpec.load(one.spec), ExecutionContext("test"))
+    preparation.write_reserve(0, Reserve(30, pool.reserve.rows))
+    assert {path: path.read_bytes() for path in (one.workspace / "reserve").iterdir()} == before

@@ -8,23 +8,26 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.cases import SCORED
+from tests.compared_numbers import make_compared_numbers, spec_of
 from tests.jobs import Pool, make_pool, make_rich_pool
 from tests.ranked_lists import ranked_pool
 from tests.reference import assert_same_evaluation
 from tests.slow import fast, slowly
 
 SAMPLERS: dict[str, Any] = {
+    "passive": "passive",
+    "stratified": "stratified",
+    "importance": {"name": "importance", "delta": 0.1},
     "oasis": {"name": "oasis", "epsilon": 0.05, "draws": 25},
     "ais": {"name": "ais", "model": "scores", "delta": 0.2},
     "given": {"name": "given", "weights": "own_weights:by_leaf"},
     "calibrated": "calibrated",
-    "active_risk": {"name": "active_risk", "calibration": "logistic"},
-    "strat": "strat",
 }
 
 
 @pytest.mark.parametrize(
-    "sampler", ["calibrated", "strat", *slowly(*sorted(SAMPLERS.keys() - {"calibrated", "strat"}))]
+    "sampler",
+    ["calibrated", *slowly("ais", "stratified", "passive", "importance", "oasis", "given")],
 )
 def test_samplers_through_the_workspace_equal_memory(job: Any, sampler: str) -> None:
     """Three rounds, each started from the files alone, the second growing."""
@@ -45,12 +48,58 @@ def test_samplers_through_the_workspace_equal_memory(job: Any, sampler: str) -> 
     assert {told["slice"] for told in estimates} >= {None, "city=Zürich", "city=null"}
 
 
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        "strat",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("active_risk", "strat_model")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("active_err", "active_uniC", "active_uniD", "active_lambda")
+        ),
+    ],
+)
+def test_systems_of_active_evaluation_through_the_workspace_equal_memory(
+    job: Any, sampler: str
+) -> None:
+    """Those of Sawade's thesis, each by its name, where labels differ in cost."""
+    keys: dict[str, Any] = {"calibration": "logistic"} if sampler == "active_risk" else {}
+    one = job(
+        make_rich_pool(),
+        files=2,
+        pool={**SCORED, "cost": "size"},
+        measure=["f1", "accuracy"],
+        strata={"leaves": 16},
+        sampler={"name": sampler, **keys},
+    )
+    assert one.prepare("--in-process").status == 0
+    estimates = assert_same_evaluation(one, rounds=2)
+    assert {told["measure"] for told in estimates} == {"f1", "accuracy"}
+
+
+def test_another_seed_another_batch(job: Any) -> None:
+    chosen = []
+    for seed in (1, 2):
+        one = job(seed=seed)
+        one.prepare("--in-process")
+        one.sample()
+        chosen.append(set(one.batch(1)["id"]))
+    assert chosen[0] != chosen[1]
+
+
+COSTLY = {**SCORED, "cost": "size"}
 RANKED = {"name": "adastrat", "epsilon": 0.3, "beta": 1.5, "p_min": 0.25, "m": 5}
 
 KINDS: dict[str, tuple[Callable[[], Pool], dict[str, Any]]] = {
     "hidden positives": (
         make_pool, {"measure": ["f1", "recall"], "hidden": {"share": 0.1}, "strata": {"leaves": 8}},
     ),
+    "classes": (make_pool, {"measure": ["f1", "recall", "accuracy"], "sampler": "ais"}),
+    "costs": (
+        lambda: make_rich_pool(600),
+        {"pool": COSTLY, "sampler": "optimal_importance", "budget": {"cost": 60, "labels": 40}},
+    ),
+    "numbers": (make_compared_numbers, spec_of(2)),
     "curve": (
         lambda: ranked_pool(1200),
         {"measure": ["pr_curve", "f1"], "sampler": RANKED, "budget": 3000,

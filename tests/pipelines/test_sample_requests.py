@@ -32,3 +32,14 @@ def test_a_round_is_drawn_once_however_often_it_is_tried(
     assert len(rounds_of(one)) == 2
     assert call("status", one.workspace, "--json").json["open"] == 20
     assert one.sample("--next").json["round"] == 3
+
+
+@pytest.mark.slow
+def test_every_launch_is_a_request_of_its_own(job: Jobs) -> None:
+    one = job().prepared()
+    for _ in range(2):
+        sample.main([f"--workspace={one.workspace}", "--next"])
+    one.sample("--next")
+    requests = [files.design["request"] for files in rounds_of(one)]
+    assert len({*requests}) == 3
+    assert requests[2] is None

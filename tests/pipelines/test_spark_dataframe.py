@@ -5,6 +5,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
@@ -170,3 +172,44 @@ def test_only_prepare_reads_such_a_table(of_rows: Any) -> None:
         match=r"pool.table.spark: only `prepare` reads .* export .* name these by pool.path",
     ):
         planned_files(EvaluationSpec.load(of_rows().spec).pool)
+
+
+def million_rows() -> Pool:
+    """A pool of a million rows, of which a hundredth is positive."""
+    rng = np.random.default_rng(0)
+    score = rng.normal(size=10**6)
+    columns = {
+        "id": np.arange(10**6),
+        "score": score,
+        "prediction": (score > 2).astype(np.int64),
+        "name": np.arange(10**6).astype(str),
+    }
+    truth = (score + rng.normal(size=10**6) > 3.3).astype(int)
+    return Pool(pa.table(columns), dict(enumerate(truth.tolist())))
+
+
+def assert_same_as_files(one: Job, flat: Job) -> None:
+    """Check that two workspaces have the same cells, reserve, drawn ids and estimates."""
+    for name, keys in (("cells.parquet", ["cell"]), ("reserve", ["cell", "rank"])):
+        here, there = (
+            pq.read_table(job.workspace / name).sort_by([(key, "ascending") for key in keys])
+            for job in (one, flat)
+        )
+        same = [column for column in here.column_names if column not in ("file", "row")]
+        assert here.select(same).equals(there.select(same))
+    drawn, estimates = [], []
+    for job in (one, flat):
+        assert job.sample().status == 0
+        drawn.append(sorted(job.batch(1)["id"]))
+        estimates.append(job.answer(1).json["measures"])
+    assert drawn[0] == drawn[1]
+    assert estimates[0] == estimates[1]
+
+
+@pytest.mark.slow
+def test_a_million_rows(session: Any, of_rows: Any, job: Any) -> None:
+    pool = million_rows()
+    one, flat = of_rows(pool, budget=300), job(pool, budget=300)
+    prepare(rows_of(session, one), one)
+    prepare_in_process(EvaluationSpec.load(flat.spec))
+    assert_same_as_files(one, flat)

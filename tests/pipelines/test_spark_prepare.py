@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +35,42 @@ RESERVE = "DrawReserve"
 pytestmark = SPARK
 
 
+@pytest.fixture
+def merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[int]]:
+    """Tells how many states each merge was given, in whatever process."""
+    log, merge = tmp_path / "merged", shares.merged_piece
+
+    def counting(kind: str, part: int, states: Any, **named: Any) -> Any:
+        of_part = list(states)
+        with log.open("a") as file:
+            file.write(f"{len(of_part)}\n")
+        return merge(kind, part, iter(of_part), **named)
+
+    monkeypatch.setattr(shares, "merged_piece", counting)
+    return lambda: [int(line) for line in log.read_text().split()]
+
+
 def prepare(session: Any, one: Job, **options: Any) -> dict[str, Any]:
     from evalsampling.pipelines.spark_prepare import prepare
 
     return prepare(EvaluationSpec.load(one.spec), session, **options).to_json()
+
+
+SHARDINGS = [pytest.param(1, 1 << 20, 8, id="one-share"), pytest.param(7, 50, 12, id="many-shares")]
+
+
+@pytest.mark.parametrize(("files", "group_rows", "partitions"), SHARDINGS)
+def test_the_same_workspace(
+    session: Any, job: Any, merged: Any, files: int, group_rows: int, partitions: int
+) -> None:
+    one = job(make_pool(text_ids=True), files, group_rows, budget=30)
+    expected = by_beam(one)
+    told = prepare(session, one, partitions=partitions)
+    assert contents(one.workspace) == expected
+    assert max(merged()) > 1 or files == 1, "no states met: the test would prove nothing"
+    assert told["runner"].startswith("PySpark ")
+    assert one.sample().status == 0
+    assert prepare(session, one) == told, "prepared again, it does nothing"
 
 
 def test_ids_of_a_prepared_workspace_were_checked_or_not(session: Any, job: Any) -> None:

@@ -450,3 +450,27 @@ def test_the_error_is_that_of_the_proposals_and_the_last_of_these_is_the_best() 
         squares.append((hits / positives - truth) ** 2)
         assert variances[-1] == pytest.approx(4 * truth**2 * (1 - truth) ** 2, rel=0.01)
     assert 4000 * np.mean(squares) == pytest.approx(np.mean(variances), rel=0.4)
+
+
+def test_labelled_row_that_adds_nothing_is_not_drawn_again() -> None:
+    """A true negative has no part in F1; every other row keeps a chance."""
+    pool = make_pool(120, 4, seed=8, positive=0.3)
+    sampler = AdaptiveImportance(FBeta())
+    history, order = pool.run(sampler, rounds=1, new_rows=80, seed=2)
+    proposal = sampler.proposal(pool.table, history)
+    atoms = pool.rows(history, order)[proposal.atom]
+    nothing = (pool.prediction[atoms] == 0) & (pool.label[atoms] == 0)
+    assert 0 < nothing.sum() < 80
+    np.testing.assert_array_equal(proposal.atom_probability == 0, nothing)
+    assert np.all(proposal.cell_probability > 0)
+
+
+def test_exhausted_pool_is_drawn_by_its_atoms() -> None:
+    pool = make_pool(30, 3, seed=9, positive=0.4)
+    sampler = AdaptiveImportance(Accuracy())
+    history, order = pool.run(sampler, rounds=1, new_rows=30, seed=2)
+    assert len(history.labelled) == 30
+    proposal = sampler.proposal(pool.table, history)
+    q = pool.row_probability(proposal, history, order)
+    wrong = pool.prediction != pool.label
+    np.testing.assert_allclose(q, wrong / wrong.sum(), rtol=1e-12)

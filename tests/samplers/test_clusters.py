@@ -14,6 +14,7 @@ from evalsampling.stats.permanent import PermanentNumbers
 
 SIZES = np.array([1, 3, 2, 6, 4])
 CLUSTER = np.repeat(np.arange(5), SIZES)
+LABEL = np.random.default_rng(0).integers(0, 2, len(CLUSTER))
 
 
 def first_round(order: tuple[int, ...], wanted: int) -> np.ndarray:
@@ -24,6 +25,19 @@ def first_round(order: tuple[int, ...], wanted: int) -> np.ndarray:
     numbers = PermanentNumbers(np.zeros(len(CLUSTER), dtype=np.int64), number[rows], count)
     _, rank = numbers.next_clusters(np.zeros(1, dtype=np.int64), wanted, np.random.default_rng(0))
     return rows[rank]
+
+
+@pytest.mark.parametrize("wanted", [1, 2, 5])
+def test_ratio_of_means_over_all_orders_is_that_of_the_pool(wanted: int) -> None:
+    """Wald's identity, over clusters drawn with replacement, since the last one is taken whole."""
+    labels = rows = 0.0
+    for sequence in itertools.product(range(5), repeat=wanted):
+        taken = np.cumsum(SIZES[list(sequence)])
+        number = int(np.argmax(taken >= wanted)) + 1
+        chosen = list(sequence[:number])
+        labels += sum(LABEL[each == CLUSTER].sum() for each in chosen)
+        rows += taken[number - 1]
+    assert labels / rows == pytest.approx(LABEL.mean())
 
 
 @pytest.mark.parametrize("wanted", [1, 4, 11])

@@ -84,6 +84,30 @@ def test_squared_loss_in_closed_form() -> None:
     np.testing.assert_allclose(q, np.sqrt(h) / np.sqrt(h).sum(), rtol=1e-9)
 
 
+def mixture_form(f: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """sqrt(F^2 (F^2 + 2 (tau1^2 + tau2^2))) (eq. 5.13 to 5.15), F = f1 - f2."""
+    square = (f[:, 0] - f[:, 1]) ** 2
+    return np.asarray(np.sqrt(square * (square + 2 * variance.sum(axis=1))))
+
+
+def test_squared_loss_is_drawn_by_the_published_mixture_form() -> None:
+    """With the mixture of both systems the difference expected is 0, so both variants agree.
+
+    The formula at the published figures, whose labels are no classes; then with the variances
+    f (1 - f) of labels 0 and 1.
+    """
+    published = mixture_form(
+        np.array([[1, 0.5], [2, 2.1], [0, -1]]), np.array([[0.2, 0.3], [0.4, 0.1], [0.1, 0.2]])
+    )
+    np.testing.assert_allclose(published, [0.5590169944, 0.1004987562, 1.2649110641], rtol=1e-9)
+    table = table_of([[1, 0, 1, 0]] * 2, [[0.9, 0.3, 0.6, 0.2], [0.7, 0.4, 0.9, 0.25]])
+    f = table.kinds.probability[:, :, 1]
+    size = mixture_form(f, f * (1 - f))
+    for variant in ("rescaled", "active"):
+        q = proposal_of(Compare(BRIERS, variant=variant, floor=0), table)
+        np.testing.assert_allclose(q, size / size.sum(), rtol=1e-9)
+
+
 def test_the_mixture_of_pairs_is_the_published_one() -> None:
     sizes = [np.array([1, 0.2, 0.2, 0.2]), np.array([0.2, 1, 0.2, 0.2]), np.array([1, 1, 0.2, 0.2])]
     found = mean_proposal([*sizes, np.zeros(4)], np.ones(4, dtype=np.int64))
@@ -227,3 +251,36 @@ def test_values_of_the_systems_themselves_take_all_rows() -> None:
         assert sampler.can_estimate(pool.table, Accuracy())
         assert sampler.aims_at(Accuracy()) == (sampler.variant == "active_risk")
         assert sampler.aims_at(ACCURACIES)
+
+
+def null_pool(rows: int, disagree: float, seed: int) -> Pool:
+    """A pool whose systems are right equally often: each on half of the rows they differ on."""
+    pool = two_systems(rows, seed, disagree)
+    label = pool.label.copy()
+    differ = np.flatnonzero(pool.prediction[:, 0] != pool.prediction[:, 1])
+    differ = differ[: len(differ) // 2 * 2]
+    side = np.random.default_rng(seed).permutation(np.arange(len(differ)) % 2)
+    label[differ] = pool.prediction[differ, side]
+    return dataclasses.replace(pool, label=label)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("disagree", [0.01, 0.3])
+def test_error_rate_on_null_pools(disagree: float) -> None:
+    """Of 400 tests of alike systems 5 % are significant, to three Monte Carlo errors.
+
+    On the pool whose systems differ on 1 %, rows are drawn anew within the disagreements, whose
+    losses are ties otherwise.
+    """
+    pool = null_pool(4000, disagree, 6)
+    assert pool.value(ACCURACIES) == pytest.approx(0, abs=1.01 / len(pool))
+    sampler = Compare(ACCURACIES, draws=60, oracle="stochastic")
+    rng = np.random.default_rng(7)
+    rejected = 0
+    for seed in range(400):
+        history = sampler.design(pool.table, pool.start(), 60, np.random.default_rng([8, seed]))
+        rows = rng.integers(0, 2, len(history))
+        history = history.with_labels(rows)  # either system is right with the chance 1/2
+        (found,) = sampler.estimate(pool.table, history, [ACCURACIES], 0.95, TWO)
+        rejected += found.significance.p_value <= 0.05
+    assert rejected / 400 == pytest.approx(0.05, abs=3 * np.sqrt(0.05 * 0.95 / 400))

@@ -19,12 +19,14 @@ from evalsampling.measures import (
     Measure,
     PerClassF,
     Precision,
+    Prevalence,
     Quotient,
     Recall,
 )
 from evalsampling.measures.comparisons import difference
 from evalsampling.samplers import AdaptiveImportance, Given, Importance, ReplacementSampler, Sampler
 from evalsampling.samplers.diagnosis import divergence
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import NO_LABEL, History
 from tests.samplers.pools import ALL, WITH_REPLACEMENT, Pool, build_sampler, make_pool
 from tests.slow import fast, slowly
@@ -225,6 +227,33 @@ def test_samplers_that_need_no_gradient_draw_whatever_is_undefined(kind: type[Sa
     assert "no predicted positives" in str(found.reason)
 
 
+def heavy(table: CellTable, history: History) -> np.ndarray:
+    """Nearly all weight on one cell."""
+    weight = np.full(len(table), 1e-9)
+    weight[-1] = 1.0
+    return weight
+
+
+def test_weight_on_one_row_is_warned_of() -> None:
+    """Cells of one row: one row met at its tiny chance has all of the variance."""
+    pool = Pool(np.arange(12), np.ones(12, int), np.full((12, 2), 0.5), np.arange(12) % 2)
+    sampler = Given(Prevalence(), weights=heavy, draws=200)
+    order = pool.order(0)
+    history = pool.answer(
+        sampler.design(pool.table, pool.start(), 1, np.random.default_rng(0)), order
+    )
+    assert len(history) == 1
+    (found,) = sampler.estimate(pool.table, history, [Prevalence()], 0.95)
+    assert (found.intervals[0].low, found.intervals[0].high) == (0, 1)
+    assert found.effective_size == pytest.approx(1)
+    # The rare row is met after all.
+    rare = Given(Prevalence(), weights=lambda t, h: heavy(t, h)[::-1], draws=2)
+    history = pool.answer(rare.design(pool.table, history, 1, np.random.default_rng(1)), order)
+    assert len(history) == 2
+    (found,) = sampler.estimate(pool.table, history, [Prevalence()], 0.95)
+    assert 0 <= found.largest_share <= 1
+
+
 @every_kind
 def test_pool_of_one_row(kind: type[Sampler]) -> None:
     pool = Pool(np.array([0]), np.array([1]), np.array([[0.4, 0.6]]), np.array([1]))
@@ -250,6 +279,18 @@ def test_one_label_makes_no_claim(kind: type[Sampler], oracle: str) -> None:
 
 
 NO_PREDICTIONS = "no predicted positives or no predicted negatives"
+
+
+@pytest.mark.parametrize("kind", WITH_REPLACEMENT)
+@pytest.mark.parametrize("measure", [FBeta(), Precision()], ids=["f1", "precision"])
+def test_stochastic_oracle_is_never_exhausted(kind: type[Sampler], measure: Measure) -> None:
+    sampler = build_sampler(kind, measure, oracle="stochastic")
+    pool = make_pool(8, 2, seed=1, positive=0.4)
+    history, _ = run(pool, sampler, 4, 60)
+    assert len(history) == 240
+    assert not sampler.exhausted(pool.table, history)
+    (found,) = sampler.estimate(pool.table, history, [measure], 0.95)
+    assert "census" not in [i.method for i in found.intervals]
 
 
 def _endings(words: str) -> tuple[str, str]:

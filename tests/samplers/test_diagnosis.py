@@ -51,6 +51,16 @@ def test_posterior_is_that_of_the_latest_round() -> None:
     assert sum(d.labelled for d in found) == 40
 
 
+def test_observed_shares_are_unbiased_for_the_leaf() -> None:
+    """All rows labelled: exactly the shares of the leaf, whatever the sampler preferred."""
+    pool = make_pool(120, 4, 0, classes=3, positive=0.4)
+    history, _ = pool.run(Passive(FBeta()), 20, 120, 0)
+    assert len(history) == 120
+    for d in diagnose(pool.table, history):
+        share = np.bincount(pool.label[pool.leaf == d.leaf], minlength=3) / d.rows
+        np.testing.assert_allclose(d.observed, share, atol=1e-12)
+
+
 MEASURES = [FBeta(), Accuracy(), Joint((FBeta(), Accuracy()))]
 
 

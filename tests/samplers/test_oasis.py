@@ -270,3 +270,52 @@ def test_adds_the_optimal_weights_of_individual_rows(a: float, f: float) -> None
     size = np.bincount(stratum)
     found = instrumental(size / 66, rate, np.bincount(stratum, prediction) / size, f, a, 0)
     np.testing.assert_allclose(found, expected / expected.sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.5, 1, 2])
+def test_plug_in_f_of_pure_strata_is_f_beta_of_the_expected_confusions(beta: float) -> None:
+    rng = np.random.default_rng(1)
+    size, rate, predicted = rng.integers(1, 50, 8), rng.random(8), np.arange(8) % 2.0
+    tp = np.sum(size * rate * predicted)
+    fp, fn = np.sum(size * (1 - rate) * predicted), np.sum(size * rate * (1 - predicted))
+    f_beta = (1 + beta**2) * tp / ((1 + beta**2) * tp + beta**2 * fn + fp)
+    found = plug_in_f(size / size.sum(), rate, predicted, 1 / (1 + beta**2))
+    assert found == pytest.approx(f_beta, rel=1e-13)
+
+
+def test_plug_in_f_at_the_ends() -> None:
+    weight, rate, predicted = np.array([0.6, 0.4]), np.array([0.1, 0.5]), np.array([0.0, 1.0])
+    assert plug_in_f(weight, rate, predicted, 1) == pytest.approx(0.5)  # precision
+    assert plug_in_f(weight, rate, predicted, 0) == pytest.approx(0.2 / 0.26)  # recall
+    assert plug_in_f(weight, np.zeros(2), np.zeros(2), 0.5) == 0.5  # 0/0
+    assert plug_in_f(weight, rate, np.zeros(2), 0.5) == 0
+
+
+def test_epsilon_mixes_in_the_weights() -> None:
+    weight, rate, predicted = np.array([0.9, 0.1]), np.array([0.0, 0.5]), np.array([0.0, 1.0])
+    np.testing.assert_allclose(instrumental(weight, rate, predicted, 0.5, 0.5, 0), [0, 1])
+    np.testing.assert_allclose(instrumental(weight, rate, predicted, 0.5, 0.5, 0.2), [0.18, 0.82])
+    np.testing.assert_allclose(instrumental(weight, rate, predicted, 0.5, 0.5, 1), weight)
+
+
+def test_nothing_to_learn_is_drawn_by_weight() -> None:
+    """No predicted positive and F = 0: every loss has zero influence; also one stratum alone."""
+    weight, rate = np.array([0.7, 0.3]), np.array([0.2, 0.4])
+    found = instrumental(weight, rate, np.zeros(2), 0, 0.5, 1e-3)
+    np.testing.assert_allclose(found, weight, rtol=1e-15)
+    one = instrumental(np.ones(1), rate[:1], np.ones(1), 0.3, 0.5, 1e-3)
+    np.testing.assert_allclose(one, [1], rtol=1e-15)
+
+
+def test_no_distribution_over_pure_strata_has_less_variance() -> None:
+    """sum_k p_k^2 h_k / q_k, the second moment of w Dg l, grows in every direction."""
+    rng = np.random.default_rng(5)
+    weight, rate, predicted = rng.dirichlet(np.ones(6)), rng.random(6), np.arange(6) % 2.0
+    a, f = 1 / (1 + 2**2), plug_in_f(weight, rate, np.arange(6) % 2.0, 1 / (1 + 2**2))
+    q = instrumental(weight, rate, predicted, f, a, 0)
+    residual = predicted - f * (a * predicted + 1 - a), -f * a * predicted
+    second = rate * residual[0] ** 2 + (1 - rate) * residual[1] ** 2
+    best = np.sum(weight**2 * second / q)
+    for _ in range(50):
+        other = q * np.exp(rng.normal(0, 0.1, 6))
+        assert np.sum(weight**2 * second / (other / other.sum())) > best

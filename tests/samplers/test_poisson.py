@@ -460,3 +460,23 @@ def test_online_rounds_take_the_calibration_asked_for() -> None:
     size = Deviation.from_cells(FBeta(), LARGE.table, prior).of_cells(LARGE.table, prior)
     expected = 0.9 * size / (size @ LARGE.table.count) + 0.1 / len(LARGE)
     np.testing.assert_allclose(isotonic, expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("online", [None, "exclude", "include"])
+def test_missing_labels_are_made_up_for(online: str | None) -> None:
+    """Half of the labels of the first round never come: totals to 4 standard errors."""
+    sampler, shares = Poisson(FBeta(), online=online), []
+    for seed in range(250):
+        history, order = LARGE.run(sampler, 1, 100, seed)
+        lost = np.random.default_rng(seed).permutation(len(history))[: len(history) // 2]
+        label = history.label.copy()
+        label[lost] = NO_LABEL
+        history = history.with_labels(label)
+        history = sampler.design(LARGE.table, history, 60, np.random.default_rng(-seed + 9999))
+        answered = LARGE.answer(history, order)
+        label = answered.label.copy()
+        label[lost] = NO_LABEL
+        sample = sampler.weigh(LARGE.table, answered.with_labels(label))
+        shares.append(sample.weight.sum())
+    assert np.mean(shares) == pytest.approx(1, abs=4 * np.std(shares) / np.sqrt(250))

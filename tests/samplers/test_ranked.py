@@ -378,6 +378,17 @@ def test_one_wave_is_all_and_the_curve_is_within_its_factor() -> None:
     assert len(finish(sampler, one.known)) == len(history)
 
 
+def test_pool_shorter_than_the_head_is_known_throughout() -> None:
+    """With the defaults any pool of fewer than 3,500 rows is all head."""
+    one = Ranked.of_labels(labels(1_000, 2), bins=100)
+    sampler = LogStrat(CURVE)
+    history = finish(sampler, one.known)
+    assert len(history) == 1_000
+    curve = sampler.curve(one.known.table, history)
+    assert curve.guarantee.factor == 1
+    assert curve.precision.value == pytest.approx(one.precision)
+
+
 def test_m_beyond_theorem_1_is_refused() -> None:
     LogStrat(CURVE, first=3550, m=106)
     with pytest.raises(ValueError, match=r"m is 107, and theorem 1 allows at most .* = 106"):

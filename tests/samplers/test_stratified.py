@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.interval_methods import BY_NAME
@@ -84,6 +85,35 @@ def test_more_leaves_than_labels_do_not_bias(labels: int) -> None:
     assert np.mean(values) == pytest.approx(truth, abs=3 * error)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_rows_are_distinct_and_ranks_dense(seed: int) -> None:
+    pool = make_pool(150, 5, seed=2, positive=0.4)
+    history, order = pool.run(Stratified(FBeta()), 6, 20, seed)
+    assert len(history) == 120
+    assert len(set(pool.rows(history, order).tolist())) == 120
+    assert history.question.tolist() == [*range(120)]
+    assert all(r.new.all() for r in history.rounds)
+    for c in range(len(pool.table)):
+        ranks = history.rank[history.cell == c].tolist()
+        assert ranks == [*range(len(ranks))]
+        assert len(ranks) <= pool.table.count[c]
+
+
+def test_leaves_are_drawn_in_proportion_to_their_rows() -> None:
+    """Chi-square over the leaves of many rounds of a pool that is not used up."""
+    pool = make_pool(5000, 6, seed=2)
+    pool = Pool(pool.leaf**2 // 5, pool.prediction, pool.probability, pool.label)
+    found = np.zeros(len(pool.table.leaves))
+    for seed in range(40):
+        history, _ = pool.run(Stratified(FBeta()), 2, 25, seed)
+        found += np.bincount(pool.table.leaf[history.cell], minlength=len(pool.table.leaves))
+    expected = 2000 * pool.table.leaf_count / 5000
+    some = expected > 0
+    assert not found[~some].any()
+    found, expected = found[some], expected[some]
+    assert stats.chisquare(found, expected).pvalue > 1e-4
+
+
 def test_estimate_is_the_weighted_mean_of_the_leaves() -> None:
     """sum_k (M_k / M) mean_k, leaf by leaf from the rows; the error by Cochran's formula."""
     pool = make_pool(300, 4, seed=3, positive=0.4)
@@ -134,6 +164,32 @@ def test_leaves_without_a_label_are_joined_with_others() -> None:
     assert found.value == pytest.approx(0.3 * first + 0.7 * last)
 
 
+def test_leaves_that_are_used_up_drop_out() -> None:
+    """No row is ever drawn twice, and a census ends it; nothing is left to draw then."""
+    pool = Pool(
+        np.repeat([0, 2, 3], [3, 1, 60]),
+        np.arange(64) % 2,
+        np.full((64, 2), 0.5),
+        np.arange(64) % 3 % 2,
+    )
+    sampler = Stratified(Accuracy())
+    history, order = pool.start(), pool.order(0)
+    while not sampler.exhausted(pool.table, history):
+        rng = np.random.default_rng(len(history))
+        history = pool.answer(sampler.design(pool.table, history, 10, rng), order)
+        (found,) = sampler.estimate(pool.table, history, [Accuracy()], 0.95)
+    assert sorted(pool.rows(history, order)) == [*range(64)]
+    assert (found.value, found.intervals[0].method) == (pool.value(Accuracy()), "census")
+    more = sampler.design(pool.table, history, 10, np.random.default_rng(0))
+    assert len(more) == 64
+    assert len(more.rounds[-1].question) == 0
+
+
+def test_there_is_no_proposal() -> None:
+    sampler = Stratified(FBeta())
+    assert sampler.proposal(SMALL.table, SMALL.start()) is None
+
+
 def test_class_of_costs_with_few_labels_stands_for_itself() -> None:
     """Half of the rows cost a hundred times as much; half of these are positive, .1 of the others.
 
@@ -156,3 +212,19 @@ def test_class_of_costs_with_few_labels_stands_for_itself() -> None:
         values.append(sampler.value(pool.table, history, Prevalence(), 0.95)[0])
     spread = np.std(values) / np.sqrt(len(values))
     assert np.mean(values) == pytest.approx(pool.label.mean(), abs=4 * spread)
+
+
+@pytest.mark.slow
+def test_estimates_are_unbiased_if_every_leaf_has_a_label() -> None:
+    """400 repeats of 60 of 200 rows: within 4 standard errors; so is the variance, roughly."""
+    pool = make_pool(200, 3, seed=3, positive=0.4)
+    sampler, values, errors = Stratified(Accuracy()), [], []
+    for seed in range(400):
+        history, _ = pool.run(sampler, 1, 60, seed)
+        (found,) = sampler.estimate(pool.table, history, [Accuracy()], 0.95)
+        values.append(found.value)
+        errors.append(found.standard_error)
+    deviation = np.std(values, ddof=1)
+    assert np.mean(values) == pytest.approx(pool.value(Accuracy()), abs=4 * deviation / 20)
+    # The deviation of 400 values is known to 3.5 %, the mean of the estimated errors better.
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(deviation, rel=0.14)

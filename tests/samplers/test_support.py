@@ -13,6 +13,7 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.on_cells import adds_to, always_adds_to, known_exactly
 from evalsampling.samplers import Given
 from evalsampling.stats.outputs import Outputs
+from tests.averages import MACRO_F1
 
 ROWS = 600
 
@@ -144,3 +145,97 @@ def test_own_weights_must_not_vanish_later() -> None:
     evaluation.label(ids, label[ids])
     with pytest.raises(InputError, match="must not have 0 later"):
         evaluation.sample(20)
+
+
+def slices(seed: int, sampler: object) -> tuple[list[Estimate], float, bool]:
+    rng = np.random.default_rng(9)
+    rows = 4000
+    score = rng.random(rows)
+    part = np.where(rng.random(rows) < 0.05, "rare", "usual")
+    label = (rng.random(rows) < 0.2 + 0.6 * score).astype(int)
+    evaluation = Evaluation.from_arrays(
+        score, (score > 0.5).astype(int), columns={"part": part}, pool={"slices": ["part"]},
+        measure="accuracy", sampler=sampler, strata={"leaves": 8}, seed=seed,
+    )  # fmt: skip
+    ids = evaluation.sample(500)
+    evaluation.label(ids, label[ids])
+    rare = part == "rare"
+    truth = ((score > 0.5) == label)[rare].mean()
+    plain = ((score[ids] > 0.5) == label[ids])[rare[ids]].mean()
+    return evaluation.estimate(), truth, plain
+
+
+def test_slice_of_random_rows_has_the_plain_mean() -> None:
+    """Draws without repeats of equal weight: the estimate is the share among the slice's own."""
+    estimates, _, plain = slices(0, "stratified")
+    rare = next(one for one in estimates if one.target.slice == "part=rare")
+    assert rare.value == pytest.approx(plain, abs=0.02)
+
+
+def test_slice_without_labelled_rows_is_undefined() -> None:
+    score, prediction, label = make_rows()
+    part = np.where(np.arange(ROWS) == 17, "lonely", "usual")
+    evaluation = Evaluation.from_arrays(
+        score, prediction, columns={"part": part}, pool={"slices": ["part"]},
+        measure=["accuracy", "brier"], sampler="passive", seed=2,
+    )  # fmt: skip
+    ids = evaluation.sample(30)
+    evaluation.label(ids, label[ids])
+    assert 17 not in ids
+    lonely = [one for one in evaluation.estimate() if one.target.slice == "part=lonely"]
+    assert [one.value for one in lonely] == [None, None]
+    assert all("no labelled row where part=lonely" in str(one.reason) for one in lonely)
+
+
+def test_average_over_classes_is_trusted_no_more_than_its_rarest_class() -> None:
+    rng = np.random.default_rng(3)
+    rows = 3000
+    probability = rng.dirichlet([8, 8, 0.2], rows)
+    label = np.array([rng.choice(3, p=p) for p in probability])
+    evaluation = Evaluation.from_arrays(
+        probability[:, 2],
+        probability.argmax(axis=1),
+        probability=probability,
+        labels={"classes": [0, 1, 2]},
+        measure=MACRO_F1,
+        sampler="passive",
+    )
+    ids = evaluation.sample(200)
+    evaluation.label(ids, label[ids])
+    (found,) = evaluation.estimate()
+    assert (label[ids] == 2).sum() < 10
+    assert not found.claims
+    assert " of class " in found.warnings[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", ["importance", "ais"])
+def test_own_measure_of_scores_is_sampled_where_a_bin_straddles(sampler: str) -> None:
+    """Rows of [.4, .6) add if above .55, which the bin's lower end does not tell.
+
+    Over 60 runs the mean of the estimates is the truth to 4 standard errors of that mean.
+    """
+    score, prediction, label = make_rows()
+    truth = ((prediction != label) & (score >= 0.55)).mean()
+    values = []
+    for seed in range(60):
+        evaluation, _ = evaluate(seed, sampler={"name": sampler, "draws": 100}, rounds=0)
+        own = dataclasses.replace(evaluation.analysis.sampler, measure=SureErrors())
+        evaluation = with_parts(evaluation, sampler=own, measures=[SureErrors()])
+        for _ in range(2):
+            ids = evaluation.sample(50)
+            evaluation.label(ids, label[ids])
+        values.append(evaluation.estimate()[0].value)
+    error = np.std(values) / np.sqrt(len(values))
+    assert abs(np.mean(values) - truth) < 4 * error
+
+
+@pytest.mark.slow
+def test_slice_errs_no_more_than_its_own_labels_do() -> None:
+    """25 rows of the slice: sqrt(G (1 - G) / 25) is .1; over the known share it would be .2."""
+    runs = [slices(seed, "passive") for seed in range(40)]
+    errors = [
+        next(one for one in found if one.target.slice == "part=rare").value - truth
+        for found, truth, _ in runs
+    ]
+    assert np.sqrt(np.mean(np.square(errors))) < 0.13

@@ -302,6 +302,12 @@ def test_other_proposals_are_unbiased(sampler: str, measure: str) -> None:
     assert_unbiased(chosen, MEASURES[measure], (2, 1))
 
 
+def test_truth_of_a_stochastic_oracle_is_that_of_its_answers() -> None:
+    """Accuracy row by row: p(f(x)|x) on average."""
+    right = CHANCE[np.arange(5), POOL.prediction].mean()
+    assert true_risk(Accuracy(), stochastic=True) == pytest.approx(1 - right)
+
+
 @pytest.mark.parametrize(
     ("measure", "sizes"),
     [
@@ -319,6 +325,52 @@ def test_risk_under_a_stochastic_oracle_is_unbiased(
     wanted = {**VECTORS, **MEASURES}[measure]
     chosen = SAMPLERS[sampler](wanted, "stochastic")
     assert_unbiased(chosen, wanted, sizes)
+
+
+def unordered_histories(
+    sampler: ReplacementSampler, sizes: tuple[int, ...], history: History, order: list[np.ndarray]
+) -> Iterator[History]:
+    """All histories of rounds of given sizes, up to the order of the draws within a round."""
+    if not sizes:
+        yield history
+        return
+    draws, *rest = sizes
+    fixed = dataclasses.replace(sampler, draws=draws)
+    uniforms = [pair for pair, _ in outcomes_of(fixed, history)]
+    drawn: dict[bytes, History] = {}
+    for sequence in itertools.combinations_with_replacement(uniforms, draws):
+        after = fixed.design(POOL.table, history, 99, Uniforms([*sequence]))
+        drawn.setdefault(fingerprint(after), after)
+    for after in drawn.values():
+        answered = POOL.answer(after, order)
+        yield from unordered_histories(sampler, tuple(rest), answered, order)
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [name if name == "ais" else pytest.param(name, marks=pytest.mark.slow) for name in SAMPLERS],
+)
+def test_estimated_accuracy_is_that_of_the_risk_or_exact(sampler: str) -> None:
+    """The whole way through `estimate`: 1 - R^ cut to [0, 1], or the truth once all is known.
+
+    Under two orders: each row comes before the others of its cell in one of them.
+    """
+    chosen, exact = SAMPLERS[sampler](Accuracy()), 0
+    first, *_, last = orders()
+    assert all(a.tolist() == b.tolist()[::-1] for a, b in zip(first, last, strict=True))
+    for order in (first, last):
+        for history in unordered_histories(chosen, (3, 2), POOL.start(), order):
+            (found,) = chosen.estimate(POOL.table, history, [Accuracy()], 0.95)
+            if len(history) == POOL.table.rows:
+                exact += 1
+                assert found.value == pytest.approx(POOL.value(Accuracy()), abs=1e-12)
+                assert found.intervals[0].low == found.intervals[0].high == found.value
+                continue
+            row = history.question
+            wrong = history.outputs.prediction[row, 0] != history.label[row]
+            risk = np.mean(wrong / (POOL.table.rows * history.probability))
+            assert found.value == pytest.approx(np.clip(1 - risk, 0, 1), abs=1e-12)
+    assert exact > 0
 
 
 @pytest.mark.parametrize("sampler", ["passive", "importance"])

@@ -347,3 +347,46 @@ def test_new_rows_are_described_by_the_first_kind_of_their_cell_until_told() -> 
         assert after.outputs.prediction[:, 0].tolist() == [[0, 3, 4][c] for c in after.cell]
         assert after.rounds[-1].cell_probability is proposal.cell_probability
         assert set(after.cell.tolist()) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.25, 1.0])
+def test_mixture_with_the_pool_is_a_distribution(delta: float) -> None:
+    """(1 - delta) q + delta / M for every row, atoms among them."""
+    count, history = [3, 2, 2], make_history([0, 2, 2], [1, NO_LABEL, 0])
+    posterior = np.full((3, 2), 0.5)
+    proposal = Proposal(
+        np.array([0.1, 0.15, 0.2]), np.array([0, 2]), np.array([0.3, 0.0]), posterior
+    )
+    mixed = proposal.mixed(delta, 7)
+    before = [q for _, _, q in pool_rows(proposal, count, history)]
+    after = [q for _, _, q in pool_rows(mixed, count, history)]
+    assert sum(before) == pytest.approx(1, abs=1e-15)
+    assert sum(after) == pytest.approx(1, abs=1e-15)
+    np.testing.assert_allclose(after, (1 - delta) * np.array(before) + delta / 7, rtol=1e-14)
+    assert mixed.atom.tolist() == [0, 2]
+    assert mixed.posterior is posterior
+    if delta:
+        assert min(after) > 0
+
+
+def test_many_draws_fall_on_rows_by_their_chance() -> None:
+    """Chi-square over the rows of a pool in which each is met; fails by chance 1 in 10,000.
+
+    Rows of a cell are listed in the order they were met, which their chi-square ignores.
+    """
+    count = [40, 5, 1, 100]
+    history = make_history([0, 0, 3, 1, 3], [1, NO_LABEL, 0, 0, 1])
+    weights = np.array([1.0, 20, 60, 0.5])
+    atom, atom_weight = [0, 2, 3, 4], np.array([30.0, 0.2, 4, 9])
+    free = np.array(count) - [1, 1, 0, 2]
+    total = free @ weights + atom_weight.sum()
+    proposal = make_proposal((weights / total).tolist(), atom, (atom_weight / total).tolist())
+    after = draw_many(proposal, count, history, StopRule(NEVER, 30_000))
+    drawn = after.rounds[-1]
+    assert len(drawn.question) == 30_000
+    chance = proposal.cell_probability[after.cell]
+    chance[atom] = proposal.atom_probability
+    assert len(chance) == sum(count)
+    np.testing.assert_array_equal(drawn.probability, chance[drawn.question])
+    observed = np.bincount(drawn.question, minlength=len(chance))
+    assert stats.chisquare(observed, 30_000 * chance).pvalue > 1e-4

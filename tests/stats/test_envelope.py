@@ -62,6 +62,28 @@ def test_no_list_leaves_the_envelope_of_three_points(m: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
+def test_random_lists_stay_in_the_envelope_and_the_more_points_the_lower_it_is(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, m = 400, [1, 7, 40][seed % 3]
+    hits = random_list(rng, rows, m)
+    ranks = np.arange(1, rows + 1)
+    assert weakly_monotone(hits[None], 1, m).all()
+    assert hits[-1] > (20 if m > 1 else 0), "something is found"
+    points = np.sort(rng.choice(rows, 8, replace=False)) + 1
+    for k in (1, 3, 8):
+        chosen = points[:: 8 // k][:k] if k < 8 else points
+        one = through(chosen.tolist(), hits[chosen - 1].tolist(), m, rows)
+        assert np.all(hits / ranks <= one.upper(ranks) + 1e-12)
+        assert np.all(hits / ranks >= one.lower(ranks) - 1e-12)
+    full = through(points.tolist(), hits[points - 1].tolist(), m, rows)
+    part = through(points[:4].tolist(), hits[points[:4] - 1].tolist(), m, rows)
+    assert np.all(full.upper(ranks) <= part.upper(ranks))
+    assert np.all(full.lower(ranks) >= part.lower(ranks))
+    height = full.height(points)
+    assert height == pytest.approx(np.ones(8)), "a known point is known"
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_bounds_from_estimates_hold_with_their_factor(seed: int) -> None:
     """Whatever the estimates are, off by at most f."""
     rng = np.random.default_rng(seed)
@@ -75,6 +97,21 @@ def test_bounds_from_estimates_hold_with_their_factor(seed: int) -> None:
         one = Envelope(points, estimates, np.zeros(6, dtype=bool), m, rows)
         assert np.all(truth <= factor * one.upper(ranks) + 1e-12)
         assert np.all(truth >= one.lower(ranks) / factor - 1e-12)
+
+
+def test_the_papers_lower_bound_just_below_a_point_fails_for_estimates() -> None:
+    """17 items have 16 hits, the next three too: 1.1 times 19 hits, by 1.1, are too many for 17."""
+    rows, m, factor, y = 40, 4, 1.1, 20
+    hits = np.minimum(np.arange(1, rows + 1), 16)
+    hits[17:20] = [17, 18, 19]
+    hits[20:] = 19
+    hits[16] = 16
+    estimate = factor * hits[y - 1] / y
+    as_exact = Envelope(np.array([y]), np.array([estimate]), np.array([True]), m, rows)
+    ours = Envelope(np.array([y]), np.array([estimate]), np.array([False]), m, rows)
+    below = np.array([17])
+    truth = hits[16] / 17
+    assert as_exact.lower(below)[0] / factor > truth > ours.lower(below)[0] / factor
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import special
 
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.hamiltonian import Schedule, climb, hamiltonian, nested_r_hat
@@ -39,6 +40,19 @@ def test_normal_distribution_has_its_mean_and_covariance() -> None:
     draws = hamiltonian(density, np.zeros((100, 3)), LONG, np.random.default_rng(1))
     assert draws.mean(axis=0) == pytest.approx(mean, abs=0.06)
     assert np.cov(draws.T) == pytest.approx(root @ root.T, abs=0.06)
+
+
+@pytest.mark.parametrize("shape", [2.0, 10.0])
+def test_skewed_distribution_has_its_moments(shape: float) -> None:
+    """The logarithm of a gamma variable: mean digamma(k), variance trigamma(k)."""
+
+    def density(x: FloatArray) -> Known:
+        return Known((shape * x - np.exp(x))[:, 0], shape - np.exp(x))
+
+    start = np.full((100, 1), np.log(shape))
+    draws = hamiltonian(density, start, LONG, np.random.default_rng(2))
+    assert draws.mean() == pytest.approx(special.digamma(shape), abs=0.03)
+    assert draws.var() == pytest.approx(special.polygamma(1, shape), rel=0.06)
 
 
 def test_draws_are_those_of_the_schedule() -> None:

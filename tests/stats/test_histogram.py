@@ -3,10 +3,12 @@
 import math
 from fractions import Fraction
 
+import hypothesis
+import hypothesis.strategies as st
 import numpy as np
 import pytest
 
-from evalsampling.stats.histogram import MagnitudeHistogram, ScoreHistogram
+from evalsampling.stats.histogram import MagnitudeHistogram, ScoreHistogram, dyadic_bins
 from tests.contracts import assert_mergeable, same_state
 
 LIMIT = 32
@@ -90,6 +92,37 @@ def test_lower_ends_are_exact(name: str) -> None:
     width = Fraction(2) ** histogram.exponent
     expected = [(histogram.first + i) * width for i in range(len(histogram.counts))]
     assert [Fraction(float(end)) for end in histogram.lower_ends] == expected
+
+
+@pytest.mark.slow
+@hypothesis.settings(max_examples=300, derandomize=True)
+@hypothesis.given(
+    quotients=st.lists(st.floats(-(2.0**52), 2.0**52), min_size=1, max_size=20),
+    scores=st.lists(st.floats(-1e300, 1e300), max_size=20),
+    exponent=st.sampled_from([-1000, -999, -60, -1, 0, 1, 60, 971, 972, 1022, 1023, 1024]),
+)
+def test_bins_are_exact_quotients(
+    quotients: list[float], scores: list[float], exponent: int
+) -> None:
+    """Of scores of any size and sign whose quotients are below 2^53."""
+    scaled = [math.ldexp(q, exponent) for q in quotients if math.frexp(q)[1] + exponent <= 1024]
+    tiny = [0.0, -0.0, 5e-324, -5e-324, 1e-310, -1e-310, 2.3e-308, -2.3e-308]
+    kept = [
+        s for s in [*scaled, *scores, *tiny] if abs(Fraction(s)) < Fraction(2) ** (exponent + 53)
+    ]
+    values = np.array(kept)
+    assert dyadic_bins(values, exponent).tolist() == exact_bins(values, exponent)
+
+
+@pytest.mark.parametrize("limit", [2, 100, 1 << 17])
+def test_many_scores_are_all_counted(limit: int) -> None:
+    """More than are counted at a time, in reverse and with gaps."""
+    scores = np.random.default_rng(2).normal(size=400_003).astype(np.float32)[::-3]
+    histogram = ScoreHistogram.from_scores(scores, limit)
+    assert histogram.rows == len(scores)
+    edges = np.append(histogram.lower_ends, np.inf)
+    expected = np.diff(np.searchsorted(np.sort(scores.astype(np.float64)), edges))
+    np.testing.assert_array_equal(histogram.counts, expected)
 
 
 def test_scores_as_far_apart_as_floats_can_be() -> None:

@@ -176,6 +176,29 @@ def test_sizes_are_rounded_up_or_down_and_have_their_means(
     assert np.all(np.abs(rounded.sum(axis=1) - sum(size)) < 1)
 
 
+@pytest.mark.parametrize(("size", "group"), CASES[:5])
+def test_parts_are_negatively_associated(size: list[float], group: list[int]) -> None:
+    """All pairs of rising 0-1 functions "at least a of these" of disjoint sets of parts.
+
+    And the generating polynomial has no zero in the half-plane, at 2,000 random places.
+    """
+    chance, rounded = outcomes(size, group)
+    more = rounded - np.floor(np.array(size) + 1e-9)
+    parts = [i for i in range(len(size)) if 0 < size[i] % 1 < 1]
+    for one in itertools.chain.from_iterable(itertools.combinations(parts, n) for n in (1, 2, 3)):
+        rest = [i for i in parts if i not in one]
+        for n in (1, 2, 3):
+            for other in itertools.combinations(rest, n):
+                for a, b in itertools.product(range(1, len(one) + 1), range(1, n + 1)):
+                    f = more[:, one].sum(axis=1) >= a
+                    g = more[:, other].sum(axis=1) >= b
+                    assert chance @ (f & g) <= (chance @ f) * (chance @ g) + 1e-12
+    rng = np.random.default_rng(1)
+    for _ in range(2000):
+        z = rng.normal(size=len(size)) + 1j * rng.exponential(size=len(size))
+        assert abs(chance @ np.prod(z**more, axis=1)) > 0
+
+
 def test_many_parts_add_up_to_their_sum() -> None:
     rng = np.random.default_rng(3)
     rows = rng.integers(1, 1000, 20_000)

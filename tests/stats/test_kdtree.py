@@ -1,11 +1,14 @@
 """Samples against a sort of the whole pool; trees against rules and a walk row by row."""
 
+import json
+
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis.extra import numpy as arrays
 
+from evalsampling.parts.records import as_plain, read_record
 from evalsampling.stats.kdtree import FeatureSample, KdTree
 from tests.contracts import assert_mergeable, same_state
 
@@ -95,6 +98,21 @@ def test_any_tree_finds_what_a_descent_finds(table: np.ndarray, leaves: int, see
     assert tree.leaves == min(leaves, len(np.unique(table + 0.0, axis=0)))
     assert np.all(np.bincount(found, minlength=tree.leaves) > 0)
     assert tree.find(table[:0]).tolist() == []
+
+
+@pytest.mark.slow
+@hypothesis.settings(max_examples=100, derandomize=True)
+@hypothesis.given(table=TABLES, leaves=st.integers(1, 50), seed=st.integers(0, 9))
+def test_tree_depends_on_the_set_of_rows_and_goes_through_json(
+    table: np.ndarray, leaves: int, seed: int
+) -> None:
+    tree = KdTree.fit(table, leaves)
+    shuffled = KdTree.fit(np.random.default_rng(seed).permutation(table), leaves)
+    restored = read_record(KdTree, json.loads(json.dumps(as_plain(tree), allow_nan=False)))
+    for other in (shuffled, restored):
+        assert as_plain(other) == as_plain(tree)
+        assert other.feature.dtype == np.int64
+        assert other.threshold.dtype == np.float64
 
 
 @pytest.mark.parametrize("features", [1, 4])

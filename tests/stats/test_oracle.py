@@ -1,5 +1,6 @@
 """Oracle models on leaf tables against the same over individual rows and draws."""
 
+import dataclasses
 import functools
 import math
 
@@ -15,7 +16,7 @@ from evalsampling.stats.oracle import (
     predict_stochastic,
 )
 from evalsampling.stats.tree import LeafTree
-from tests.stats.pools import POOLS, make_rows
+from tests.stats.pools import POOLS, Rows, make_rows
 from tests.stats.row_model import log_posterior, predict_draws
 
 
@@ -284,3 +285,44 @@ def test_leaves_above_the_last_level_change_nothing_by_their_only_children() -> 
         top[1] / 3,
     ]
     np.testing.assert_allclose(paths, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("branching", [2, 16])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_warm_start_reaches_the_fixed_point_of_a_cold_start(classes: int, branching: int) -> None:
+    pool = make_rows(16, classes, 300, 40, seed=3)
+    fewer = dataclasses.replace(pool, label=np.where(np.arange(300) < 150, pool.label, -1))
+    tree = LeafTree.even(16, branching)
+
+    def fit(rows: Rows, start: np.ndarray | None) -> tuple[np.ndarray, int]:
+        found = fit_dirichlet_tree(
+            tree, rows.prior, rows.labelled, rows.unlabelled, start, 1e-12, 20_000
+        )
+        assert found.iterations < 20_000
+        return found.posterior, found.iterations
+
+    before, _ = fit(fewer, None)
+    cold, _ = fit(pool, None)
+    warm, _ = fit(pool, before)
+    assert np.abs(before - cold).max() > 0.01
+    np.testing.assert_allclose(warm, cold, rtol=1e-6)
+    again, iterations = fit(pool, cold)
+    assert iterations <= 3  # one double step and its extrapolation
+    np.testing.assert_allclose(again, cold, rtol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_one_leaf_has_the_mean_of_prior_and_labels(classes: int) -> None:
+    """Hidden rows add nothing to a fixed point: theta prop. to s + o."""
+    rng = np.random.default_rng(classes)
+    prior = rng.dirichlet(np.ones(classes), 1)
+    counts = rng.poisson(3, (1, classes)).astype(float)
+    tree = LeafTree.even(1, 2)
+    fit = fit_dirichlet_tree(tree, prior, counts, np.array([5.0]), None, 1e-14, 5000)
+    np.testing.assert_allclose(fit.posterior, (prior + counts) / (1 + counts.sum()), rtol=1e-10)
+    np.testing.assert_allclose(fit.posterior[0], fit.theta, rtol=1e-12)
+    np.testing.assert_allclose(
+        predict_stochastic(tree, prior, counts),
+        (1 + prior + counts) / (classes + 1 + counts.sum()),
+        rtol=1e-14,
+    )

@@ -5,8 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsampling.stats.history import Taken
-from tests.counted_histories import assert_same_history, random_history, shuffled, small_pool
+from evalsampling.stats.history import Round, Taken
+from tests.counted_histories import (
+    assert_same_history,
+    nothing_drawn,
+    random_history,
+    shuffled,
+    small_pool,
+)
 
 
 @settings(max_examples=60)
@@ -60,3 +66,15 @@ def test_draws_are_shuffled_whatever_labels_are(repeats: bool) -> None:
             first = np.unique(ordered.question, return_index=True)[1]
             assert ordered.new[first].sum() == len(asked)
             assert len(other.question) == len(ordered.question)
+
+
+def test_labels_of_shuffled_draws_are_in_no_order() -> None:
+    """A hundred draws from one cell, half of them labelled 1, have as many runs as by chance."""
+    label = np.repeat([0, 1], 50)
+    pool = small_pool(1)
+    drawn = Round(np.arange(100), np.full(100, 0.01), np.ones(100, dtype=bool))
+    rows = pool.outputs.take(np.zeros(100, int)), pool.slices[np.zeros(100, int)]
+    start = nothing_drawn(pool).with_round(drawn, np.zeros(100, int), np.arange(100), *rows)
+    ordered = start.with_labels(label).ordered
+    runs = 1 + np.count_nonzero(np.diff(ordered.label[ordered.rounds[0].question]))
+    assert abs(runs - 51) < 4 * 5

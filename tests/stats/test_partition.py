@@ -58,3 +58,15 @@ def test_merge_contract(most: int) -> None:
     assert whole.are_too_many == (most == 3)
     distinct = set(zip(*np.concatenate(tables, axis=1).tolist(), strict=True))
     assert whole.first == tuple(sorted(distinct)[: most + 1])
+
+
+@pytest.mark.slow
+def test_many_columns_of_many_values() -> None:
+    """Products of their numbers would overflow."""
+    rows = 5000
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, rows, (8, rows)).astype(str).tolist()
+    paths = Paths.from_rows(coded(*table), 10 * rows)
+    assert set(paths.first) == set(zip(*table, strict=True))
+    leaf = Partition(paths.first).find(coded(*table))
+    assert [paths.first[k] for k in leaf] == list(zip(*table, strict=True))

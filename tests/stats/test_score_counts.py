@@ -10,7 +10,14 @@ from scipy import special
 from evalsampling.stats import score_counts
 from evalsampling.stats.histogram import MagnitudeHistogram, ScoreHistogram, dyadic_floor
 from evalsampling.stats.score_counts import EXTREMES, ScoreBins, ScoreCounts
-from evalsampling.stats.strata import CSF, EQUAL_COUNT, CutMethod, cut_edges
+from evalsampling.stats.strata import (
+    CSF,
+    EQUAL_COUNT,
+    LOGIT_RANK,
+    CutMethod,
+    cut_edges,
+    logit_rank_edges,
+)
 from tests.contracts import assert_mergeable, same_state, sent
 from tests.slow import slowly
 
@@ -88,6 +95,29 @@ def test_outliers_do_not_destroy_the_leaves(name: str, method: CutMethod) -> Non
     rows = np.bincount(np.searchsorted(edges, scores, side="right"))
     most = np.bincount(np.searchsorted(without, NORMAL, side="right")).max()
     assert rows.max() <= 1.5 * max(most, OUTLIERS[name].count(-9999.0))
+
+
+RANK = np.linspace(0, 1, 20_002)[1:-1]
+SCALES = {
+    "ranks": RANK,
+    "odds": RANK / (1 - RANK),
+    "cubed odds": (RANK / (1 - RANK)) ** 3,
+    "minus odds": -(((1 - RANK) / RANK) ** 2),
+    "tenth power": RANK**10,
+    "tiny probabilities": 10 ** (300 * (RANK - 1)),
+}
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_leaves_by_rank_do_not_depend_on_the_scale(name: str) -> None:
+    """With bins of one width alone, cubed odds had a sixth of the leaves that their ranks have."""
+    scores = SCALES[name]
+    counts = ScoreCounts.from_scores(scores, LOGIT_RANK.bins(256))
+    leaf = np.searchsorted(cut_edges(LOGIT_RANK, counts, 256), scores, side="right")
+    exact = logit_rank_edges(scores, np.ones(len(scores), dtype=np.int64), 256)
+    by_rank = np.searchsorted(exact, scores, side="right")
+    assert leaf[-1] > 0.97 * by_rank[-1]
+    assert np.abs(leaf / leaf[-1] - by_rank / by_rank[-1]).max() < 0.02
 
 
 def test_few_values_with_outliers_are_told_apart() -> None:

@@ -60,6 +60,18 @@ def test_merge_contract(shape: tuple[int, ...]) -> None:
     assert np.all(np.diff(whole.code) > 0)
 
 
+@pytest.mark.parametrize("limit", [1, 5, 18, 19])
+def test_merge_contract_of_samples(limit: int) -> None:
+    """Parts of few signatures, exact or not, of which there are 18 together."""
+    codes = np.repeat([*range(9), *range(1 << 40, (1 << 40) + 9)], 3)
+    hashes = np.random.default_rng(0).integers(0, 9, len(codes)).astype(np.uint64)
+    parts = np.split(np.arange(len(codes)), [1, 10, 10, 40])
+    states = [SignatureCounts.from_codes(codes[part], hashes[part], limit) for part in parts]
+    assert_mergeable(states, no_rows(limit), same)
+    whole = sum(states, start=no_rows(limit))
+    assert whole.sampled == (limit < 18)
+
+
 @hypothesis.settings(max_examples=200, derandomize=True)
 @hypothesis.given(
     rows=st.lists(st.tuples(st.integers(0, 12), st.integers(0, 30)), max_size=40),

@@ -7,6 +7,7 @@ from scipy import optimize, special
 from evalsampling.stats.oracle import fit_dirichlet_tree
 from evalsampling.stats.tree import LeafTree, TreeMode
 from tests.slow import fast
+from tests.stats.pools import POOLS, make_rows
 from tests.stats.row_model import log_posterior
 
 
@@ -28,6 +29,24 @@ def make_mode(
 ) -> TreeMode:
     counts = tree.depth**2 + tree.sums(prior.T)
     return TreeMode(tree, prior.sum(axis=0), counts, labelled.T, hidden)
+
+
+@pytest.mark.parametrize(("leaves", "classes", "branching", "rows", "labels"), fast(1, POOLS))
+def test_mode_is_where_iterations_over_individual_rows_settle(
+    leaves: int, classes: int, branching: int, rows: int, labels: int
+) -> None:
+    pool = make_rows(leaves, classes, rows, labels, seed=leaves)
+    slow = pool.model(branching)
+    slow.iterate(2000)
+    fit = fit_dirichlet_tree(
+        LeafTree.even(leaves, branching),
+        pool.prior,
+        pool.labelled,
+        pool.unlabelled,
+        tolerance=1e-14,
+    )
+    np.testing.assert_allclose(fit.posterior, slow.posterior(), rtol=1e-8)
+    np.testing.assert_allclose(fit.theta, slow.theta, rtol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,11 @@
-"""What is flushed to the disk before what: the order of the calls."""
+"""What is flushed to the disk before what: the order of the calls, and a loss of power itself."""
 
 import json
 import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +16,7 @@ from evalsampling.errors import InputError
 from evalsampling.storage import open_store, replace_file, write_parquet
 from evalsampling.storage.checksums import Checksum
 from evalsampling.storage.commits import begin
-from tests.jobs import files_below
+from tests.jobs import Job, Jobs, files_below
 
 
 class Trace:
@@ -68,6 +72,27 @@ def test_files_are_flushed_before_their_commit(
             files.write("marks/marker.json", {})
     check(trace, tmp_path, "marks/marker.json")
     assert len(trace.links()) == 4  # of them the note
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="names of open files")
+def test_rounds_and_labels_are_flushed_before_their_markers(
+    job: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = job().prepared()
+    with monkeypatch.context() as patch:
+        trace = Trace(patch)
+        one.sample()
+    check(trace, one.workspace, "rounds/0001/design.json")
+    labels = one.deliver(one.answers(1))
+    with monkeypatch.context() as patch:
+        trace = Trace(patch)
+        one.estimate("--labels", labels, "--close")
+    # The estimate and its manifest are files of their own, flushed and linked one by one.
+    files = trace.links()
+    alone = [i for i, _, new in files if "/estimates/" in new or "/jobs/estimate-" in new]
+    assert len(alone) == 2
+    trace.calls = trace.calls[: alone[0] - 1]
+    check(trace, one.workspace, "taken/0001.json")
 
 
 @pytest.mark.parametrize("write", ["write_json", "create", "new_file"])
@@ -184,3 +209,64 @@ def test_a_commit_tells_checksums_of_its_files(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "marker.json").read_text())["files"]
     assert set(told) == {"a/x", "b"}
     assert Checksum(**told["a/x"]) == Checksum.from_content(b"one")
+
+
+# --- a disk that loses power
+
+
+def _run(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
+    """An ext4 file system in a file, which is mounted, and that file."""
+    image, mount = tmp_path / "image", tmp_path / "disk"
+    mount.mkdir()
+    try:
+        with image.open("wb") as file:
+            file.truncate(64 << 20)
+        _run("mkfs.ext4", "-q", str(image))
+        _run("mount", "-o", "loop", str(image), str(mount))
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no file system can be mounted here: {error}")
+    try:
+        yield image, mount
+    finally:
+        _run("umount", str(mount))
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_survives_a_loss_of_power(
+    job: Jobs, disk: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The image is copied when a command has ended with 0, before the kernel writes on its own."""
+    image, mount = disk
+    one = job(workspace=str(mount / "run"))
+    one = Job(one.directory, one.pool, one.spec, mount / "run")
+
+    def after_power_loss(command: Sequence[str | Path]) -> dict[str, bytes]:
+        program = [sys.executable, "-m", "evalsampling", *map(str, command)]
+        subprocess.run(program, check=True, capture_output=True)
+        copy, there = tmp_path / "copy", tmp_path / "there"
+        shutil.copyfile(image, copy)
+        there.mkdir()
+        _run("mount", "-o", "loop", str(copy), str(there))
+        try:
+            return files_below(there / "run")
+        finally:
+            _run("umount", str(there))
+            there.rmdir()
+            copy.unlink()
+
+    commands: list[Callable[[], list[str | Path]]] = [
+        lambda: ["prepare", one.spec],
+        lambda: ["sample", one.workspace],
+        lambda: ["estimate", one.workspace, "--labels", one.deliver(one.answers(1))],
+    ]
+    for command in commands:
+        kept = after_power_loss(command())
+        here = files_below(one.workspace)
+        assert {n: c for n, c in kept.items() if "/." not in f"/{n}"} == {
+            n: c for n, c in here.items() if "/." not in f"/{n}"
+        }

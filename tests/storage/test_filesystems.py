@@ -17,7 +17,7 @@ import yaml
 from evalsampling import InputError
 from evalsampling.pool.files import find_files
 from evalsampling.storage import filesystems
-from tests.formats import formatted
+from tests.formats import FORMATS, formatted
 from tests.jobs import Job, Jobs, call, make_pool
 from tests.reference import assert_same, reference
 from tests.servers import free_port, running
@@ -58,7 +58,7 @@ def test_a_file_that_is_not_there_is_said_not_to_be(tmp_path: Path) -> None:
     assert str(error) == "none.parquet: cannot be read: No such file or directory"
 
 
-@pytest.mark.parametrize("suffix", ["parquet", *slowly("csv")])
+@pytest.mark.parametrize("suffix", ["parquet", *slowly(*FORMATS[1:])])
 def test_an_evaluation(store: pyarrow.fs.S3FileSystem, job: Jobs, suffix: str) -> None:
     """Pool, spec and labels are there, the workspace is here."""
     one = formatted(job, suffix, make_pool(), files=3, budget=30, workspace=str(job().workspace))
@@ -82,6 +82,15 @@ def test_an_evaluation(store: pyarrow.fs.S3FileSystem, job: Jobs, suffix: str) -
     mine = Job(one.directory, one.pool, one.spec, workspace)
     labels = upload(store, mine.deliver(mine.answers(1)), f"{suffix}-labels.csv")
     assert json.loads(call("estimate", workspace, "--labels", labels, "--json").out)["labels"] == 20
+
+
+@pytest.mark.slow
+def test_what_is_not_there(store: pyarrow.fs.S3FileSystem, job: Jobs) -> None:
+    for path in ("s3://pools/none/*.parquet", "s3://nobody/x/*.parquet"):
+        result = job(pool={"path": path}).prepare()
+        assert result.status == 1
+        assert path in result.err
+        assert result.err.count("\n") == 1
 
 
 def test_hdfs_without_its_library_is_one_clear_error(job: Jobs) -> None:
@@ -197,14 +206,10 @@ def test_a_file_that_is_overwritten_in_its_place_while_it_is_read(
     assert filesystems.read_regular_file(str(path), 1000) == other
 
 
-def test_a_file_that_grows_or_is_replaced_while_it_is_read(
+def test_a_file_that_grows_while_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is what was opened, whole."""
-    path, other = tmp_path / "a.csv", tmp_path / "b.csv"
-    path.write_bytes(CONTENT)
-    other.write_bytes(b"x" * 200)
-    assert read_while(path, lambda: os.replace(other, path), monkeypatch) == CONTENT
+    path = tmp_path / "a.csv"
     path.write_bytes(CONTENT)
 
     def append() -> None:
@@ -212,3 +217,14 @@ def test_a_file_that_grows_or_is_replaced_while_it_is_read(
             file.write(b"t_3,0\n")
 
     assert (CONTENT + b"t_3,0\n").startswith(read_while(path, append, monkeypatch))
+
+
+def test_a_file_that_is_replaced_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is what was opened, whole."""
+    path, other = tmp_path / "a.csv", tmp_path / "b.csv"
+    path.write_bytes(CONTENT)
+    other.write_bytes(b"x" * 200)
+    assert read_while(path, lambda: os.replace(other, path), monkeypatch) == CONTENT
+    assert path.read_bytes() == b"x" * 200

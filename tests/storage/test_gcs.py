@@ -80,6 +80,16 @@ def test_what_may_pass_is_tried_again(store: Store, network: Network, end: Any) 
     assert sent == ["GET", "GET"]
 
 
+def test_an_upload_of_parts_goes_on(store: Store, network: Network) -> None:
+    """A part that failed is sent again, the upload is not begun again."""
+    content = bytes(range(256)) * 80_000
+    sent = network([None, 503, 503])
+    with store.new_file("large") as path:
+        path.write_bytes(content)
+    assert sent == ["POST", "PUT", "PUT", "PUT"]
+    assert store.read("large") == content
+
+
 @pytest.mark.parametrize("lost_at", range(5))
 def test_a_commit_whose_answers_are_lost_still_wins(
     store: Store, network: Network, lost_at: int

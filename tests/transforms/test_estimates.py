@@ -17,14 +17,17 @@ from evalsampling.transforms import (
     JoinLabels,
     SampleRound,
     SumCells,
+    SumFn,
     estimates,
 )
 from evalsampling.workspace.pool_facts import PoolFacts, design_round
+from tests.averages import MACRO_F1, MICRO_F1
 from tests.drawn_by_row import picked
-from tests.golden.cases import NUMBERS
+from tests.golden.cases import FEW, FOUR, NUMBERS, ON_SLICES, SETS, SURE, TWO
 from tests.golden.pools import pool_of
 from tests.in_pipelines import (
     RETRYING,
+    TWO_WORKERS,
     answers_to,
     created,
     failing_now_and_then,
@@ -37,28 +40,58 @@ from tests.in_pipelines import (
 from tests.jobs import Pool, make_pool
 from tests.slow import slowly
 
+SCORED = {"id": "id", "score": "s0.score", "prediction": "s0.prediction"}
+NO_PAYLOAD: dict[str, Any] = {"payload": []}
+
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "calibrated": (
+        "pairs",
+        {
+            "pool": {**TWO, **NO_PAYLOAD, "slices": ["city", "new"]},
+            "measure": ["f1", {"difference": "f1"}, *ON_SLICES],
+        },
+    ),
     "poisson": (
         "pairs",
         {
-            "pool": {"score": "s0.score", "prediction": "s0.prediction", "cost": "size",
-                     "weight": "s0.chance"},
+            "pool": {**SCORED, "cost": "size", "weight": "s0.chance"},
             "measure": ["f1", {"recall": {"by": "rows"}}],
             "budget": {"cost": 900},
         },
     ),
+    "ais": ("sets", {**SETS, "sampler": SURE, "measure": [MICRO_F1]}),
     "importance": ("numbers", NUMBERS),
-}  # fmt: skip
-"""By the sampler: pool and keys of a workspace. Of every kind: tests/evaluation/test_counted.py."""
+    "stratified": ("four", {**FOUR, "measure": [MACRO_F1, "kappa"]}),
+    "passive": ("pairs", {"pool": SCORED, "measure": FEW, "strata": {"leaves": 1}}),
+}
+"""By the sampler: pool and keys of a workspace; together every kind of column.
+
+All answers are by one annotator, and in the last nearly all rows are of one cell.
+"""
 
 
-def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
-    """Two samplers in one pipeline; answers in another order."""
+FAST = ("importance", "poisson")
+
+
+def workspaces(job: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Workspaces with two rounds, with the answers and estimates of each."""
     made = {}
-    for name, (pool, keys) in KINDS.items():
-        of_pool = {**keys["pool"], "payload": []}
+    for name in names:
+        pool, keys = KINDS[name]
+        of_pool = {**keys.get("pool", {}), **NO_PAYLOAD}
         one = job(pool_of(pool), **{"sampler": name, **keys, "pool": of_pool})
         made[name] = one, *two_rounds(one)
+    return made
+
+
+@pytest.mark.parametrize(
+    "names",
+    [FAST, pytest.param(tuple(KINDS.keys() - {*FAST}), marks=pytest.mark.slow)],
+    ids=["fast", "others"],
+)
+def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path, names: Any) -> None:
+    """Samplers with all kinds of rows, in one pipeline; answers in another order."""
+    made = workspaces(job, sorted(names))
     with pipeline() as root:
         for name, (one, answers, _) in made.items():
             labels = created(root, name, shuffled(answers, 1), pieces=3)
@@ -76,7 +109,8 @@ def test_estimates_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
 
 def with_cities(pool: Pool, cities: Sequence[str]) -> Pool:
     """A pool with a column of cities, in turn."""
-    return pool.with_columns(city=[cities[row % len(cities)] for row in range(len(pool.table))])
+    column = pa.array([cities[row % len(cities)] for row in range(len(pool.table))])
+    return Pool(pool.table.append_column("city", column), pool.truth)
 
 
 @pytest.mark.slow
@@ -106,7 +140,8 @@ def test_slices_of_rows_that_are_given(job: Any, tmp_path: Path) -> None:
 def test_slices_of_a_table_that_changed(job: Any, tmp_path: Path) -> None:
     """Of a value without rows nothing is said; of a new one, how many rows have it."""
     prepared = with_cities(make_pool(900), ["Bern", "Genève", "Zürich"])
-    one = job(prepared, measure=["f1"], sampler="poisson", pool={"slices": ["city"]}).prepared()
+    one = job(prepared, measure=["f1"], sampler="poisson", pool={"slices": ["city"]})
+    assert one.prepare().status == 0
     chances, pool = design_round(one.workspace, 200), with_cities(make_pool(900), ["Bern", "Basel"])
     with pipeline() as root:
         rows = created(root, "rows", pool.table.to_batches(max_chunksize=170), 4)
@@ -189,6 +224,50 @@ def told(one: Any, answers: Any, folder: Path, *options: str) -> tuple[Any, list
         keep(joined["rejects"], folder / "rejects")
     (estimated,) = kept(folder / "estimates")
     return estimated, kept(folder / "rejects")
+
+
+PIECES = {"task": (1, 3, 7), "id": (3,)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", PIECES)
+def test_pieces_and_repetition_decide_nothing(labelled: Any, tmp_path: Path, by: str) -> None:
+    one, answers, said = labelled
+    if by == "id":
+        ids = {task: str(id) for number in (1, 2) for task, id in one.asked(number)}
+        answers = [{"id": ids[answer["task"]], "label": answer["label"]} for answer in answers]
+    with pipeline() as root:
+        for pieces in PIECES[by]:
+            given = shuffled(answers + answers[:20] * 2, pieces)
+            labels = created(root, "labels", given, pieces)
+            joined = labels | f"Join {pieces}" >> JoinLabels(one.workspace, by=by)
+            of_pieces = joined["counts"] | f"Of {pieces}" >> EstimateMeasures(one.workspace)
+            keep(of_pieces, tmp_path / str(pieces))
+    for pieces in PIECES[by]:
+        (estimated,) = kept(tmp_path / str(pieces))
+        assert estimated["measures"] == said["measures"]
+
+
+@pytest.mark.slow
+def test_accumulators_are_merged(labelled: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    """On two workers each sums its shares, and states come to both in part."""
+    one, answers, said = labelled
+    sizes: list[int] = []
+    merge = SumFn.merge_accumulators
+
+    def counting(self: SumFn, accumulators: Any) -> Any:
+        held = list(accumulators)
+        sizes.append(len([one for one in held if one is not None]))
+        return merge(self, held)
+
+    monkeypatch.setattr(SumFn, "merge_accumulators", counting)
+    with pipeline(*TWO_WORKERS) as root:
+        joined = created(root, "labels", answers, 7) | JoinLabels(one.workspace)
+        spread = joined["counts"] | beam.Reshuffle()
+        keep(spread | EstimateMeasures(one.workspace), tmp_path / "estimates")
+    assert max(sizes) > 1, "nothing was merged"
+    (estimated,) = kept(tmp_path / "estimates")
+    assert estimated["measures"] == said["measures"]
 
 
 @pytest.mark.slow

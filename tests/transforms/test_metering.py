@@ -41,7 +41,8 @@ def test_status_tells_rows_time_and_memory_of_every_step(
 
 @pytest.mark.slow
 def test_a_top_up_has_a_record_of_its_own(job: Callable[..., Job]) -> None:
-    one = job(budget=30).prepared()
+    one = job(budget=30)
+    assert one.prepare().status == 0
     assert one.prepare("--top-up", 60).status == 0
     jobs = call("status", one.workspace, "--json").json["jobs"]
     assert list(jobs) == ["prepare", "top-up-0001"]

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
+from evalsampling.storage.checksums import sealed
 from evalsampling.workspace.workspace import Workspace
-from tests.jobs import Job, Jobs, call
+from tests.jobs import Job, Jobs, call, files_below
 
 KEYS = [
     "version", "job", "runner", "beam", "options", "seed", "spec", "input", "counts", "started",
@@ -71,6 +72,20 @@ def test_every_job_has_a_manifest(job: Jobs) -> None:
     assert taken["job"] == f"estimate-{estimate.stem}"
 
 
+@pytest.mark.slow
+def test_what_does_nothing_new_adds_nothing(job: Jobs) -> None:
+    one = job().drawn()
+    labels = one.deliver(one.answers(1)[:3])
+    one.estimate("--labels", labels)
+    before = files_below(one.workspace)
+    one.drawn()
+    one.estimate("--labels", labels)
+    call("status", one.workspace, "--jobs")
+    assert files_below(one.workspace) == before
+    one.estimate("--measure", "recall")
+    assert len(manifests(one)) == 4
+
+
 def test_jobs_of_beam_tell_runner_and_options(job: Jobs) -> None:
     one = job().prepared()
     runner = ("--runner=BundleBasedDirectRunner", "--label=team=quality")
@@ -112,6 +127,26 @@ def test_status_tells_jobs_in_their_order(job: Jobs) -> None:
     lines = text.splitlines()
     (place,) = (n for n, line in enumerate(lines) if line.startswith("sample-0002"))
     assert "new_rows 20" in lines[place + 1]
+
+
+def test_a_round_that_is_lost_has_no_manifest(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = job().prepared()
+    before = files_below(one.workspace)
+
+    def die(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("evalsampling.commands.batches.write_tasks", die)
+    assert one.sample().status == 1
+    assert files_below(one.workspace) == before
+
+
+def test_a_damaged_manifest_is_named(job: Jobs) -> None:
+    one = job().prepared()
+    (one.workspace / "jobs" / "prepare.json").write_text(json.dumps(sealed({"version": 1})))
+    assert (
+        "jobs/prepare.json: damaged, 'started' is missing" in call("status", one.workspace).refused
+    )
 
 
 def test_spec_hash_is_of_the_spec_alone(job: Jobs) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import re
 
+import pyarrow as pa
 import pytest
 
 from tests.jobs import Jobs, Pool, call, files_below, make_pool
@@ -32,16 +33,20 @@ def hostile_pool() -> Pool:
     pool = make_pool(rows=len(HOSTILE) * 4, text_ids=True)
     ids = [f"{text}{i or ''}" for i in range(4) for text in HOSTILE]
     predicted = [CLASSES[value] for value in pool.table["prediction"].to_pylist()]
-    told = {"id": ids, "prediction": predicted, "name": HOSTILE * 4, "city": HOSTILE * 4}
-    return Pool(pool.with_columns(**told).table, dict.fromkeys(ids, 1))
+    table = pool.table.set_column(0, "id", pa.array(ids))
+    table = table.set_column(2, "prediction", pa.array(predicted))
+    table = table.set_column(3, "name", pa.array(HOSTILE * 4)).append_column("city", table["name"])
+    return Pool(table, dict.fromkeys(ids, 1))
 
 
 @pytest.mark.slow
-def test_what_others_deliver_names_no_file(job: Jobs) -> None:
+@pytest.mark.parametrize("sink", ["csv", "jsonl", "parquet"])
+def test_what_others_deliver_names_no_file(job: Jobs, sink: str) -> None:
     one = job(
-        hostile_pool(), pool={"slices": ["city"]},
+        hostile_pool(), pool={"slices": ["city"]}, sink={"format": sink},
         labels={"classes": CLASSES, "positive": CLASSES[1]},
-    ).prepared()  # fmt: skip
+    )  # fmt: skip
+    assert one.prepare().done
     assert one.sample().json["rows"] == 20
     batch = one.batch(1)
     rows = [

@@ -24,8 +24,14 @@ from tests.golden.pools import pool_of
 from tests.jobs import Job, Jobs
 
 
+def prepared(job: Any, **keys: Any) -> Job:
+    one: Job = job(**keys)
+    assert (made := one.prepare()).status == 0, made.err
+    return one
+
+
 def test_facts_are_those_of_the_rounds_that_stand(job: Any) -> None:
-    one = job(sampler="calibrated").prepared()
+    one = prepared(job, sampler="calibrated")
     facts = PoolFacts.read(one.workspace)
     assert (facts.rounds, facts.begin) == ((), None)
     assert PoolFacts.read(facts) is facts
@@ -51,7 +57,7 @@ def test_facts_are_those_of_the_rounds_that_stand(job: Any) -> None:
 
 
 def test_the_next_round_is_as_large_as_it_is_to_be(job: Any) -> None:
-    one = job(sampler="poisson", budget=60).prepared()
+    one = prepared(job, sampler="poisson", budget=60)
     table = PoolFacts.read(one.workspace).pool.table
     for size, wanted in [(None, 20), (35, 35), (500, 60)]:
         chances = design_round(one.workspace, size)
@@ -78,7 +84,7 @@ def test_kinds_that_take_the_commands_are_refused(job: Any, name: str) -> None:
     keys = {**keys}
     rows = pool_of(keys.pop("rows")) if "rows" in keys else None
     payload: dict[str, Any] = {"pool": {**keys.pop("pool"), "payload": []}} if rows else {}
-    one = job(rows=rows, **keys, **payload).prepared()
+    one = prepared(job, rows=rows, **keys, **payload)
     wanted = rf"^{one.workspace}: {problem}.*, which takes the commands, not transforms$"
     for reading in (PoolFacts.read, drawn_rows, design_round):
         with pytest.raises(InputError, match=wanted):
@@ -87,7 +93,7 @@ def test_kinds_that_take_the_commands_are_refused(job: Any, name: str) -> None:
 
 @pytest.mark.parametrize("sampler", ["ais", "importance", {"name": "poisson", "online": "include"}])
 def test_rounds_that_draw_rows_again_are_not_picked_row_by_row(job: Any, sampler: Any) -> None:
-    one = job(sampler=sampler).prepared()
+    one = prepared(job, sampler=sampler)
     name = sampler if isinstance(sampler, str) else sampler["name"]
     wanted = rf"^{one.workspace}: sampler {name} does not draw row by row; take calibrated"
     with pytest.raises(InputError, match=wanted):
@@ -114,7 +120,7 @@ def test_what_is_not_there_is_refused(job: Any, tmp_path: Path) -> None:
 
 
 def test_a_budget_that_is_spent_is_said(job: Any) -> None:
-    one = job(budget=20).prepared()
+    one = prepared(job, budget=20)
     assert one.sample().status == 0
     one.answer(1)
     with pytest.raises(InputError, match=f"^{one.workspace}: the budget is spent$"):
@@ -122,7 +128,7 @@ def test_a_budget_that_is_spent_is_said(job: Any) -> None:
 
 
 def test_chances_are_the_same_from_their_file(job: Any, tmp_path: Path) -> None:
-    chances = design_round(job().prepared().workspace, 40)
+    chances = design_round(prepared(job).workspace, 40)
     write_chances(chances, tmp_path / "chances.json")
     again = read_chances(tmp_path / "chances.json")
     assert again.to_mapping() == chances.to_mapping()
@@ -130,7 +136,7 @@ def test_chances_are_the_same_from_their_file(job: Any, tmp_path: Path) -> None:
 
 
 def test_chances_that_rows_were_drawn_by_are_not_replaced(job: Any, tmp_path: Path) -> None:
-    workspace, path = job().prepared().workspace, tmp_path / "chances.json"
+    workspace, path = prepared(job).workspace, tmp_path / "chances.json"
     write_chances(design_round(workspace, 40), path)
     write_chances(design_round(workspace, 40), path)  # A job that is run again.
     for there in (path.read_bytes(), b"id,score\n1,.5\n"):
@@ -143,7 +149,7 @@ def test_chances_that_rows_were_drawn_by_are_not_replaced(job: Any, tmp_path: Pa
 
 
 def test_chances_of_another_workspace_are_refused(job: Any, tmp_path: Path) -> None:
-    one, other = job().prepared(), job().prepared()
+    one, other = prepared(job), prepared(job)
     write_chances(design_round(other.workspace, 40), tmp_path / "chances.json")
     with pytest.raises(InputError, match="chances of a round are of another workspace"):
         PoolFacts.read(one.workspace).rounds_until(str(tmp_path / "chances.json"))
@@ -184,7 +190,10 @@ NAN = "column 'score': must be a number, got nan; leave such rows out"
 
 @pytest.fixture
 def one(job: Jobs) -> Job:
-    return job(sampler="poisson").prepared()
+    made = job(sampler="poisson")
+    made.in_process = True
+    assert made.prepare().status == 0
+    return made
 
 
 @pytest.fixture

@@ -1,8 +1,10 @@
-"""Commands that meet in a workspace at a bad moment."""
+"""Commands that meet in a workspace at a bad moment, or are killed there."""
 
 import contextlib
 import errno
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +21,61 @@ from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
 from tests.jobs import Jobs, call
 from tests.stores import move, objects, prepare
+
+
+class Killed(BaseException):
+    """A process that goes away at some point."""
+
+
+def die(*_: Any) -> None:
+    raise Killed
+
+
+def test_killed_before_the_marker_of_a_round_has_its_name(
+    job: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files are there, and do not count: no round."""
+    one = job().prepared()
+    link = os.link
+
+    def die_there(source: Any, target: Any) -> None:
+        if str(target).endswith("design.json"):
+            raise Killed
+        link(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", die_there)
+        with pytest.raises(Killed):
+            one.sample()
+    assert (one.round_directory(1) / "batch.parquet").exists()
+    assert call("status", one.workspace, "--json").json["rounds"] == 0
+    assert one.sample().json["rows"] == 20
+
+
+UNLOCKED = (
+    "import fcntl, sys; fcntl.flock = lambda *_: None\n"
+    "from evalsampling.cli import main; main(sys.argv[1:])"
+)
+"""The command of a machine that does not see the locks of this one."""
+
+
+@pytest.mark.slow
+def test_two_machines_one_disk(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one takes ours for a killed command: ours fails, nothing is broken."""
+    one = job().prepared()
+    write, other = Commit.write, []
+
+    def late(self: Commit, *arguments: Any, **named: Any) -> None:
+        if not other:
+            command = [sys.executable, "-c", UNLOCKED, "estimate", str(one.workspace)]
+            other.append(subprocess.run(command, check=True, capture_output=True))
+        write(self, *arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Commit, "write", late)
+        assert one.sample().status == 1
+    assert call("status", one.workspace, "--json").json["rounds"] == 0
+    assert one.sample().json["rows"] == 20
 
 
 def test_a_round_and_its_labels_come_in_while_another_reads(

@@ -13,7 +13,7 @@ import pytest
 from evalsampling.storage.checksums import Checksum, sealed
 from evalsampling.workspace.workspace import _LATEST, latest_version
 from tests.commands.votes import deliver, votes
-from tests.jobs import Job, Jobs, call, make_pool
+from tests.jobs import Job, Jobs, call, files_below, make_pool
 
 READ_BY = {
     "evaluation.json": "status", "rounds/0001/design.json": "status",
@@ -53,6 +53,20 @@ def test_the_page_has_the_versions() -> None:
     assert {*told} == {kind.replace("\\", "") for kind in kinds}
     workspace = (Path(__file__).resolve().parents[2] / "docs/workspace.md").read_text("utf-8")
     assert f"| `version` | {latest_version('evaluation.json')}; of `cells.parquet`" in workspace
+
+
+@pytest.mark.slow
+def test_every_json_file_has_a_version(every: Job) -> None:
+    names = [
+        name
+        for name in files_below(every.workspace)
+        if name.endswith(".json") and not name.startswith(".")
+    ]
+    kinds = {name.split("/")[0] for name in names}
+    assert kinds == {name.split("/")[0] for name in READ_BY} | {"estimates"}
+    for name in names:
+        content = json.loads((every.workspace / name).read_text())
+        assert content["version"] == latest_version(name), name
 
 
 @pytest.mark.slow

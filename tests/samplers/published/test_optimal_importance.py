@@ -150,3 +150,22 @@ def test_vector_4_of_the_thesis() -> None:
     )
     q = by_row(pool, OptimalImportance(FBeta(), delta=0.0))
     assert q == pytest.approx([0.2880989533, 0.355608498, 0.2530040697, 0.103288479], abs=1e-7)
+
+
+def test_where_informative_rows_are_cheap_costs_alone_are_as_good_as_the_model() -> None:
+    """Digest C.6 [RD]: 1 / cost in proportion to h makes active_uniC and active_lambda coincide."""
+    cost = 1 / zero_one(PLAIN) ** 2
+    pool = dataclasses.replace(PLAIN, cost=cost, cost_classes=1)
+    exact = dataclasses.replace(
+        pool.table,
+        kinds=dataclasses.replace(pool.table.kinds, magnitudes={"cost": _of_cells(pool, cost)}),
+    )
+    one = samplers.ActiveUniformCosts(Accuracy()).proposal(exact, pool.start())
+    other = samplers.ActiveCosts(Accuracy()).proposal(exact, pool.start())
+    assert one.cell_probability == pytest.approx(other.cell_probability, rel=1e-3)
+
+
+def _of_cells(pool: Pool, cost: np.ndarray) -> np.ndarray:
+    by_cell = np.zeros(len(pool))
+    by_cell[pool.cell] = cost
+    return by_cell

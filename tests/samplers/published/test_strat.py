@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from evalsampling.measures import Accuracy
+from evalsampling.measures import Accuracy, FBeta
 from evalsampling.samplers import ModelStratified, OnlineStratified
 from tests.samplers.pools import Pool, make_pool
 
@@ -60,6 +60,13 @@ def test_estimate_is_the_mean_of_the_strata(kind: type) -> None:
     assert len(set(zip(history.cell.tolist(), history.rank.tolist(), strict=True))) == 180
 
 
+def test_rows_of_all_strata_let_any_measure_be_estimated() -> None:
+    sampler = OnlineStratified(Accuracy())
+    history, _ = POOL.run(sampler, 4, 100, seed=5)
+    (found,) = sampler.estimate(POOL.table, history, [FBeta()], 0.95)
+    assert found.value == pytest.approx(POOL.value(FBeta()), abs=0.15)
+
+
 RARE = make_pool(3000, 30, seed=7, positive=0.2, strength=3)
 
 
@@ -71,6 +78,17 @@ def test_deviations_are_those_of_the_priors_mean_error() -> None:
     for one in range(6):
         mean = error[stratum[RARE.cell] == one].mean()
         assert found[one] == pytest.approx(max(np.sqrt(mean * (1 - mean)), 0.2), rel=1e-6)
+
+
+def test_labels_do_not_change_the_allocation_and_the_estimate_is_unbiased() -> None:
+    """300 evaluations of 60 labels in two rounds; the mean within four of its standard errors."""
+    sampler = ModelStratified(Accuracy(), strata=4)
+    values = []
+    for seed in range(300):
+        history, _ = RARE.run(sampler, 2, 30, seed=seed)
+        values.append(sampler.value(RARE.table, history, Accuracy(), 0.95)[0])
+    spread = np.std(values) / np.sqrt(len(values))
+    assert np.mean(values) == pytest.approx(RARE.value(Accuracy()), abs=4 * spread)
 
 
 def test_stratum_with_one_label_does_not_join_those_that_are_drawn_more() -> None:
