@@ -111,11 +111,16 @@ class Estimand:
 
     @property
     def _unseen_side(self) -> UnseenSide | None:
-        """The rows that one of two systems alone predicts, if labels hardly tell of them."""
+        """The rows that a system of several alone predicts, if labels hardly tell of them.
+
+        F1 and recall of one system do without: they are as uncertain by positives of all rows.
+        """
         measure, table = self.measure, self.inputs.table
-        if not (isinstance(measure, Comparison) and self.is_pool and len(measure.components) == 1):
+        if not (isinstance(measure, Comparison) or measure.is_of_known_rows):
             return None
-        if not (measure.looks_at <= PREDICTION and self._has_classes and table.classes == 2):
+        if not (measure.looks_at == PREDICTION and self._has_classes and table.classes == 2):
+            return None
+        if not self.is_pool or len(measure.components) > 1:
             return None
         slope = measure.jacobian(self.linearisation.terms.risk)
         error = float(np.sqrt(self.inputs.sample.variance(self.linearised[1])[0]))

@@ -271,6 +271,9 @@ def by_design(number: SampledNumber, gap: Gap | None) -> tuple[Interval, tuple[s
         return whole_range(bounds, gap.method), (words,)
     interval = default_method(number)(number)
     assert interval is not None, "there is an error"
+    low, high = interval.low - number.reach, interval.high + number.reach
+    low, high = max(low, bounds[0]), min(high, bounds[1])
+    interval = dataclasses.replace(interval, low=low, high=high)
     doubt = doubt_about(interval, number)
     if doubt is None and (interval.low, interval.high) == bounds:
         doubt = "its interval is the whole range of the measure: it takes more labels"

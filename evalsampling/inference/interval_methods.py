@@ -54,7 +54,7 @@ class SampledNumber:
     units: int | None = None
     # share without a label of the rows that the number is a mean over; 0 of F1 and the like
     open_share: float = 1.0
-    # how far rows that labels hardly tell of may move a number of two systems
+    # how far rows that labels hardly tell of may move the number, by which its interval is longer
     reach: float = 0.0
 
     @property
@@ -169,8 +169,7 @@ def by_log_student(number: SampledNumber) -> Interval | None:
     """Return Student's interval on the log scale, value exp(+- t error / value), if above 0."""
     if not number.error or number.bounds != (0.0, np.inf) or number.value <= 0:
         return None
-    reach = number.t * number.error + number.reach
-    factor = math.exp(min(reach / number.value, _LARGEST_REACH))
+    factor = math.exp(min(number.t * number.error / number.value, _LARGEST_REACH))
     low, high = number.value / factor, number.value * factor
     return Interval(low, high, DESIGN_BASED, "student, logarithm")
 
@@ -179,8 +178,7 @@ def by_student(number: SampledNumber) -> Interval | None:
     """Return the Student interval value +- t error, cut (Cochran, 1977, section 5.4)."""
     if not number.error:
         return None
-    reach = number.t * number.error + number.reach
-    return symmetric(number.value, reach, number.bounds, "student")
+    return symmetric(number.value, number.t * number.error, number.bounds, "student")
 
 
 def by_wald(number: SampledNumber) -> Interval:

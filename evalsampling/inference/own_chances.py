@@ -9,6 +9,7 @@ from evalsampling.inference.class_rates import have_own_rates
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, UnseenSide
 from evalsampling.inference.inputs import EstimationInput
 from evalsampling.inference.intervals import clopper_pearson
+from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import Comparison
 from evalsampling.measures.on_cells import model_risk
 from evalsampling.stats.arrays import FloatArray, IntArray
@@ -69,16 +70,12 @@ def effective_labels(table: CellTable, history: History, drawn: Round) -> float:
 
 
 def unseen_side(
-    compared: Comparison,
-    inputs: EstimationInput,
-    unlabelled: IntArray,
-    slope: FloatArray,
-    error: float,
+    measure: Measure, inputs: EstimationInput, unlabelled: IntArray, slope: FloatArray, error: float
 ) -> UnseenSide | None:
-    """Return the rows that one of two systems alone predicts, if labels hardly tell of them.
+    """Return the rows that a system of several alone predicts, if labels hardly tell of them.
 
-    Of rows drawn within the verdicts of the other system there may be next to none, or none of
-    another class, so their part of the variance is not seen. Rounds of ours look for both systems.
+    Of rows drawn within the verdicts of another system there may be next to none, or none of
+    another class, so their part of the variance is not seen. Rounds of ours look for all systems.
     The share of positives of such rows lies in the interval of Clopper and Pearson. It is no matter
     if all ``unlabelled`` ones, by the ``slope`` of the value, (1, d), cannot move it by its
     standard ``error`` to either side.
@@ -86,21 +83,24 @@ def unseen_side(
     table, history = inputs.table, inputs.history
     if all(drawn.origin != ELSEWHERE for drawn in history.rounds):
         return None
-    predicted = table.kinds.prediction[table.kinds.first][:, list(compared.systems)]
+    predicted = table.kinds.prediction[table.kinds.first] == 1
+    compared = measure.systems if isinstance(measure, Comparison) else (measure.system,)
     known, words, reach = history.labelled[~history.picked[history.labelled]], [], 0.0
-    for side, system in enumerate(("first", "second")):
-        only = predicted[:, side] > predicted[:, 1 - side]
+    names = ("it",) if len(compared) == 1 else ("the first", "the second")
+    for name, system in zip(names, compared, strict=True) if predicted.shape[1] > 1 else ():
+        rivals = compared if len(compared) > 1 else range(predicted.shape[1])
+        others = [one for one in rivals if one != system]
+        only = predicted[:, system] & ~predicted[:, others].any(axis=1)
         label = history.label[known[only[history.cell[known]]]]
         seen, positive = len(label), int(np.count_nonzero(label))
         if seen >= FEWEST_EVIDENCE and 0 < positive < seen:
             continue
         rows = only * unlabelled / table.rows
-        change = slope @ model_risk(compared, table, np.stack([-rows, rows], axis=1))
+        change = slope @ model_risk(measure, table, np.stack([-rows, rows], axis=1))
         if abs(float(change[0])) > 2 * error:
             low, high = clopper_pearson(positive, seen, inputs.confidence)
             reach += (high - low) * abs(float(change[0]))
             doubt = f"fewer than {FEWEST_EVIDENCE}" if seen < FEWEST_EVIDENCE else "all of a class"
-            alone = f"rows seen that the {system} system alone predicts positive"
-            words.append(f"{seen or 'no'} {alone}, {doubt}")
+            words.append(f"{seen or 'no'} rows seen that {name} alone predicts positive, {doubt}")
     words.append("its interval allows for all that they may be")
     return UnseenSide("; ".join(words), reach) if reach else None

@@ -162,10 +162,10 @@ def compared(
 @pytest.mark.parametrize(
     ("only_second", "labelled", "wrong", "words"),
     [
-        (40, 0, 2, "no rows seen that the second system alone predicts positive, fewer than 10"),
-        (400, 9, 2, "9 rows seen that the second system alone predicts positive, fewer than 10"),
+        (40, 0, 2, "no rows seen that the second alone predicts positive, fewer than 10"),
+        (400, 9, 2, "9 rows seen that the second alone predicts positive, fewer than 10"),
         (400, 10, 2, None),
-        (400, 10, 500, "10 rows seen that the second system alone predicts positive, all of a"),
+        (400, 10, 500, "10 rows seen that the second alone predicts positive, all of a"),
         (1, 0, 2, None),  # so few that they can hardly matter
     ],
 )
@@ -184,3 +184,12 @@ def test_intervals_allow_for_rows_that_one_system_alone_predicts_and_labels_hard
     assert ("allows for all that they may be" in notes) == (words is not None)
     assert (one.significance is None or one.significance.p_value is None) == (words is not None)
     assert words is None or one.low < one.value - reach < one.value + reach < one.high
+
+
+def test_precision_allows_for_rows_that_its_system_alone_predicts() -> None:
+    """Of 450 rows that the second predicts 24 have labels, and it shares these with the first."""
+    evaluation = compared(400, {"11": 24, "10": 24, "00": 100}, measure="precision")
+    first, second, _ = evaluation.estimate()
+    assert second.high - second.low > 400 / 450 > 4 * (first.high - first.low)
+    assert "no rows seen that it alone predicts positive, fewer than 10" in " ".join(second.notes)
+    assert not any("alone predicts" in note for note in first.notes)
