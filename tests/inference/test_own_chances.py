@@ -166,6 +166,7 @@ def compared(
         (400, 9, 2, "9 rows seen that the second alone predicts positive, fewer than 10"),
         (400, 10, 2, None),
         (400, 10, 500, "10 rows seen that the second alone predicts positive, all of a"),
+        (400, 10, 1, "10 rows seen that the second alone predicts positive, all of a"),
         (1, 0, 2, None),  # so few that they can hardly matter
     ],
 )
@@ -176,7 +177,7 @@ def test_intervals_allow_for_rows_that_one_system_alone_predicts_and_labels_hard
     of_pairs = {"11": 24, "10": 24, "00": 100, "01": labelled}
     evaluation = compared(only_second, of_pairs, wrong, measure={"difference": "accuracy"})
     [one] = evaluation.estimate()
-    positive = labelled // 2 if wrong == 2 else labelled
+    positive = {1: 0, 2: labelled // 2, 500: labelled}[wrong]
     low, high = clopper_pearson(positive, labelled, 0.95)
     notes, reach = " ".join(one.notes), (high - low) * 2 * (only_second - labelled) / ROWS
     assert one.claims
