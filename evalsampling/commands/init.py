@@ -134,7 +134,8 @@ def _spec_text(
     of_each = "{f1: {average: macro}}, accuracy, {f1: {average: each}}"
     measures = of_each if of_all else "f1, precision, recall"
     positive = _quoted(_positive(guess, options, columns))
-    classes = ", ".join(map(_quoted, (*guess.classes, *["FILL-IN"] * (len(guess.classes) < 2))))
+    listed = guess.classes if len(guess.classes) > 1 else (*guess.classes, "FILL-IN")
+    classes = ", ".join(map(_quoted, listed))
     if options.cluster is not None:
         lines.append(f"  cluster: {_quoted(options.cluster)}  # rows that share a value are alike")
     if options.weight is not None:
@@ -179,9 +180,11 @@ def _positive(guess: Guess, options: InitOptions, columns: Sequence[SampledColum
 def _lines_at_hand(at_hand: LabelsAtHand | None, truth: SampledColumn | None) -> list[str]:
     """Return the lines of labels that rows have already, or may have."""
     if at_hand is None:
-        name = "" if truth is None else _quoted(truth.name)
+        if truth is None:
+            return []
+        name = _quoted(truth.name)
         way_on = f"are these labels? Then: init POOL --label {name} --drawn HOW"
-        return [f"  # column: {name}  # {way_on}"] * bool(name)
+        return [f"  # column: {name}  # {way_on}"]
     way, source = at_hand.drawn, at_hand.source
     drawn = way if source is None else f"{{{way}: {_quoted(source)}}}"
     return [

@@ -49,12 +49,12 @@ def _regress(
 ) -> FloatArray:
     """Return the calibrated probability of one class in each cell, by Newton's method: (cells,)."""
     design = np.stack([np.ones_like(slope), slope, predicted.astype(np.float64)], axis=1)
-    coefficient = _CENTRE.copy()
+    coefficient, information = _CENTRE.copy(), np.diag(_PRECISION)
     for _ in range(_STEPS):
         chance = expit(design @ coefficient)
         gradient = design.T @ (hits - rows * chance) - _PRECISION * (coefficient - _CENTRE)
         weighted = design * (rows * chance * (1 - chance))[:, None]
-        step = np.linalg.solve(design.T @ weighted + np.diag(_PRECISION), gradient)
+        step = np.linalg.solve(design.T @ weighted + information, gradient)
         # Steps are kept short: far from the mode the quadratic approximation overshoots.
         coefficient += np.minimum(np.maximum(step, -1), 1)
         if np.abs(step).max() < 1e-6:

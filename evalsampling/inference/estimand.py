@@ -26,6 +26,7 @@ from evalsampling.measures.on_cells import (
     rows_of_cells,
 )
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
+from evalsampling.stats.history import ELSEWHERE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,6 +117,9 @@ class Estimand:
         F1 and recall of one system do without: they are as uncertain by positives of all rows.
         """
         measure, table = self.measure, self.inputs.table
+        drawn_elsewhere = any(one.origin == ELSEWHERE for one in self.inputs.history.rounds)
+        if not drawn_elsewhere or table.kinds.prediction.shape[1] < 2:
+            return None
         if not (isinstance(measure, Comparison) or measure.is_of_known_rows):
             return None
         if not (measure.looks_at == PREDICTION and self._has_classes and table.classes == 2):

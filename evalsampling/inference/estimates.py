@@ -220,7 +220,7 @@ def by_weights(
                 undefined(target, confidence, "undefined", reason, warn=True, bias=support.bias)
             )
             continue
-        unseen = support.unseen
+        unseen, in_clusters = support.unseen, None if effect is None else float(effect[i])
         number = SampledNumber(
             target,
             min(max(float(value[i]), target.bounds[0]), target.bounds[1]),
@@ -248,14 +248,12 @@ def by_weights(
                 (default, *others),
                 warnings=warnings,
                 reliable=not warnings,
-                notes=_notes(
-                    number, float(value[i]), None if effect is None else effect[i], unseen
-                ),
+                notes=_notes(number, float(value[i]), in_clusters, unseen),
                 effective_size=size,
                 design_effect=design_effect(number.error, float(unit[i]), len(weight)),
                 largest_share=largest_share(number.terms),
                 largest_weight=heaviest,
-                cluster_effect=None if effect is None else float(effect[i]),
+                cluster_effect=in_clusters,
                 bias=support.bias,
                 significance=_test(number, gap or unseen) if is_compared else None,
             )

@@ -72,7 +72,7 @@ def effective_labels(table: CellTable, history: History, drawn: Round) -> float:
 def unseen_side(
     measure: Measure, inputs: EstimationInput, unlabelled: IntArray, slope: FloatArray, error: float
 ) -> UnseenSide | None:
-    """Return the rows that a system of several alone predicts, if labels hardly tell of them.
+    """Return the rows that one of several systems alone predicts, if labels hardly tell of them.
 
     Of rows drawn within the verdicts of another system there may be next to none, or none of
     another class, so their part of the variance is not seen. Rounds of ours look for all systems.
@@ -81,13 +81,11 @@ def unseen_side(
     standard ``error`` to either side.
     """
     table, history = inputs.table, inputs.history
-    if all(drawn.origin != ELSEWHERE for drawn in history.rounds):
-        return None
     predicted = table.kinds.prediction[table.kinds.first] == 1
     compared = measure.systems if isinstance(measure, Comparison) else (measure.system,)
     known, words, reach = history.labelled[~history.picked[history.labelled]], [], 0.0
     names = ("it",) if len(compared) == 1 else ("the first", "the second")
-    for name, system in zip(names, compared, strict=True) if predicted.shape[1] > 1 else ():
+    for name, system in zip(names, compared, strict=True):
         rivals = compared if len(compared) > 1 else range(predicted.shape[1])
         others = [one for one in rivals if one != system]
         only = predicted[:, system] & ~predicted[:, others].any(axis=1)
