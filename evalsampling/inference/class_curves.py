@@ -1,6 +1,9 @@
 """The calibration curve of each class, fitted to all labels so far."""
 
+from collections.abc import Sequence
+
 import numpy as np
+import scipy
 
 from evalsampling.inference.calibration_curve import CalibrationCurve, CurveFit
 from evalsampling.inference.domains import Domain
@@ -9,6 +12,12 @@ from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, distinct_
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.log_odds import log_odds_of_rank
+
+_WEIGHT_SPREAD, _SLOPE_SPREAD = 2.0, 0.5
+"""Standard deviations of the priors of a log-weight of a class, about 0, and the slope, about 1."""
+
+_LEAST = 1e-9
+"""Least probability whose logarithm is taken."""
 
 _SAME_PRIOR = 1e-9
 """Largest difference between prior probabilities that counts as rounding error."""
@@ -29,64 +38,110 @@ def obstacle(table: CellTable) -> str | None:
 
 
 def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> dict[int, CurveFit]:
-    """Return the fitted curve of each class; with two classes that of the second alone."""
+    """Return the fitted curve of each class; with two classes that of the second alone.
+
+    Of several classes the labels calibrate the probabilities first: a classifier that was trained
+    on as many rows of each class ranks rows of common classes too high among those of rare ones.
+    """
     seen = labels_by_cell(table, history, Domain(), picked=False)
-    labelled = seen.sum(axis=1)
-    classes = (1,) if table.classes == 2 else range(table.classes)
-    return {y: fit_either_way(table, y, labelled, seen[:, y], hidden) for y in classes}
+    classes, priors = (1,) if table.classes == 2 else range(table.classes), None
+    if table.classes > 2 and seen.any() and not table.leaves.exchangeable:
+        priors = [temperature_scaled(prior, seen) for prior in _priors(table)]
+    return {y: fit_either_way(table, y, seen, hidden, priors) for y in classes}
 
 
 def fit_either_way(
-    table: CellTable, y: int, labelled: IntArray, positive: IntArray, hidden: HiddenPrior
+    table: CellTable,
+    y: int,
+    seen: IntArray,
+    hidden: HiddenPrior,
+    priors: Sequence[FloatArray] | None = None,
 ) -> CurveFit:
     """Return the curve of a class under which the labels are likeliest: rising or falling.
 
     It is a rising one unless positives lie further down it than other labelled rows do. Of several
     classes it may jump where rows are predicted to be of the class: those next in rank, for which
-    another class is likeliest, may be of it far more seldom.
+    another class is likeliest, may be of it far more seldom. ``priors`` are those of `likeliness`.
     """
-    ways = [_curve(table, y, hidden)]
+    labelled, positive = seen.sum(axis=1), seen[:, y]
+    ways = [_curve(table, y, hidden, priors)]
     if table.classes > 2:
-        ways.append(_curve(table, y, hidden, jumps=True))
+        ways.append(_curve(table, y, hidden, priors, jumps=True))
     rising = max((way.fit(labelled, positive) for way in ways), key=lambda fit: fit.log_evidence)
     corner, negative = rising.curve.corner, labelled - positive
     of_hits, of_misses = positive @ corner, negative @ corner
     if of_hits * max(negative.sum(), 1) <= of_misses * max(positive.sum(), 1):
         return rising
-    falling = _curve(table, y, hidden, falls=True).fit(labelled, positive)
+    falling = _curve(table, y, hidden, priors, falls=True).fit(labelled, positive)
     return falling if falling.log_evidence > rising.log_evidence else rising
 
 
 def _curve(
-    table: CellTable, y: int, hidden: HiddenPrior, falls: bool = False, jumps: bool = False
+    table: CellTable,
+    y: int,
+    hidden: HiddenPrior,
+    priors: Sequence[FloatArray] | None,
+    falls: bool = False,
+    jumps: bool = False,
 ) -> CalibrationCurve:
-    """Return the model of the curve of a class before any label; the cells keep it."""
-    key = "curve", y, hidden, falls, jumps
-    if key not in table.memory:
-        x = likeliness(table, y)
+    """Return the model of the curve of a class; the cells keep it, unless labels order them."""
+    key, memory = ("curve", y, hidden, falls, jumps), table.memory if priors is None else {}
+    if key not in memory:
+        x = likeliness(table, y, priors)
         x = -x if falls else x
         predicted = _predicted(table, y)
         effect = predicted if jumps else unexplained_predictions(table, y, x)
         rows = table.count @ predicted.mean(axis=1)
-        table.memory[key] = CalibrationCurve.from_cells(x, table.count, rows, effect, hidden)
-    curve: CalibrationCurve = table.memory[key]
+        memory[key] = CalibrationCurve.from_cells(x, table.count, rows, effect, hidden)
+    curve: CalibrationCurve = memory[key]
     return curve
 
 
-def likeliness(table: CellTable, y: int) -> FloatArray:
+def likeliness(table: CellTable, y: int, priors: Sequence[FloatArray] | None = None) -> FloatArray:
     """Return the order of cells by how likely their rows are of a class, shape (cells,).
 
     It is the rank by the prior probability; with several systems the greatest rank by any: a row
     that one of them holds likely is. Leaves by the greatest rank are in that order already.
+
+    `priors`: probabilities by each system, (cells, classes); by default as the systems give them.
     """
     if table.leaves.exchangeable:  # What is expected of verdicts is no score that could order them.
         return np.zeros(len(table))
     if table.leaves.in_order:
         order = table.leaf if y else -table.leaf
         return log_odds_of_rank(order.astype(np.float64), table.count)
-    own = table.kinds.probability[:, 1:, y].T  # the same in all rows of a system without
-    orders = table.prior[:, y], *(table.kinds.by_cell(each) for each in own if np.ptp(each) > 0)
+    first, *others = (prior[:, y] for prior in priors or _priors(table))
+    orders = first, *(order for order in others if np.ptp(order) > 0)
     return np.max([log_odds_of_rank(order, table.count) for order in orders], axis=0)
+
+
+def _priors(table: CellTable) -> list[FloatArray]:
+    """Return mean probabilities by each system that tells rows apart, (cells, classes) each."""
+    own = np.moveaxis(table.kinds.probability[:, 1:], 1, 0)
+    return [table.prior, *(table.kinds.by_cell(each) for each in own if np.ptp(each, axis=0).any())]
+
+
+def temperature_scaled(prior: FloatArray, seen: IntArray) -> FloatArray:
+    """Return probabilities with the weights of classes and the slope that labels make likeliest.
+
+    p_c is in proportion to w_c prior_c^slope (bias-corrected temperature scaling: A. Alexandari,
+    A. Kundaje and A. Shrikumar, *Maximum likelihood with bias-corrected calibration is hard-to-beat
+    at label shift adaptation*, ICML 2020). Both arrays have the shape (cells, classes).
+    """
+    level, labelled = np.log(np.maximum(prior, _LEAST)), seen.sum(axis=1, keepdims=True)
+
+    def logarithm(z: FloatArray) -> FloatArray:
+        weighted = _WEIGHT_SPREAD * z[1:] + (1 + _SLOPE_SPREAD * z[0]) * level
+        return weighted - scipy.special.logsumexp(weighted, axis=1, keepdims=True)
+
+    def objective(z: FloatArray) -> tuple[float, FloatArray]:
+        log_p = logarithm(z)
+        further = labelled * np.exp(log_p) - seen
+        slope = np.append(_SLOPE_SPREAD * (further * level).sum(), _WEIGHT_SPREAD * further.sum(0))
+        return float(z @ z / 2 - (seen * log_p).sum()), z + slope
+
+    start = np.zeros(1 + prior.shape[1])
+    return np.exp(logarithm(scipy.optimize.minimize(objective, start, jac=True, tol=1e-10).x))
 
 
 def below_all_met(table: CellTable, history: History) -> BoolArray:

@@ -250,7 +250,7 @@ class PerClassF(_AveragedF):
     @property
     def is_of_known_rows(self) -> bool:
         """Whether it is precision: rows predicted to be of a class are known, of one or of each."""
-        return self.alpha == 1 and self.sets is None
+        return self.alpha == 1 and not self._is_tagged
 
     @property
     def components(self) -> tuple[Component, ...]:
