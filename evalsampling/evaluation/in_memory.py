@@ -281,31 +281,26 @@ def _space_of(spec: dict[str, Any], of_items: bool = False) -> LabelSpace:
 
 
 def _by_classes(spec: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return a spec completed from its column for each class, given the names of all columns.
+    """Return a spec completed from its columns for each class, given the names of all columns.
 
     These are the classes, if it names none and they are many: of two it does not follow which one
-    is positive. And strata are cut from the columns in want of a score.
+    is positive. And strata are cut from the columns, of all systems, in want of a score.
     """
-    labels, pool = spec.get("labels", {}), spec["pool"]
-    columns = pool.get("probability") or pool.get("logits")
-    if not isinstance(columns, Mapping):
+    labels, pool, strata = spec.get("labels", {}), spec["pool"], spec.get("strata", {})
+    systems = pool.get("systems", {})
+    of_each = [pool, *(systems.values() if isinstance(systems, Mapping) else ())]
+    of_each = [each for each in of_each if isinstance(each, Mapping)]
+    mappings = (each.get("probability") or each.get("logits") for each in of_each)
+    by_class = [mapping for mapping in mappings if isinstance(mapping, Mapping)]
+    if not by_class:
         return spec
-    if len(columns) > 2 and not {"classes", "multilabel", "range"} & set(labels):
-        spec = {**spec, "labels": {**labels, "classes": list(columns)}}
-    if "score" in {*pool, *names}:
+    if len(by_class[0]) > 2 and not {"classes", "multilabel", "range"} & set(labels):
+        spec = {**spec, "labels": {**labels, "classes": list(by_class[0])}}
+    is_scored = "score" in names or any("score" in each for each in of_each)
+    is_cut = {"method", "columns"} & {*strata}
+    if is_scored or is_cut or _space_of(spec, "lists" in pool).tagged:
         return spec
-    return _cut_by_columns(spec, list(columns.values()))
-
-
-def _cut_by_columns(spec: dict[str, Any], columns: list[str]) -> dict[str, Any]:
-    """Return a spec with strata cut from columns of classes, in want of a score.
-
-    Nothing changes if the spec has strata of its own, or several systems, or rows many labels.
-    """
-    strata, pool = spec.get("strata", {}), spec["pool"]
-    is_cut = "systems" in pool or {"method", "columns"} & {*strata}
-    if is_cut or _space_of(spec, "lists" in pool).tagged:
-        return spec
+    columns = [column for mapping in by_class for column in mapping.values()]
     features = list(dict.fromkeys([*pool.get("features", []), *columns]))
     return {**spec, "strata": {**strata, "method": KD}, "pool": {**pool, "features": features}}
 

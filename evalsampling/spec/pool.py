@@ -210,8 +210,9 @@ def read_pool(
         score = score or (next(scored, None) if has_score else None)
         if score is None and has_score and strata.by_score:
             raise InputError(
-                "pool.score: missing, and no system has a score either: name one, or leave it to "
-                "what systems predict by strata.method: predictions"
+                "pool.score: missing, and no system has a score either: name one, or cut strata "
+                "from columns by strata.method: kd and pool.features, or from what systems predict "
+                "by strata.method: predictions"
             )
         score_is = read_score_is(section, labels, score)
         if score is not None and score == systems[0].score:

@@ -153,6 +153,10 @@ def test_probabilities_of_many_classes_are_enough() -> None:
     keys = {"labels": {"classes": [*range(6)]}, "measure": "accuracy", "seed": 1}
     made = Evaluation.from_arrays(None, share.argmax(axis=1), probability=share, **keys)
     assert made.sample(60).tolist() == ids.tolist()
+    keys["systems"] = {name: {"prediction": "guess", "probability": named} for name in "ab"}
+    two = Evaluation.from_frame(table, **keys)
+    assert two.state.pool.spec.pool.features == spec.pool.features
+    assert two.sample(60).tolist() == ids.tolist()
     with pytest.raises(InputError, match=r"a column for each of .*, as `labels` has them, got"):
         Evaluation.from_frame(
             {"no": [0.5], "yes": [0.5], "guess": [1]},
