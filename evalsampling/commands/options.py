@@ -23,9 +23,9 @@ _SETTINGS = "settings"
 """Key of a field's metadata: what the parser of the command line is told of it."""
 
 
-def argument(help: str) -> Any:
+def argument(help: str, **optional: Any) -> Any:
     """Return the field of what a command is about, by its place on the command line."""
-    return _field(dataclasses.MISSING, help=help)
+    return _field(None if optional else dataclasses.MISSING, help=help, **optional)
 
 
 def option(
@@ -90,6 +90,11 @@ class SpecOptions:
 
 
 POSITIVE = "class that measures are about (default: the last one by name)"
+LABEL_FILE = argument(
+    "file of labels of some of its rows, by ids (then --drawn says how these were drawn)",
+    nargs="?",
+    metavar="labels",
+)
 LABEL = "column of labels that rows have already"
 DRAWN = (
     "how the rows with a label were drawn: random, clusters, picked, within:COLUMN, chance:COLUMN, "
@@ -133,7 +138,7 @@ def add_to_job(parser: argparse.ArgumentParser, options: type[Any]) -> None:
 
 
 def _is_argument(field: "dataclasses.Field[Any]") -> bool:
-    return field.metadata[_SETTINGS].keys() == {"help"}
+    return not {"type", "action"} & field.metadata[_SETTINGS].keys()
 
 
 def _is_flag(field: "dataclasses.Field[Any]") -> bool:

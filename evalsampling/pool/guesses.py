@@ -2,8 +2,9 @@
 
 import dataclasses
 import itertools
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,8 @@ _LINKS = ("match", "matched", "link", "linked", "flag", "flagged", "positive", "
 TRUTHS = ("y_true", "truth", "ground_truth", "gold", "true_label", "gold_label", "actual")
 """Names of columns of labels that rows have already."""
 
+LABELS = (*TRUTHS, "label", "human", "annotation", "answer")
+
 NUMBER_TEXT = "number as text"
 """Kind of columns of numbers that no program reads as such: ``0,93`` or ``93 %``."""
 
@@ -94,7 +97,7 @@ class SampledColumn:
         """
         column = batch.any_column(name)
         if is_text(column.type):
-            column = _typed(column)
+            column = typed(column)
         if is_number(column.type) and not {*_SCORES} & {*name.lower().split("_")}:
             column = whole_numbers(column)  # Floats, of a column that had nulls once.
         if pa.types.is_decimal(column.type) or pa.types.is_float16(column.type):
@@ -185,6 +188,7 @@ class Guess:
     truth: SampledColumn | None  # labels that rows have already, by its name
     # the probability of each class, of more than two; empty if one has none
     by_class: Mapping[int | str, SampledColumn]
+    repeated: SampledColumn | None  # what is called an id, where nothing names rows
 
     @property
     def has_verdicts_alone(self) -> bool:
@@ -206,21 +210,28 @@ class Guess:
         if not score.is_share or not score.low or score.low < 1 / len(self.classes) - 0.005 * many:
             return False
         if many:
-            return score.distinct > 1 and _best([score], _SCORES) is not None
+            return score.distinct > 1 and best([score], _SCORES) is not None
         return _overlap(score, said)
 
     @property
     def may_be_labels(self) -> bool:
         """Whether no threshold of a likely score, and no likeliest class, makes the predictions."""
         said, score, names = self.prediction, self.score, {*_PREDICTIONS} - _OF_PEOPLE_TOO
-        if said is None or self.is_confidence or _best([said], [*names]) is not None:
+        if said is None or self.is_confidence or best([said], [*names]) is not None:
             return False
         if self.by_class:
             return not _are_likeliest(said, self.by_class)
         if score is None or score.low is None or score.high is None or said.distinct != 2:
             return False
-        is_log_odds = score.low < 0 < score.high and _best([score], _SCORES) is not None
+        is_log_odds = score.low < 0 < score.high and best([score], _SCORES) is not None
         return (score.is_share or is_log_odds) and _overlap(score, said)
+
+    @property
+    def why_open(self) -> str:
+        """Why a key could not be guessed."""
+        one = self.repeated
+        repeats = "" if one is None else f": {one.name} has {one.distinct:,} values in {one.rows:,} rows"
+        return f"no column or several look like it{repeats}"
 
     @property
     def positive(self) -> int | str:
@@ -229,12 +240,13 @@ class Guess:
 
     @classmethod
     def of(
-        cls, columns: Sequence[SampledColumn], known: Sequence[str] = (), label: str | None = None
-    ) -> "Guess":
+        cls, columns: Sequence[SampledColumn], known: Sequence[str] = (), label: str | None = None,
+        positive: str | None = None,
+    ) -> "Guess":  # fmt: skip
         """Return which columns may have which role, by their names and values.
 
         Columns whose role is ``known`` are left out. The values of the column of labels are likely
-        to be those of the predictions.
+        to be those of the predictions. ``positive`` is a class that measures are to be about.
         """
         labelled = next((each for each in columns if each.name == label), None)
         labels = set() if labelled is None else {*labelled.values}
@@ -243,13 +255,13 @@ class Guess:
         columns = [
             column for column in columns
             if column.name not in known and column not in truths
-            and not (column.of_labels and (column.nulls or _best([column], _PREDICTIONS) is None))
+            and not (column.of_labels and (column.nulls or best([column], _PREDICTIONS) is None))
         ]  # fmt: skip
         ids = [each for each in columns if each.kind in ("whole", "text") and each.is_unique]
         # Called an id, and one but for some rows: that these repeat is told when it is read.
         meant = [each for each in columns if each.name.lower() in _IDS and each.nearly_unique]
         called = [column for column in ids if column.name.lower() in _IDS]
-        single = _best(ids, _IDS) or _best(meant, _IDS) or next(iter(ids), None)
+        single = best(ids, _IDS) or best(meant, _IDS) or next(iter(ids), None)
         # In the first rows the ids of records may be unique too.
         id = (() if called else _pair(columns)) or (() if single is None else (single,))
         rest = [column for column in columns if column not in id and column.nearly_full]
@@ -259,7 +271,7 @@ class Guess:
         whole = [column for column in graded if column.kind == "whole"]
         full = [column for column in numbers if not column.nulls]
         shares = [column for column in full if column.is_share]
-        score = _best(numbers, _SCORES) or _best(whole, _SCORES) or _best(full, ["match_weight"])
+        score = best(numbers, _SCORES) or best(whole, _SCORES) or best(full, ["match_weight"])
         score = score or next(iter((*shares, *full)), None)
         coded = [
             column for column in rest
@@ -278,7 +290,7 @@ class Guess:
         if any(column.name.lower() in _PREDICTIONS for column in words):
             words = []
         by_values = alike[0] if len(alike) == 1 or len(words) > 1 else None
-        prediction = _best(alike, _PREDICTIONS) or by_values or _best(coded, _PREDICTIONS)
+        prediction = best(alike, _PREDICTIONS) or by_values or best(coded, _PREDICTIONS)
         named = (each for each in coded if each.kind == "text" and _named(_classes(each), shares))
         prediction = prediction or next(named, None)
         if prediction is None:  # the only column that says yes or no
@@ -296,40 +308,54 @@ class Guess:
         by_number = labels == {"0", "1"} and prediction and yes_and_no(prediction.values)
         by_labels = (prediction is None and len(labels) == 2) or by_number
         said = labelled if by_labels else prediction
-        classes = _classes(said)
-        rows_of = {} if said is None else said.classes
+        # Probabilities of all classes name these where nothing else does.
+        is_all = said is None and len(shares) > 1 and _sum_to_one(shares)
+        named = _called(shares) if is_all else {}
+        classes, rows_of = tuple(named) or _classes(said), {} if said is None else said.classes
         both = [column for column in shares if column is score or _sum_to_one([score, column])]
+        if len(classes) == 2 and score not in shares:
+            outputs = _named(classes, full)
+            both = [*outputs.values()] if score in outputs.values() else both
         if len(both) == 2:
-            score = _of_positives(both, prediction, _positive(classes, rows_of))
+            likely = None if named else _positive(classes, rows_of)
+            score = _of_positives(both, prediction, positive or likely)
+            classes = tuple(sorted(classes, key=lambda name: named.get(name) is score))
         # Beside a score that is a probability by its name another one is of the other class.
-        is_one = score is not None and _best([score], _PROBABILITIES) is not None
+        is_one = score is not None and best([score], _PROBABILITIES) is not None
         others = [] if is_one else [column for column in shares if column is not score]
-        probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None
+        probability = best(others, _PROBABILITIES) if len(classes) == 2 else None
         systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
         if len(words) > 1:
             systems = {column.name: (None, column) for column in words}
-        by_class = _named(classes if len(classes) > 2 else (), shares)
-        by_class = by_class if _sum_to_one([*by_class.values()]) else {}
+        several = classes if len(classes) > 2 else ()
+        by_class = named if several and named else _named(several, shares)
+        if not _sum_to_one([*by_class.values()]):
+            outputs = _named(several, full)  # Before a softmax.
+            is_made = outputs and prediction and _are_likeliest(prediction, outputs)
+            by_class = outputs if is_made else {}
         if score in by_class.values():
             score = None
         chosen = (*both, *id, score, probability, prediction, *by_class.values())
         of_systems = itertools.chain(*systems.values())
         used = {column.name for column in (*chosen, *of_systems) if column is not None}
         others = [column for column in columns if column.name not in used]
+        if label is None and not truths:
+            truths = _likely_labels(others, classes, prediction)
         slices = [
-            column for column in others
+            column for column in others if column not in truths
             if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0) and not column.nearly_unique
-            and _best([column], _PREDICTIONS) is None
-            and not (column.kind == "whole" and _best([column], _SCORES))
+            and best([column], _PREDICTIONS) is None
+            and not (column.kind == "whole" and best([column], _SCORES))
         ]  # fmt: skip
         payload = [
             column for column in others
-            if column.kind == "text" and column not in slices and not is_taken(column.name)
-            and _best([column], _SCORES) is None and not _tells(column, prediction)
-            and not (column.values and _best([column], _PREDICTIONS))
+            if column.kind == "text" and column not in (*slices, *truths)
+            and not is_taken(column.name)
+            and best([column], _SCORES) is None and not _tells(column, prediction)
+            and not (column.values and best([column], _PREDICTIONS))
         ]  # fmt: skip
         unread = any(
-            column.kind == NUMBER_TEXT or _best([column], _SCORES) is not None
+            column.kind == NUMBER_TEXT or best([column], _SCORES) is not None
             for column in others
             if column.distinct > 2 or column.kind == "other"
         )
@@ -337,6 +363,7 @@ class Guess:
         guess = cls(
             id, score, probability, prediction, classes, rows_of, tuple(slices), tuple(payload),
             tuple(rivals), unread, systems, next(iter(truths), None), by_class,
+            None if id else best((one for one in columns if one.distinct), _IDS),
         )  # fmt: skip
         is_said = label or truths or not guess.may_be_labels
         return guess if is_said else dataclasses.replace(guess, prediction=None, truth=prediction)
@@ -392,16 +419,33 @@ def _sum_to_one(columns: Sequence[SampledColumn | None]) -> bool:
 
 
 def _of_positives(
-    both: Sequence[SampledColumn], said: SampledColumn | None, positive: int | str
+    both: Sequence[SampledColumn], said: SampledColumn | None, positive: int | str | None
 ) -> SampledColumn:
-    """Return the column, of two, that is greater where a class is predicted; else the last."""
+    """Return the column, of two, that is greater where a class is predicted.
+
+    Without predictions it is that of the class by its name, of a yes, or of the rarer one.
+    """
     if said is not None and said.rows == both[0].rows:
         names = [plain(str(value)) for value in said.first.to_pylist()]
         chosen = pa.array([name in (plain(str(positive)), "true") for name in names])
         means = [pc.mean(column.first.filter(chosen)).as_py() or 0.0 for column in both]
-        if means[0] > means[1]:
-            return both[0]
-    return both[-1]
+        return both[0] if means[0] > means[1] else both[-1]
+    named = {plain(str(name)): column for name, column in _called(both).items()}
+    rarer = min(both[::-1], key=lambda one: pc.sum(pc.greater(one.first, 0.5)).as_py())
+    likely = named.get(yes_and_no(named).get("yes", ""), rarer if named else both[-1])
+    return named.get(plain(str(positive)), likely)
+
+
+def _called(columns: Sequence[SampledColumn]) -> dict[int | str, SampledColumn]:
+    """Return columns by what their names differ in: whole numbers, or else words."""
+    shared = re.match(r"(.*[\W_])?", os.path.commonprefix([one.name for one in columns]))
+    ends = [one.name[shared.end() if shared else 0 :] for one in columns]
+    if all(map(str.isdecimal, ends)):
+        return dict(sorted(zip(map(int, ends), columns, strict=True)))
+    ends = [_without(_SCORES, end) or end for end in ends]
+    are_words = all(map(re.compile(r"[^\W\d_]\D*").fullmatch, ends)) and not {*ends} & {*_SCORES}
+    is_short = len(ends) == 2 and min(map(len, ends)) == 1  # p and q
+    return dict(zip(ends, columns, strict=True)) if are_words and not is_short else {}
 
 
 def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledColumn]]:
@@ -411,9 +455,7 @@ def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledCo
     """
     files = partitioned(find_files(pattern), None)
     head = PoolFile.head(files[0])
-    inner = [each for each in head.contents.fields if each.name not in head.contents.schema.names]
-    schema = pa.schema([*head.contents.schema, *inner[:MOST_FIELDS]])
-    batch, names = _first_batch(head, schema), schema.names
+    batch, names = _first_batch(head), _schema_of(head).names
     if batch is None:
         return len(files), []
     number = next((name for name in names if _FRACTION.fullmatch(name)), None)
@@ -434,22 +476,37 @@ def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledCo
     ]
 
 
-def _first_batch(head: PoolFile, schema: pa.Schema) -> PoolBatch | None:
-    """Return columns of the first rows of a file, None if it has none."""
-    file, kind = head.stored, format_of(head.stored.path)
+def rows_of(head: PoolFile) -> Iterator[PoolBatch]:
+    """Yield the rows of a file; of objects that are text as JSON also their fields."""
+    file, kind, schema = head.stored, format_of(head.stored.path), _schema_of(head)
     if isinstance(kind, Parquet):
-        items = list(Catalog((head,), schema).items)
-        return next(read_batches(items[0], None), None) if items else None
-    read: list[pa.RecordBatch] = []
+        for item in Catalog((head,), schema).items:
+            yield from read_batches(item, None)
+        return
+    first_row = 0
     for rows in kind.read(file, head.read(schema)):
-        read.append(rows)
+        made = rows if head.layout is None else head.layout.applied(rows, None)
+        yield PoolBatch(made, file.path, first_row)
+        first_row += len(rows)
+
+
+def _schema_of(head: PoolFile) -> pa.Schema:
+    """Return the columns of a file, and the first of the fields of those that are objects."""
+    columns = head.contents.schema
+    inner = [each for each in head.contents.fields if each.name not in columns.names]
+    return pa.schema([*columns, *inner[:MOST_FIELDS]])
+
+
+def _first_batch(head: PoolFile) -> PoolBatch | None:
+    """Return the first rows of a file, None if it has none."""
+    read: list[pa.RecordBatch] = []
+    for batch in rows_of(head):
+        if isinstance(format_of(batch.path), Parquet):
+            return batch
+        read.append(batch.rows)
         if sum(map(len, read)) >= MOST_ROWS:
             break
-    if not read:
-        return None
-    first = pa.concat_batches(read)
-    made = first if head.layout is None else head.layout.applied(first, None)
-    return PoolBatch(made, file.path)
+    return PoolBatch(pa.concat_batches(read), head.stored.path) if read else None
 
 
 def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
@@ -495,7 +552,7 @@ def _without(words: Sequence[str], name: str) -> str:
     return "_".join(others) if len(others) == len(parts) - 1 else ""
 
 
-def _typed(text: pa.Array) -> pa.Array:
+def typed(text: pa.Array) -> pa.Array:
     """Return texts as whole numbers or numbers, if all can be read so; empty texts are null."""
     filled = pc.if_else(pc.equal(text, ""), None, text)
     for kind in (pa.int64(), pa.float64()):
@@ -517,6 +574,26 @@ def _is_of_labels(column: pa.Array, labels: pa.Array) -> bool:
     return len(with_one) == len(without) == 1 and with_one != without
 
 
+def _likely_labels(
+    columns: Sequence[SampledColumn], classes: Sequence[int | str], said: SampledColumn | None
+) -> list[SampledColumn]:
+    """Return the column, if any, that may have labels: classes of some rows, or mostly as said."""
+    names = {plain(str(name)) for name in classes}
+    found = []
+    for column in columns:
+        values = {*map(plain, column.values)}
+        if column.nearly_full and said is not None and column.kind == said.kind == "text":
+            is_label = values == names and pc.mean(pc.equal(column.first, said.first)).as_py() > 0.5
+        else:
+            is_label = not column.nearly_full and (
+                values <= {*names, *yes_and_no(names)}
+                or (said is None and len(values) == 2 and best([column], LABELS) is not None)
+            )
+        found += [column] * (len(values) > 1 and is_label)
+    likely = best(found, LABELS) or next(iter(found), None)
+    return [] if likely is None else [likely]
+
+
 def _is_partly_written(column: SampledColumn, has_labels: bool) -> bool:
     """Return whether a column is called a prediction, and many rows lack a value.
 
@@ -536,7 +613,7 @@ def _tells(column: SampledColumn, said: SampledColumn | None) -> bool:
     return sum(map(bool, named)) > 0.9 * column.rows
 
 
-def _best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:
+def best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:
     """Return the column whose name fits best, None if none fits; earlier names are preferred.
 
     First come columns in which no row lacks a value. Of others that is told when they are read.
