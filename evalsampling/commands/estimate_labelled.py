@@ -71,8 +71,8 @@ def estimate_labelled(
     stem = re.sub(r"[^\w-]+", "-", name.partition(".")[0]).strip("-") or "table"
     if of_file is not None:
         with with_labels(table, of_file, options.label, Path(stem)) as (both, label):
-            asked = dataclasses.replace(options, workspace=both, label_file=None, label=label)
-            return estimate_labelled(asked, shown)
+            of_table = dataclasses.replace(options, workspace=both, label_file=None, label=label)
+            return estimate_labelled(of_table, shown)
     workspace = f"{stem}-evaluation"
     path = Path(f"{workspace}.yaml")
     is_new = not path.exists()

@@ -21,12 +21,15 @@ from evalsampling.commands.options import (
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import NO, YES, plain, yes_and_no
-from evalsampling.pool.guesses import NUMBER_TEXT, TRUTHS, Guess, SampledColumn, look_at
+from evalsampling.pool.guesses import TRUTHS, Guess
 from evalsampling.pool.label_file import with_labels
+from evalsampling.pool.sampled_columns import NUMBER_TEXT, SampledColumn, look_at
 from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN, LabelsAtHand, read_labels_at_hand
 from evalsampling.spec.sections import Section, nearest
 from evalsampling.stats.score_kinds import ROUNDING
 from evalsampling.storage import is_url
+
+_ID = "no two alike; of pairs a list: [LEFT, RIGHT]"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +56,7 @@ class InitOptions:
 class InitResult(Result):
     """A spec that was written, and the keys that could not be guessed.
 
-    ``scores`` says what is made of those of the first rows; None where a key is open, ``why`` then says.
+    ``scores`` says what is made of those of the first rows; None where a key is open: ``why``.
     """
 
     spec: str
@@ -135,7 +138,12 @@ def _spec_text(
         "",
         "pool:",
         f"  path: {_quoted(pattern)}",
-        _line("id", guess.id, "names each row: no two alike; of pairs a list: [LEFT, RIGHT]", guess.why_open),
+        _line(
+            "id",
+            guess.id,
+            "names each row: no two alike; of pairs a list: [LEFT, RIGHT]",
+            guess.why_open,
+        ),
         *(_of_systems(guess) if guess.systems else _of_one_system(guess)),
     ]
     of_all = options.positive is None and len(guess.classes) > 2

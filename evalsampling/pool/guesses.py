@@ -2,43 +2,23 @@
 
 import dataclasses
 import itertools
-import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import YES, plain, yes_and_no
-from evalsampling.pool.arrow import is_number, is_text
-from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.columns import has_label, whole_numbers
-from evalsampling.pool.files import find_files
-from evalsampling.pool.formats.parquet import Parquet
-from evalsampling.pool.formats.registry import format_of, read_batches
-from evalsampling.pool.numbers import float64_of
-from evalsampling.pool.source import partitioned
+from evalsampling.pool.sampled_columns import NUMBER_TEXT, SCORES, SampledColumn
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.sink import is_taken
 from evalsampling.stats.score_kinds import ROUNDING
 
-MOST_ROWS, MOST_FIELDS = 10_000, 100
-"""Rows that are looked at, and fields of columns that are objects."""
-
 MOST_SLICES = {"text": 20, "truth": 2, "whole": 10}
 """Most values of a column of a kind that may be a slice."""
 
-_MOST_CLASSES, _ROWS_OF_EACH = 20, 20
-"""Classes that there may be in any case; and rows of each, on average, where there are more."""
-
 _IDS = ("id", "key", "uid", "uuid", "pair_id", "row_id", "record_id")
-_SCORES = (
-    "score", "logit", "probability", "prob", "proba", "confidence", "similarity", "risk"
-)  # fmt: skip
 _PROBABILITIES = ("probability", "prob", "proba", "chance")
 _PREDICTIONS = (
     "prediction", "predicted", "pred", "guess", "decision", "class", "label", "output",
@@ -54,115 +34,6 @@ TRUTHS = ("y_true", "truth", "ground_truth", "gold", "true_label", "gold_label",
 """Names of columns of labels that rows have already."""
 
 LABELS = (*TRUTHS, "label", "human", "annotation", "answer")
-
-NUMBER_TEXT = "number as text"
-"""Kind of columns of numbers that no program reads as such: ``0,93`` or ``93 %``."""
-
-_KINDS = (
-    (pa.types.is_boolean, "truth"), (pa.types.is_integer, "whole"),
-    (pa.types.is_floating, "number"), (is_text, "text"),
-)  # fmt: skip
-
-_FRACTION = re.compile(r"-?\d+\.\d{3,}(e-?\d+)?")
-
-_NUMBER_TEXT = r"^\s*[-+]?\d+([.,]\d+)?\s*%?\s*$"
-
-_NESTED_TEXT = r"""^\s*(\[\s*(["'\[{\d-].*)?\]|\{\s*(["'].*)?\})\s*$"""
-"""Of lists and objects, as JSON or as Python writes them."""
-
-
-@dataclasses.dataclass(frozen=True)
-class SampledColumn:
-    """A column with the first of its values."""
-
-    name: str  # of the column
-    kind: str  # ``number``, ``whole``, ``text``, ``truth``, `NUMBER_TEXT` or ``other``
-    distinct: int  # values that differ, of those looked at
-    rows: int  # how many were looked at
-    nulls: int  # of them
-    examples: tuple[str, ...]  # a few values as text
-    low: float | None = None  # least value of numbers, else None
-    high: float | None = None  # greatest
-    # rows of each value that differs, as text, if they are few
-    rows_of: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    of_labels: bool = False  # whether it tells of the labels that rows have, and not of rows
-    first: Any = None  # the values that were looked at, as Arrow; None of another type
-
-    @classmethod
-    def of(cls, batch: PoolBatch, name: str, label: str | None = None) -> "SampledColumn":
-        """Return a column of a batch; text of files without types as the type that fits it.
-
-        With a column of labels the others tell of these where only rows with a label have a value,
-        as the name of an annotator, or where they say which rows have one.
-        """
-        column = batch.any_column(name)
-        if is_text(column.type):
-            column = typed(column)
-        if is_number(column.type) and not {*_SCORES} & {*name.lower().split("_")}:
-            column = whole_numbers(column)  # Floats, of a column that had nulls once.
-        if pa.types.is_decimal(column.type) or pa.types.is_float16(column.type):
-            column = float64_of(column)
-        kind = next((kind for belongs, kind in _KINDS if belongs(column.type)), "other")
-        values = column.drop_null()
-        if kind == "text" and len(values):
-            number, other = (pc.match_substring_regex(values, p) for p in (_NUMBER_TEXT, "[,%]"))
-            kind = NUMBER_TEXT if pc.all(number).as_py() and pc.any(other).as_py() else kind
-            nested = pc.match_substring_regex(values, f"(?s){_NESTED_TEXT}")
-            kind = "other" if pc.all(nested).as_py() else kind
-        if kind == "other":
-            return cls(name, kind, 0, len(column), column.null_count, ())
-        counts = {one["values"]: one["counts"] for one in pc.value_counts(values).to_pylist()}
-        most = max(_MOST_CLASSES, len(values) // _ROWS_OF_EACH)
-        ends: tuple[float | None, float | None] = (None, None)
-        if kind in ("number", "whole") and len(values):
-            low, high = (end.as_py() for end in pc.min_max(values).values())
-            ends = float(low), float(high)
-        return cls(
-            name, kind, len(counts), len(column), column.null_count,
-            tuple(str(value)[:40] for value in [*counts][:3]), *ends,
-            {str(v): counts[v] for v in counts} if len(counts) <= most else {},
-            label is not None and _is_of_labels(column, batch.any_column(label)), column,
-        )  # fmt: skip
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """All values that differ, as text, if they are few."""
-        return tuple(sorted(self.rows_of))
-
-    @property
-    def classes(self) -> dict[str, int]:
-        """The rows of each class of a text: of one in several cases or with blanks, all of them."""
-        names: dict[str, str] = {}
-        rows: dict[str, int] = {}
-        for value, count in sorted(self.rows_of.items(), key=lambda one: -one[1]):
-            name = names.setdefault(plain(value), value.strip())
-            rows[name] = rows.get(name, 0) + count
-        return rows
-
-    @property
-    def is_unique(self) -> bool:
-        """Whether no two rows have the same value."""
-        return self.distinct == self.rows > 0
-
-    @property
-    def nearly_unique(self) -> bool:
-        """Whether nine rows of ten have a value of their own."""
-        return 0 < 0.9 * self.rows <= self.distinct
-
-    @property
-    def nearly_full(self) -> bool:
-        """Whether nine rows of ten have a value."""
-        return self.nulls <= 0.1 * self.rows
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether it has numbers that are no classes: fractions, or too many that differ."""
-        return self.low is not None and (self.kind == "number" or not self.rows_of)
-
-    @property
-    def is_share(self) -> bool:
-        """Whether all values lie between 0 and 1."""
-        return self.low is not None and self.high is not None and 0 <= self.low <= self.high <= 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,7 +81,7 @@ class Guess:
         if not score.is_share or not score.low or score.low < 1 / len(self.classes) - 0.005 * many:
             return False
         if many:
-            return score.distinct > 1 and best([score], _SCORES) is not None
+            return score.distinct > 1 and best([score], SCORES) is not None
         return _overlap(score, said)
 
     @property
@@ -223,14 +94,16 @@ class Guess:
             return not _are_likeliest(said, self.by_class)
         if score is None or score.low is None or score.high is None or said.distinct != 2:
             return False
-        is_log_odds = score.low < 0 < score.high and best([score], _SCORES) is not None
+        is_log_odds = score.low < 0 < score.high and best([score], SCORES) is not None
         return (score.is_share or is_log_odds) and _overlap(score, said)
 
     @property
     def why_open(self) -> str:
         """Why a key could not be guessed."""
         one = self.repeated
-        repeats = "" if one is None else f": {one.name} has {one.distinct:,} values in {one.rows:,} rows"
+        repeats = (
+            "" if one is None else f": {one.name} has {one.distinct:,} values in {one.rows:,} rows"
+        )
         return f"no column or several look like it{repeats}"
 
     @property
@@ -271,7 +144,7 @@ class Guess:
         whole = [column for column in graded if column.kind == "whole"]
         full = [column for column in numbers if not column.nulls]
         shares = [column for column in full if column.is_share]
-        score = best(numbers, _SCORES) or best(whole, _SCORES) or best(full, ["match_weight"])
+        score = best(numbers, SCORES) or best(whole, SCORES) or best(full, ["match_weight"])
         score = score or next(iter((*shares, *full)), None)
         coded = [
             column for column in rest
@@ -291,8 +164,8 @@ class Guess:
             words = []
         by_values = alike[0] if len(alike) == 1 or len(words) > 1 else None
         prediction = best(alike, _PREDICTIONS) or by_values or best(coded, _PREDICTIONS)
-        named = (each for each in coded if each.kind == "text" and _named(_classes(each), shares))
-        prediction = prediction or next(named, None)
+        apt = (each for each in coded if each.kind == "text" and _named(_classes(each), full))
+        prediction = prediction or next(apt, None)
         if prediction is None:  # the only column that says yes or no
             says = [
                 column for column in coded
@@ -345,17 +218,17 @@ class Guess:
             column for column in others if column not in truths
             if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0) and not column.nearly_unique
             and best([column], _PREDICTIONS) is None
-            and not (column.kind == "whole" and best([column], _SCORES))
+            and not (column.kind == "whole" and best([column], SCORES))
         ]  # fmt: skip
         payload = [
             column for column in others
             if column.kind == "text" and column not in (*slices, *truths)
             and not is_taken(column.name)
-            and best([column], _SCORES) is None and not _tells(column, prediction)
+            and best([column], SCORES) is None and not _tells(column, prediction)
             and not (column.values and best([column], _PREDICTIONS))
         ]  # fmt: skip
         unread = any(
-            column.kind == NUMBER_TEXT or best([column], _SCORES) is not None
+            column.kind == NUMBER_TEXT or best([column], SCORES) is not None
             for column in others
             if column.distinct > 2 or column.kind == "other"
         )
@@ -438,75 +311,16 @@ def _of_positives(
 
 def _called(columns: Sequence[SampledColumn]) -> dict[int | str, SampledColumn]:
     """Return columns by what their names differ in: whole numbers, or else words."""
-    shared = re.match(r"(.*[\W_])?", os.path.commonprefix([one.name for one in columns]))
-    ends = [one.name[shared.end() if shared else 0 :] for one in columns]
+    words = [re.split(r"(?<=[\W_])", column.name) for column in columns]
+    while min(map(len, words)) > 1 and len({first for first, *_ in words}) == 1:
+        words = [rest for _, *rest in words]
+    ends = ["".join(rest) for rest in words]
     if all(map(str.isdecimal, ends)):
         return dict(sorted(zip(map(int, ends), columns, strict=True)))
-    ends = [_without(_SCORES, end) or end for end in ends]
-    are_words = all(map(re.compile(r"[^\W\d_]\D*").fullmatch, ends)) and not {*ends} & {*_SCORES}
+    ends = [_without(SCORES, end) or end for end in ends]
+    are_words = all(map(re.compile(r"[^\W\d_]\D*").fullmatch, ends)) and not {*ends} & {*SCORES}
     is_short = len(ends) == 2 and min(map(len, ends)) == 1  # p and q
     return dict(zip(ends, columns, strict=True)) if are_words and not is_short else {}
-
-
-def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledColumn]]:
-    """Return how many files a pool has, and its columns by the first rows of the first file.
-
-    ``label`` is the column of labels, if rows have any.
-    """
-    files = partitioned(find_files(pattern), None)
-    head = PoolFile.head(files[0])
-    batch, names = _first_batch(head), _schema_of(head).names
-    if batch is None:
-        return len(files), []
-    number = next((name for name in names if _FRACTION.fullmatch(name)), None)
-    if number is not None:
-        raise InputError(
-            f"{files[0].stored.path}: there is the number {number} where the name of a column "
-            "belongs: put a line of names first"
-        )
-    rows = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))
-    # Columns that the paths of files have, with a row for each file.
-    named = dict.fromkeys(name for file in files for name in file.constants)
-    values = {name: pa.array([file.constants.get(name) for file in files]) for name in named}
-    in_paths = PoolBatch(pa.record_batch(values))
-    label = label if label in {*names} - {*named} else None
-    return len(files), [
-        SampledColumn.of(in_paths, name) if name in named else SampledColumn.of(rows, name, label)
-        for name in names
-    ]
-
-
-def rows_of(head: PoolFile) -> Iterator[PoolBatch]:
-    """Yield the rows of a file; of objects that are text as JSON also their fields."""
-    file, kind, schema = head.stored, format_of(head.stored.path), _schema_of(head)
-    if isinstance(kind, Parquet):
-        for item in Catalog((head,), schema).items:
-            yield from read_batches(item, None)
-        return
-    first_row = 0
-    for rows in kind.read(file, head.read(schema)):
-        made = rows if head.layout is None else head.layout.applied(rows, None)
-        yield PoolBatch(made, file.path, first_row)
-        first_row += len(rows)
-
-
-def _schema_of(head: PoolFile) -> pa.Schema:
-    """Return the columns of a file, and the first of the fields of those that are objects."""
-    columns = head.contents.schema
-    inner = [each for each in head.contents.fields if each.name not in columns.names]
-    return pa.schema([*columns, *inner[:MOST_FIELDS]])
-
-
-def _first_batch(head: PoolFile) -> PoolBatch | None:
-    """Return the first rows of a file, None if it has none."""
-    read: list[pa.RecordBatch] = []
-    for batch in rows_of(head):
-        if isinstance(format_of(batch.path), Parquet):
-            return batch
-        read.append(batch.rows)
-        if sum(map(len, read)) >= MOST_ROWS:
-            break
-    return PoolBatch(pa.concat_batches(read), head.stored.path) if read else None
 
 
 def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
@@ -538,7 +352,7 @@ def _systems(
     found = {
         name: (column, predictions[name])
         for column in reversed(scores)
-        for name in [_without(_SCORES, column.name)]
+        for name in [_without(SCORES, column.name)]
         if name and name in predictions
     }
     is_one = _sum_to_one([score for score, _ in found.values()])  # The first and the second guess.
@@ -550,28 +364,6 @@ def _without(words: Sequence[str], name: str) -> str:
     parts = name.split("_")
     others = [part for part in parts if part.lower() not in words]
     return "_".join(others) if len(others) == len(parts) - 1 else ""
-
-
-def typed(text: pa.Array) -> pa.Array:
-    """Return texts as whole numbers or numbers, if all can be read so; empty texts are null."""
-    filled = pc.if_else(pc.equal(text, ""), None, text)
-    for kind in (pa.int64(), pa.float64()):
-        try:
-            numbers = filled.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-        if kind == pa.int64() or np.isfinite(numbers.drop_null().to_numpy()).all():
-            return numbers
-    return filled
-
-
-def _is_of_labels(column: pa.Array, labels: pa.Array) -> bool:
-    """Return whether a column tells of the labels of rows: see `SampledColumn.of`."""
-    labelled = has_label(labels)
-    if labelled.all() or not has_label(column)[~labelled].any():
-        return not labelled.all()
-    with_one, without = (column.filter(pa.array(rows)).unique() for rows in (labelled, ~labelled))
-    return len(with_one) == len(without) == 1 and with_one != without
 
 
 def _likely_labels(

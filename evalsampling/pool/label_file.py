@@ -17,7 +17,8 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.registry import format_of
-from evalsampling.pool.guesses import LABELS, Guess, best, look_at, rows_of, typed
+from evalsampling.pool.guesses import LABELS, Guess, best
+from evalsampling.pool.sampled_columns import look_at, rows_of, typed
 from evalsampling.pool.source import partitioned
 from evalsampling.spec.sections import nearest
 from evalsampling.storage.filesystems import one_line
@@ -27,9 +28,7 @@ OTHER_NAME = "true_label"
 
 
 @contextlib.contextmanager
-def with_labels(
-    pool: str, labels: str, label: str | None, spec: Path
-) -> Iterator[tuple[str, str]]:
+def with_labels(pool: str, labels: str, label: str | None, spec: Path) -> Iterator[tuple[str, str]]:
     """Give a file of a pool's rows with the columns of a file of labels, and the one of labels.
 
     It is beside the spec: CSV if the pool is text without types, else Parquet. One that is there
@@ -45,7 +44,8 @@ def with_labels(
     if not id:
         raise InputError(
             f"{labels}: rows are not named as in {pool}: both need a column of ids under one name, "
-            f"no two alike. There are {', '.join(others)}; and {', '.join(names)}: {shared.why_open}"
+            f"no two alike. There are {', '.join(names)}; and {', '.join(others)}; "
+            f"{shared.why_open}"
         )
     if label is None:
         coded = [one for one in beside if one.values and one.name not in id]
@@ -105,16 +105,16 @@ def _joined(
         try:
             rows = rows.cast(schema)
         except (pa.ArrowException, ValueError) as error:
-            raise InputError(f"{batch.path}: other columns than before: {one_line(error)}") from error
+            raise InputError(
+                f"{batch.path}: other columns than before: {one_line(error)}"
+            ) from error
         for name, column in columns.items():
             rows = rows.append_column(name, column.take(places))
         yield rows
     beside.refuse(id[0], found > 1, lambda k: f"{keys[k]} is in {found[k]} rows of {pool}")
     lost = f"as are {(found == 0).sum():,} of {len(found):,} rows; there are ids such as {ids[-1]}"
     swapped = "; the pool is named first, its labels second" * bool(found.sum() == seen)
-    beside.refuse(
-        id[0], found == 0, lambda k: f"{keys[k]} is in no row of {pool}, {lost}{swapped}"
-    )
+    beside.refuse(id[0], found == 0, lambda k: f"{keys[k]} is in no row of {pool}, {lost}{swapped}")
 
 
 def _rows(pattern: str) -> Iterator[PoolBatch]:

@@ -80,6 +80,14 @@ def test_probabilities_beside_the_score(tmp_path: Path, columns: Any, expected: 
     assert ("# is hgb another system's?" in text) == ("hgb" in columns)
 
 
+def test_the_score_is_that_of_the_class_that_is_named(tmp_path: Path) -> None:
+    """That of the other class is low where it is predicted."""
+    pool = tmp_path / "pool"
+    pq.write_table(pa.table({"id": [1, 2], "p_ham": [0.9, 0.3], "p_spam": [0.1, 0.7]}), pool)
+    assert call("init", pool, "--output", tmp_path / "e.yaml", "--positive", "ham").done
+    assert "score: p_ham" in (tmp_path / "e.yaml").read_text()
+
+
 def test_columns_that_go_in_pairs_are_systems(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     chance = np.random.default_rng(0).random((2, 300))
@@ -98,6 +106,7 @@ def test_columns_that_go_in_pairs_are_systems(tmp_path: Path, monkeypatch: Any) 
 
 SHARE = np.random.default_rng(0).permutation(np.linspace(0.001, 0.9, 300))
 LIKELY = SHARE > 0.5
+RAW, LOGITS = np.stack([9 * SHARE, 6 - 9 * SHARE, 3.5 + SHARE / 9]), ["l_a", "l_b", "l_c"]
 SAID, BY_HALF = {"prediction": LIKELY}, {"threshold": 0.5}
 
 
@@ -117,6 +126,15 @@ SAID, BY_HALF = {"prediction": LIKELY}, {"threshold": 0.5}
          {"score": "bad", "prediction": "mood"}),
         ({"a": SHARE / 2, "b": SHARE / 2, "c": 1 - SHARE, "kind": ["a", "b", "c"] * 100},
          {"prediction": "FILL-IN", "probability": {name: name for name in "abc"}}),
+        ({"cats": [{"BAD": 1 - p, "OK": p} for p in SHARE[:200]] + [{"BAD": 0.1, "OK": 0.9}] * 100},
+         {"score": "cats.BAD", "prediction": BY_HALF}),
+        ({"p_no": SHARE, "p_yes": 1 - SHARE}, {"score": "p_yes", "prediction": BY_HALF}),
+        ({"a": SHARE / 2, "b": SHARE / 2, "c": 1 - SHARE},
+         {"prediction": "FILL-IN", "probability": {name: name for name in "abc"}}),
+        ({"out_ham": -9 * SHARE, "out_spam": 9 * SHARE - 9, "said": np.where(LIKELY, "ham", "spam")},
+         {"score": "out_spam", "prediction": "said"}),
+        ({**dict(zip(LOGITS, RAW, strict=True)), "said": np.array(list("abc"))[RAW.argmax(0)]},
+         {"logits": dict(zip("abc", LOGITS, strict=True)), "features": LOGITS, "score": None}),
         ({"label_1": np.where(LIKELY, "Y", "N"), "score_1": np.maximum(SHARE, 1 - SHARE),
           "label_2": np.where(LIKELY, "N", "Y"), "score_2": np.minimum(SHARE, 1 - SHARE)},
          {"score": "score_1", "score_is": "confidence", "prediction": "label_1"}),
@@ -127,7 +145,8 @@ def test_columns_as_other_programs_write_them(tmp_path: Path, columns: Any, expe
     _, text = of_table(tmp_path, {"id": range(300), **columns}, "FILL-IN" not in str(expected))
     pool = yaml.safe_load(text)["pool"]
     assert {key: pool.get(key) for key in expected} == expected
-    assert ("# are these labels?" in text) == (expected.get("prediction") in (BY_HALF, "FILL-IN"))
+    of_people = "kind" in columns or ("label" in columns and expected["prediction"] == BY_HALF)
+    assert ("# are these labels?" in text) == of_people
 
 
 @pytest.mark.parametrize(
@@ -230,11 +249,39 @@ def test_a_column_of_labels_is_no_slice(tmp_path: Path) -> None:
 def test_what_cannot_be_guessed_is_to_be_filled_in(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": np.arange(50) % 7 / 9}), tmp_path / "pool.parquet")
     done = call("init", tmp_path / "pool.parquet", "--output", tmp_path / "e.yaml", "--json").json
-    assert done["open"] == ["pool.id"]
+    assert (done["open"], done["why"]) == (["pool.id"], "no column or several look like it")
     text = (tmp_path / "e.yaml").read_text()
     assert "id: FILL-IN  # names each row" in text
     assert "prediction: {threshold: 0.5}" in text
     assert "column 'FILL-IN' is missing" in call("prepare", "--check", tmp_path / "e.yaml").out
+
+
+def test_an_id_that_repeats_is_said_to(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": np.arange(50) % 7, "p": SHARE[:50]}), tmp_path / "pool.parquet")
+    done = call("init", tmp_path / "pool.parquet", "--output", tmp_path / "e.yaml").done
+    assert "no column or several look like it: id has 7 values in 50 rows" in done.out
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "expected"),
+    [
+        (["ham", "spam"] * 50, ["ham", "spam", "Spam", None] * 25, "told"),
+        ([0, 1] * 50, ["Y", None, "n", None] * 25, "told"),
+        (["ham", "spam"] * 50, ["ham", "spam", "ham", "ham"] * 25, "told"),
+        (["ham", "spam"] * 50, ["spam", "ham"] * 50, None),
+        (None, ["ok", None, "bad", None] * 25, "human"),
+    ],
+)
+def test_what_may_be_labels_is_neither_slice_nor_shown(
+    tmp_path: Path, said: Any, told: Any, expected: str | None
+) -> None:
+    """Annotators would see them; the second system says otherwise in most rows."""
+    columns = {"id": range(100), "score": np.linspace(0, 1, 100), expected or "two": told}
+    _, text = of_table(tmp_path, columns if said is None else {**columns, "prediction": said})
+    pool = yaml.safe_load(text)["pool"]
+    assert (f"  # column: {expected}  # are these labels?" in text) == (expected is not None)
+    assert pool.get("slices") == (["two"] if expected is None else None)
+    assert pool.get("payload") is None
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
