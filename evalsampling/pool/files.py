@@ -76,6 +76,8 @@ def _found(pattern: str) -> list[StoredFile]:
         below = _below(re.split(r"[*?[]", pattern)[0])
         return [file for file in below if _matches(file.path[begin:].split("/"), patterns)]
     filesystem, path, prefix = locate(pattern)
+    if _is_pattern(path.partition("/")[0]) and not prefix:
+        path = f"./{path}"  # Arrow knows the current folder by its name alone.
     try:
         entries = list(_expand(filesystem, "", path.split("/"), pattern.startswith(_FLAT)))
     except (OSError, pa.ArrowException) as error:

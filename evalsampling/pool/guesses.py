@@ -18,7 +18,7 @@ from evalsampling.stats.score_kinds import ROUNDING
 MOST_SLICES = {"text": 20, "truth": 2, "whole": 10}
 """Most values of a column of a kind that may be a slice."""
 
-_IDS = ("id", "key", "uid", "uuid", "pair_id", "row_id", "record_id")
+IDS = ("id", "key", "uid", "uuid", "pair_id", "row_id", "record_id")
 _PROBABILITIES = ("probability", "prob", "proba", "chance")
 _PREDICTIONS = (
     "prediction", "predicted", "pred", "guess", "decision", "class", "label", "output",
@@ -132,9 +132,9 @@ class Guess:
         ]  # fmt: skip
         ids = [each for each in columns if each.kind in ("whole", "text") and each.is_unique]
         # Called an id, and one but for some rows: that these repeat is told when it is read.
-        meant = [each for each in columns if each.name.lower() in _IDS and each.nearly_unique]
-        called = [column for column in ids if column.name.lower() in _IDS]
-        single = best(ids, _IDS) or best(meant, _IDS) or next(iter(ids), None)
+        meant = [each for each in columns if each.name.lower() in IDS and each.nearly_unique]
+        called = [column for column in ids if column.name.lower() in IDS]
+        single = best(ids, IDS) or best(meant, IDS) or next(iter(ids), None)
         # In the first rows the ids of records may be unique too.
         id = (() if called else _pair(columns)) or (() if single is None else (single,))
         rest = [column for column in columns if column not in id and column.nearly_full]
@@ -236,7 +236,7 @@ class Guess:
         guess = cls(
             id, score, probability, prediction, classes, rows_of, tuple(slices), tuple(payload),
             tuple(rivals), unread, systems, next(iter(truths), None), by_class,
-            None if id else best((one for one in columns if one.distinct), _IDS),
+            None if id else best((one for one in columns if one.distinct), IDS),
         )  # fmt: skip
         is_said = label or truths or not guess.may_be_labels
         return guess if is_said else dataclasses.replace(guess, prediction=None, truth=prediction)
@@ -330,7 +330,7 @@ def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
     them are part of the id.
     """
     named = {column.name: column for column in columns if not column.nulls and column.distinct}
-    ids = [name for name in named if {*_IDS} & {*re.split("[^a-z]+", name.lower())}]
+    ids = [name for name in named if {*IDS} & {*re.split("[^a-z]+", name.lower())}]
     sides = next(filter(None, map(sides_of, itertools.combinations(ids, 2))), None)
     if sides is None:
         return ()

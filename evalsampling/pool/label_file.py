@@ -17,7 +17,7 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.registry import format_of
-from evalsampling.pool.guesses import LABELS, Guess, best
+from evalsampling.pool.guesses import IDS, LABELS, Guess, best
 from evalsampling.pool.sampled_columns import look_at, rows_of, typed
 from evalsampling.pool.source import partitioned
 from evalsampling.spec.sections import nearest
@@ -39,7 +39,9 @@ def with_labels(pool: str, labels: str, label: str | None, spec: Path) -> Iterat
     for path, found in ((pool, names), (labels, others)):
         if not found:
             raise InputError(f"{path}: there are no rows")
-    shared = Guess.of([one for one in columns if one.name in others])
+    # Numbers that are not called ids may be those of the lines of each file.
+    both = [one for one in columns if one.name in others]
+    shared = Guess.of([one for one in both if one.kind != "whole" or best([one], IDS) is not None])
     id = [one.name for one in shared.id]
     if not id:
         raise InputError(
