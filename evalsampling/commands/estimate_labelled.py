@@ -7,15 +7,7 @@ from pathlib import Path
 
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
-from evalsampling.commands.options import (
-    CLUSTER,
-    DRAWN,
-    LABEL_FILE,
-    POSITIVE,
-    WEIGHT,
-    option,
-    some_text,
-)
+from evalsampling.commands.options import DRAWN, LABEL_FILE, TableOptions
 from evalsampling.errors import InputError, UsageError
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.labels_at_hand import read_labels_at_hand
@@ -27,20 +19,10 @@ OF_TABLE = ("drawn", "positive", "cluster", "weight", "label_file")
 
 
 @dataclasses.dataclass(frozen=True)
-class EstimateCommandOptions(EstimateOptions):
+class EstimateCommandOptions(TableOptions, EstimateOptions):
     """What the command asks for, which takes a table in place of a workspace too."""
 
-    label: str | None = option(
-        "WORKSPACE is a table, a file of a pool, and this is its column of labels that rows have "
-        "already",
-        metavar="COLUMN",
-        type=some_text,
-    )
     label_file: str | None = LABEL_FILE
-    drawn: str | None = option(DRAWN, metavar="HOW", type=some_text)
-    positive: str | None = option(POSITIVE, metavar="CLASS", type=some_text)
-    cluster: str | None = option(CLUSTER, metavar="COLUMN", type=some_text)
-    weight: str | None = option(WEIGHT, metavar="COLUMN", type=some_text)
 
 
 def estimate_labelled(

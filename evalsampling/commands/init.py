@@ -6,18 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evalsampling.commands.check import check
-from evalsampling.commands.options import (
-    CLUSTER,
-    DRAWN,
-    LABEL,
-    LABEL_FILE,
-    POSITIVE,
-    WEIGHT,
-    SpecOptions,
-    argument,
-    option,
-    some_text,
-)
+from evalsampling.commands.options import LABEL_FILE, SpecOptions, TableOptions, argument, option
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import NO, YES, plain, yes_and_no
@@ -33,18 +22,13 @@ _ID = "no two alike; of pairs a list: [LEFT, RIGHT]"
 
 
 @dataclasses.dataclass(frozen=True)
-class InitOptions:
+class InitOptions(TableOptions):
     """What a call of `init` asks for."""
 
     pool: str = argument("file of the pool, or a pattern in quotes: 'pool/*.parquet'")
     label_file: str | None = LABEL_FILE
     output: str = option("where the spec goes", default="evaluation.yaml", metavar="FILE")
     workspace: str = option("what the spec calls the workspace", default="run", metavar="DIR")
-    positive: str | None = option(POSITIVE, metavar="CLASS", type=some_text)
-    label: str | None = option(LABEL, metavar="COLUMN", type=some_text)
-    drawn: str | None = option(DRAWN, metavar="HOW", type=some_text)
-    cluster: str | None = option(CLUSTER, metavar="COLUMN", type=some_text)
-    weight: str | None = option(WEIGHT, metavar="COLUMN", type=some_text)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -54,10 +38,7 @@ class InitOptions:
 
 @dataclasses.dataclass(frozen=True)
 class InitResult(Result):
-    """A spec that was written, and the keys that could not be guessed.
-
-    ``scores`` says what is made of those of the first rows; None where a key is open: ``why``.
-    """
+    """A spec that was written, what its scores are, or the keys left open, and why."""
 
     spec: str
     files: int
@@ -75,8 +56,6 @@ def init(options: InitOptions) -> InitResult:
         with with_labels(options.pool, others, options.label, path) as (pool, label):
             return init(dataclasses.replace(options, pool=pool, label_file=None, label=label))
     files, columns = look_at(options.pool, options.label)
-    if not columns:
-        raise InputError(f"{options.pool}: the pool is empty")
     for name in (each.name for each in columns if each.is_measured):
         if name == options.label or name.lower() in TRUTHS:
             problem = "holds numbers and no classes: docs/regression.md has a spec of such labels"

@@ -89,20 +89,15 @@ class SpecOptions:
     spec: str = argument("path of evaluation.yaml")
 
 
-POSITIVE = "class that measures are about (default: the last one by name)"
 LABEL_FILE = argument(
     "file of labels of some of its rows, by ids (then --drawn says how these were drawn)",
     nargs="?",
     metavar="labels",
 )
-LABEL = "column of labels that rows have already"
 DRAWN = (
     "how the rows with a label were drawn: random, clusters, picked, within:COLUMN, chance:COLUMN, "
     "weight:COLUMN, or the design.json of a round"
 )
-CLUSTER = "column whose value rows share that are alike: of a conversation, say"
-WEIGHT = "column of how much each row counts"
-"""Help of options of `init`, which `estimate` of a table has too."""
 
 
 # --- parsers
@@ -203,6 +198,32 @@ def some_text(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("an empty text is no value; is a variable not set?")
     return text
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """What `init`, and `estimate` of a table, ask for about labels that rows have already."""
+
+    label: str | None = option(
+        "column of labels that rows have already; `estimate` then takes a table, a file of a pool, "
+        "in place of a workspace",
+        metavar="COLUMN",
+        type=some_text,
+    )
+    drawn: str | None = option(DRAWN, metavar="HOW", type=some_text)
+    positive: str | None = option(
+        "class that measures are about (default: the last one by name)",
+        metavar="CLASS",
+        type=some_text,
+    )
+    cluster: str | None = option(
+        "column whose value rows share that are alike: of a conversation, say",
+        metavar="COLUMN",
+        type=some_text,
+    )
+    weight: str | None = option(
+        "column of how much each row counts", metavar="COLUMN", type=some_text
+    )
 
 
 def positive(text: str) -> int:

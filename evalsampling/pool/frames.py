@@ -61,10 +61,7 @@ def index_of(values: Any) -> list[Any] | None:
 
 
 def to_array(values: Any, name: str) -> pa.Array:
-    """Return a column as one Arrow array, with plain values in place of codes of a dictionary.
-
-    What a Series of pandas calls missing (NaN, NaT, None, NA) is null.
-    """
+    """Return a column as one Arrow array of plain values; what pandas calls missing is null."""
     dimensions = _dimensions(values)
     if dimensions != 1:
         raise InputError(f"{name}: must have one dimension, got {dimensions}")

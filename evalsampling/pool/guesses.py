@@ -294,10 +294,7 @@ def _sum_to_one(columns: Sequence[SampledColumn | None]) -> bool:
 def _of_positives(
     both: Sequence[SampledColumn], said: SampledColumn | None, positive: int | str | None
 ) -> SampledColumn:
-    """Return the column, of two, that is greater where a class is predicted.
-
-    Without predictions it is that of the class by its name, of a yes, or of the rarer one.
-    """
+    """Return the column that is greater where a class is said, or called so, yes or rarer."""
     if said is not None and said.rows == both[0].rows:
         names = [plain(str(value)) for value in said.first.to_pylist()]
         chosen = pa.array([name in (plain(str(positive)), "true") for name in names])
@@ -324,11 +321,7 @@ def _called(columns: Sequence[SampledColumn]) -> dict[int | str, SampledColumn]:
 
 
 def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
-    """Return the columns that name the two records of a pair: two ids called alike but for sides.
-
-    Ids of records are unique within a data set, so where there are several, Splink's columns of
-    them are part of the id.
-    """
+    """Return the columns of two ids called alike but for their sides, with Splink's data sets."""
     named = {column.name: column for column in columns if not column.nulls and column.distinct}
     ids = [name for name in named if {*IDS} & {*re.split("[^a-z]+", name.lower())}]
     sides = next(filter(None, map(sides_of, itertools.combinations(ids, 2))), None)
@@ -373,24 +366,19 @@ def _likely_labels(
     names = {plain(str(name)) for name in classes}
     found = []
     for column in columns:
-        values = {*map(plain, column.values)}
-        if column.nearly_full and said is not None and column.kind == said.kind == "text":
-            is_label = values == names and pc.mean(pc.equal(column.first, said.first)).as_py() > 0.5
-        else:
-            is_label = not column.nearly_full and (
-                values <= {*names, *yes_and_no(names)}
-                or (said is None and len(values) == 2 and best([column], LABELS) is not None)
-            )
+        values, is_label = {*map(plain, column.values)}, False
+        if not column.nearly_full:
+            is_called = said is None and len(values) == 2 and best([column], LABELS) is not None
+            is_label = is_called or values <= {*names, *yes_and_no(names)}
+        elif said is not None and (column.kind, column.rows) == ("text", said.rows):
+            alike = values == names and said.kind == "text"
+            is_label = alike and pc.mean(pc.equal(column.first, said.first)).as_py() > 0.5
         found += [column] * (len(values) > 1 and is_label)
-    likely = best(found, LABELS) or next(iter(found), None)
-    return [] if likely is None else [likely]
+    return [best(found, LABELS) or found[0]] if found else []
 
 
 def _is_partly_written(column: SampledColumn, has_labels: bool) -> bool:
-    """Return whether a column is called a prediction, and many rows lack a value.
-
-    Beside labels also one that says yes of links or matches, and nothing of other rows.
-    """
+    """Return whether a column is called a prediction, or beside labels a link, of some rows."""
     end, says_yes = column.name.lower().split("_")[-1], {*map(plain, column.values)} <= {*YES, "1"}
     is_called = end in _VERDICTS or (has_labels and end in _LINKS and says_yes)
     return bool(column.values) and not column.nearly_full and is_called
@@ -406,10 +394,7 @@ def _tells(column: SampledColumn, said: SampledColumn | None) -> bool:
 
 
 def best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:
-    """Return the column whose name fits best, None if none fits; earlier names are preferred.
-
-    First come columns in which no row lacks a value. Of others that is told when they are read.
-    """
+    """Return the column whose name fits best, first of those without nulls; None if none does."""
     ranked = []
     for place, column in enumerate(columns):
         name = column.name.lower()

@@ -15,13 +15,12 @@ from evalsampling.errors import InputError
 from evalsampling.pool.arrow import is_text
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import PoolFile
-from evalsampling.pool.files import find_files
+from evalsampling.pool.files import decodable, find_files
 from evalsampling.pool.formats.registry import format_of
 from evalsampling.pool.guesses import IDS, LABELS, Guess, best
 from evalsampling.pool.sampled_columns import look_at, rows_of, typed
 from evalsampling.pool.source import partitioned
 from evalsampling.spec.sections import nearest
-from evalsampling.storage.filesystems import one_line
 
 OTHER_NAME = "true_label"
 """Name of the column of labels where the pool has another one of its name."""
@@ -36,9 +35,6 @@ def with_labels(pool: str, labels: str, label: str | None, spec: Path) -> Iterat
     """
     columns, beside = look_at(pool)[1], look_at(labels)[1]
     names, others = [one.name for one in columns], [one.name for one in beside]
-    for path, found in ((pool, names), (labels, others)):
-        if not found:
-            raise InputError(f"{path}: there are no rows")
     # Numbers that are not called ids may be those of the lines of each file.
     both = [one for one in columns if one.name in others]
     shared = Guess.of([one for one in both if one.kind != "whole" or best([one], IDS) is not None])
@@ -104,12 +100,8 @@ def _joined(
         places = pc.index_in(ids, keys)
         seen, found = seen + len(rows), found + np.bincount(places.drop_null(), None, len(found))
         schema = schema or rows.schema
-        try:
+        with decodable(batch.path):
             rows = rows.cast(schema)
-        except (pa.ArrowException, ValueError) as error:
-            raise InputError(
-                f"{batch.path}: other columns than before: {one_line(error)}"
-            ) from error
         for name, column in columns.items():
             rows = rows.append_column(name, column.take(places))
         yield rows

@@ -143,15 +143,12 @@ class SampledColumn:
 
 
 def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledColumn]]:
-    """Return how many files a pool has, and its columns by the first rows of the first file.
-
-    ``label`` is the column of labels, if rows have any.
-    """
+    """Return how many files a pool has, and columns of the first; ``label`` has labels, if any."""
     files = partitioned(find_files(pattern), None)
     head = PoolFile.head(files[0])
     batch, names = _first_batch(head), _schema_of(head).names
     if batch is None:
-        return len(files), []
+        raise InputError(f"{pattern}: there are no rows")
     number = next((name for name in names if _FRACTION.fullmatch(name)), None)
     if number is not None:
         raise InputError(

@@ -29,10 +29,7 @@ _DIGITS = 5
 
 
 class SparkTable:
-    """A table by its name in Spark, or a DataFrame that was given one: a `tables.base.TableKind`.
-
-    No other engine reads its rows.
-    """
+    """A table by its name in Spark, or a DataFrame that was given one, which Spark alone reads."""
 
     keys: Sequence[str] = ()
     is_path = False
