@@ -22,9 +22,6 @@ from evalsampling.pool.sampled_columns import look_at, rows_of, typed
 from evalsampling.pool.source import partitioned
 from evalsampling.spec.sections import nearest
 
-OTHER_NAME = "true_label"
-"""Name of the column of labels where the pool has another one of its name."""
-
 
 @contextlib.contextmanager
 def with_labels(pool: str, labels: str, label: str | None, spec: Path) -> Iterator[tuple[str, str]]:
@@ -53,7 +50,7 @@ def with_labels(pool: str, labels: str, label: str | None, spec: Path) -> Iterat
     if label not in others or label in id:
         end = nearest(label or "", others, "there are")
         raise InputError(f"{labels}: name its column of labels by --label{end}")
-    added = {OTHER_NAME if label in names else label: label}
+    added = {"true_label" if label in names else label: label}  # The pool may have one too.
     added |= {name: name for name in others if name not in (*names, label)}
     untyped = format_of(find_files(pool)[0].path).untyped
     table = spec.with_name(f"{spec.stem}-labelled.{'csv' if untyped else 'parquet'}")

@@ -1,7 +1,4 @@
-"""Queries of a pool: items of each, the systems' ranked lists, probabilities of grades.
-
-Lists are read as Arrow keeps them, one long column with offsets, and ranked all at once.
-"""
+"""Queries of a pool: items of each, the systems' ranked lists, probabilities of grades."""
 
 import dataclasses
 import json
