@@ -43,10 +43,7 @@ class Case:
 
 
 def in_shares(most: int, merged: list[int] | None = None) -> Shares:
-    """Return an engine that merges what comes of some shares in no order, as after a shuffle.
-
-    `merged` gets how many states each merge was given.
-    """
+    """Return an engine that merges shares in no order; `merged` gets the sizes of merges."""
     rng = np.random.default_rng(0)
 
     def gather(rows: Rows, work: Work, merge: Merge, _: int) -> list[Piece]:

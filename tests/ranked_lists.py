@@ -121,10 +121,7 @@ def next_round(
     eta: float = 0.0,
     budget: int | None = None,
 ) -> History:
-    """The history with one round more, answered: row j of a cell has the same label every time.
-
-    An answer is wrong with chance eta.
-    """
+    """The history with one round more, row j of a cell answered alike, but for eta wrong."""
     rng = np.random.default_rng([seed, len(history.rounds)])
     before = len(history)
     history = sampler.design(known.table, history, 1, rng, budget)

@@ -146,22 +146,24 @@ def test_labels_in_a_file_of_their_own(tmp_path: Path, pool: str, labels: str) -
         ("p.csv", "id,human\n", "labels.csv: there are no rows"),
         ("p.csv", "id,human\n1,0\n2,odd\n", "label 'odd' is none of: 0, 1"),
         ("l.csv", FILES["p.csv"], "the pool is named first, its labels second"),
-        ("twice.csv", "id,human\n1,0\n", "need a column of ids under one name, no two alike"),
+        ("twice.csv", "id,human\n1,0\n", "There are id, score, label; and id, human; "),
+        ("lines.csv", ",human\n0,0\n1,1\n", "rows are not named as in lines.csv"),
     ],
 )
 def test_files_of_labels_that_do_not_fit(
     tmp_path: Path, pool: str, labels: str, message: str
 ) -> None:
-    """Nothing is left behind."""
-    for name, text in {**FILES, "labels.csv": labels}.items():
+    """Nothing is left behind; numbers of lines, as pandas writes them, are those of each file."""
+    head, _, rows = FILES["p.csv"].partition("\n")
+    others = {"twice.csv": f"{head}\n{rows}{rows}", "lines.csv": f"{head[2:]}\n{rows}"}
+    for name, text in {**FILES, **others, "labels.csv": labels}.items():
         Path(name).write_text(text)
-    Path("twice.csv").write_text(FILES["p.csv"] + FILES["p.csv"].split("\n", 1)[1])
     before = files_below(tmp_path)
     assert message in call("estimate", pool, "labels.csv", "--drawn", "random").refused
     assert files_below(tmp_path) == before
 
 
-def test_a_table_of_other_labels_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_table_of_other_labels_is_not_overwritten() -> None:
     for name, text in FILES.items():
         Path(name).write_text(text)
     Path("p-labelled.csv").write_text("mine")

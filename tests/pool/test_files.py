@@ -56,7 +56,8 @@ def test_patterns_mean_what_they_mean_to_a_shell(
     assert [file.size for file in found] == [os.path.getsize(path) for path in expected]
     assert all(file.modified is None for file in found)
     monkeypatch.chdir(tree)
-    assert [os.path.abspath(file.path) for file in find_files(pattern)] == [*map(os.path.abspath, expected)]
+    here = [os.path.abspath(file.path) for file in find_files(pattern)]
+    assert here == [*map(os.path.abspath, expected)]
 
 
 UNFINISHED = (
