@@ -149,10 +149,7 @@ def on_engines(
     engines: Sequence[Any] = ENGINES,
     by_beam: int = 1,
 ) -> list[Any]:
-    """All cases by shares, some by the others; of these one, or so many by Beam, are not slow.
-
-    By shares those are not slow which the others have too.
-    """
+    """All cases by shares, some by the others; of these one, or so many by Beam, are not slow."""
     most = {"this process": 1, "Beam": by_beam}
     others = [case for case in cases if case not in some]
     return [

@@ -238,10 +238,7 @@ class DoneBefore:
         self._done = dict[bytes, tuple[Result, dict[str, bytes | None]]]()
 
     def call(self, directory: Path, *arguments: Any) -> Result:
-        """Return what a command says, which reads and writes below a directory alone.
-
-        Files elsewhere that its arguments name are read too.
-        """
+        """Return what a command says, which reads and writes below a directory, or named files."""
         before = files_below(directory)
         named = [path for path in map(Path, map(str, arguments)) if path.is_absolute()]
         key = hashlib.sha256(repr([*map(str, arguments)]).encode())

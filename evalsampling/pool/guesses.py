@@ -182,8 +182,7 @@ class Guess:
         by_labels = (prediction is None and len(labels) == 2) or by_number
         said = labelled if by_labels else prediction
         # Probabilities of all classes name these where nothing else does.
-        is_all = said is None and len(shares) > 1 and _sum_to_one(shares)
-        named = _called(shares) if is_all else {}
+        named = _called(shares) if said is None and shares[1:] and _sum_to_one(shares) else {}
         classes, rows_of = tuple(named) or _classes(said), {} if said is None else said.classes
         both = [column for column in shares if column is score or _sum_to_one([score, column])]
         if len(classes) == 2 and score not in shares:

@@ -114,10 +114,7 @@ def test_rows_that_people_picked_say_nothing_of_others() -> None:
 
 
 def test_rows_that_people_picked_narrow_no_interval_but_by_being_known() -> None:
-    """Beside the same rows drawn, the interval is as wide to a tenth; here 1 % of rows are known.
-
-    The model of the labels does not learn from them, nor do they count as evidence.
-    """
+    """As wide as beside the same rows drawn, to a tenth; here 1 % of rows are known."""
     evaluation = with_picked("random", 30, 0, measure=["accuracy", "f1"])
     history, drawn = evaluation.history, evaluation.history.rounds[1]
     rest = np.flatnonzero(~history.picked)
