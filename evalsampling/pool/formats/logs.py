@@ -108,7 +108,7 @@ def _read(path: str) -> tuple[pa.Table, int]:
     else:
         raise InputError(
             f"{path}: neither a log of Inspect ('eval', 'samples') nor results of promptfoo "
-            "('results', with 'success'): give rows as JSON Lines, as jq -c '.[]' makes them of a "
+            "('results', with 'success'). Give rows as JSON Lines, as jq -c '.[]' makes them of a "
             "list, and pandas by to_json(lines=True, orient='records')"
         )
     if not rows:
