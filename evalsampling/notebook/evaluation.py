@@ -17,7 +17,7 @@ from evalsampling.evaluation.gates import Gates, check_gates, judge
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
 from evalsampling.notebook.states import MemoryState, StoredState
-from evalsampling.pool.frames import Column, Frame, Ids
+from evalsampling.pool.frames import Column, Frame, Ids, is_column, is_table
 from evalsampling.receivers.registry import read_addresses
 from evalsampling.report.svg import Picture
 from evalsampling.spec import EvaluationSpec
@@ -125,7 +125,7 @@ class Evaluation:
         >>> evaluation.estimate()[0].value
         0.5
         """
-        if not isinstance(label, str):
+        if is_column(label) or is_table(label):
             way_out = "join another table first, in pandas by frame.merge(labels, how='left')"
             raise InputError(f"label: name the column of labels in the table; {way_out}")
         keys = {**(labels or {}), "column": label, "drawn": drawn}

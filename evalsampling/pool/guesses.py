@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from evalsampling.label_spaces.spellings import YES, plain, yes_and_no
 from evalsampling.pool.sampled_columns import NUMBER_TEXT, SCORES, SampledColumn
+from evalsampling.spec.gates import NUMBER
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.sink import is_taken
 from evalsampling.stats.score_kinds import ROUNDING
@@ -51,8 +52,7 @@ class Guess:
     payload: tuple[SampledColumn, ...]  # columns that annotators may want to see
     # other columns that may be the scores of further systems
     rivals: tuple[SampledColumn, ...]
-    # whether a column is called or written as a score is, and cannot be one as it stands
-    unread_score: bool
+    unread_score: SampledColumn | None  # called or written as one, which it cannot be as it stands
     # score, if any, and prediction of each, by name, where there are several: ``gbm_score`` and
     # ``gbm_pred``, ``rf_score`` and ``rf_pred``; or columns with the words of the labels
     systems: Mapping[str, tuple[SampledColumn | None, SampledColumn]]
@@ -100,11 +100,13 @@ class Guess:
     @property
     def why_open(self) -> str:
         """Why a key could not be guessed."""
-        one = self.repeated
-        repeats = (
-            "" if one is None else f": {one.name} has {one.distinct:,} values in {one.rows:,} rows"
-        )
-        return f"no column or several look like it{repeats}"
+        why, id, score = "no column or several look like it", self.repeated, self.unread_score
+        if id is not None:
+            return f"{why}: {id.name} has {id.distinct:,} values in {id.rows:,} rows"
+        if self.score is None and score is not None and score.kind in ("text", NUMBER_TEXT):
+            texts = (one for one in score.first.to_pylist() if one and not NUMBER.fullmatch(one))
+            return f"{why}: {score.name} has {next(texts, '')!r}, which is no number"
+        return why
 
     @property
     def positive(self) -> int | str:
@@ -226,15 +228,15 @@ class Guess:
             and best([column], SCORES) is None and not _tells(column, prediction)
             and not (column.values and best([column], _PREDICTIONS))
         ]  # fmt: skip
-        unread = any(
-            column.kind == NUMBER_TEXT or best([column], SCORES) is not None
-            for column in others
-            if column.distinct > 2 or column.kind == "other"
-        )
+        unread = (
+            column for column in others
+            if (column.distinct > 2 or column.kind == "other")
+            and (column.kind == NUMBER_TEXT or best([column], SCORES) is not None)
+        )  # fmt: skip
         rivals = [column for column in shares if column.name not in used]
         guess = cls(
             id, score, probability, prediction, classes, rows_of, tuple(slices), tuple(payload),
-            tuple(rivals), unread, systems, next(iter(truths), None), by_class,
+            tuple(rivals), next(unread, None), systems, next(iter(truths), None), by_class,
             None if id else best((one for one in columns if one.distinct), IDS),
         )  # fmt: skip
         is_said = label or truths or not guess.may_be_labels

@@ -32,15 +32,13 @@ def with_labels(pool: str, labels: str, label: str | None, spec: Path) -> Iterat
     """
     columns, beside = look_at(pool)[1], look_at(labels)[1]
     names, others = [one.name for one in columns], [one.name for one in beside]
-    # Numbers that are not called ids may be those of the lines of each file.
-    both = [one for one in columns if one.name in others]
+    both = [one for one in columns if one.name in others]  # Numbers may be those of its lines.
     shared = Guess.of([one for one in both if one.kind != "whole" or best([one], IDS) is not None])
     id = [one.name for one in shared.id]
     if not id:
         raise InputError(
-            f"{labels}: rows are not named as in {pool}: both need a column of ids under one name, "
-            f"no two alike. There are {', '.join(names)}; and {', '.join(others)}; "
-            f"{shared.why_open}"
+            f"{labels}: rows are not named as in {pool}: both need ids in a column that is called "
+            f"so, as id. There are {', '.join(names)}; and {', '.join(others)}; {shared.why_open}"
         )
     if label is None:
         coded = [one for one in beside if one.values and one.name not in id]

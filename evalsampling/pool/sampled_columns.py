@@ -201,14 +201,14 @@ def _first_batch(head: PoolFile) -> PoolBatch | None:
 
 
 def typed(text: pa.Array) -> pa.Array:
-    """Return texts as whole numbers or numbers, if all can be read so; empty texts are null."""
+    """Return texts as whole numbers or numbers, if all can be read so, and most are finite."""
     filled = pc.if_else(pc.equal(text, ""), None, text)
     for kind in (pa.int64(), pa.float64()):
         try:
             numbers = filled.cast(kind)
         except pa.ArrowInvalid:
             continue
-        if kind == pa.int64() or np.isfinite(numbers.drop_null().to_numpy()).all():
+        if kind == pa.int64() or np.isfinite(numbers.drop_null().to_numpy()).mean() > 0.5:
             return numbers
     return filled
 

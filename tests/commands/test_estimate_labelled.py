@@ -141,7 +141,7 @@ def test_labels_in_a_file_of_their_own(tmp_path: Path, pool: str, labels: str) -
     [
         ("p.csv", "id,human\n1,0\n2,1\n1,0\n", "row 2: 1 is in row 0 too; a row has one"),
         ("p.csv", "id,human\n1,0\n007,1\n", "row 1: 007 is in no row of p.csv, as are 1 of"),
-        ("p.csv", "row,human\n1,0\n", "rows are not named as in p.csv: both need a column of ids"),
+        ("p.csv", "row,human\n1,0\n", "rows are not named as in p.csv: both need ids in a"),
         ("p.csv", "id,a,b\n1,0,1\n2,1,0\n", "by --label; there are: id, a, b"),
         ("p.csv", "id,human\n", "labels.csv: there are no rows"),
         ("p.csv", "id,human\n1,0\n2,odd\n", "label 'odd' is none of: 0, 1"),

@@ -110,6 +110,7 @@ SAID, BY_HALF = {"prediction": LIKELY}, {"threshold": 0.5}
     ("columns", "expected"),
     [
         ({"score": SHARE.astype(np.float16), **SAID}, {"score": "score"}),
+        ({"score": ["-inf", *map(str, 9 * SHARE[1:] - 4)], **SAID}, {"score": "score"}),
         ({"result": [{"label": "YN"[int(p < 0.5)], "score": max(p, 1 - p)} for p in SHARE]},
          {"score": "result.score", "score_is": "confidence", "prediction": "result.label"}),
         ({"guesses": [f"[{{'label': 'a', 'score': {p}}}]" for p in SHARE], **SAID},
@@ -243,6 +244,9 @@ def test_a_column_of_labels_is_no_slice(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_guessed_is_to_be_filled_in(tmp_path: Path) -> None:
+    columns: Any = {"id": range(50), "score": ["NULL", *map(str, range(49))]}
+    told, _ = of_table(tmp_path, columns, right=False)
+    assert "score has 'NULL', which is no number" in " ".join(told.out.split())
     columns = {"a": np.arange(50) % 7 / 9, "id": np.arange(50) % 7}
     pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
     done = call("init", tmp_path / "pool.parquet", "--output", tmp_path / "e.yaml", "--json").json
