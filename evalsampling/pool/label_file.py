@@ -18,7 +18,7 @@ from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.files import decodable, find_files
 from evalsampling.pool.formats.registry import format_of
 from evalsampling.pool.guesses import IDS, LABELS, Guess, best
-from evalsampling.pool.sampled_columns import look_at, rows_of, typed
+from evalsampling.pool.sampled_columns import MOST_ROWS, look_at, rows_of, typed
 from evalsampling.pool.source import partitioned
 from evalsampling.spec.sections import nearest
 
@@ -77,7 +77,7 @@ def with_labels(pool: str, labels: str, label: str | None, spec: Path) -> Iterat
 def _joined(
     pool: str, labels: str, id: Sequence[str], added: Mapping[str, str], untyped: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a pool with columns of labels, each row of which must be one of them."""
+    """Yield the rows of a pool with columns of labels, first those that `look_at` is to see."""
     told = pa.Table.from_batches([batch.rows for batch in _rows(labels)]).combine_chunks()
     beside = PoolBatch(told.to_batches()[0], labels)
     keys = _keys(beside, id)
@@ -89,20 +89,20 @@ def _joined(
         column = beside.any_column(own)
         if not pa.types.is_nested(column.type):
             columns[name] = column if untyped or not is_text(column.type) else typed(column)
-    seen, schema = 0, None
-    for batch in _rows(pool):
+    unmet, schema = 0, None
+    for is_first, batch in ((first, batch) for first in (True, False) for batch in _rows(pool)):
         ids, rows = _keys(batch, id), batch.rows
         places = pc.index_in(ids, keys)
-        seen, found = seen + len(rows), found + np.bincount(places.drop_null(), None, len(found))
-        schema = schema or rows.schema
+        found += is_first * np.bincount(places.drop_null(), None, len(found))
+        unmet, schema = unmet + places.null_count, schema or rows.schema
         with decodable(batch.path):
             rows = rows.cast(schema)
         for name, column in columns.items():
             rows = rows.append_column(name, column.take(places))
-        yield rows
+        yield rows.filter(pc.equal(pc.fill_null(pc.less(places, MOST_ROWS // 2), False), is_first))
     beside.refuse(id[0], found > 1, lambda k: f"{keys[k]} is in {found[k]} rows of {pool}")
     lost = f"as are {(found == 0).sum():,} of {len(found):,} rows; there are ids such as {ids[-1]}"
-    swapped = "; the pool is named first, its labels second" * bool(found.sum() == seen)
+    swapped = "; the pool is named first, its labels second" * (not unmet)
     beside.refuse(id[0], found == 0, lambda k: f"{keys[k]} is in no row of {pool}, {lost}{swapped}")
 
 
