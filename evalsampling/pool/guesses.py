@@ -213,17 +213,16 @@ class Guess:
         of_systems = itertools.chain(*systems.values())
         used = {column.name for column in (*chosen, *of_systems) if column is not None}
         others = [column for column in columns if column.name not in used]
-        if label is None and not truths:
-            truths = _likely_labels(others, classes, prediction)
+        of_people = truths if label or truths else _likely_labels(others, classes, prediction)
         slices = [
-            column for column in others if column not in truths
+            column for column in others if column not in of_people
             if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0) and not column.nearly_unique
             and best([column], _PREDICTIONS) is None
             and not (column.kind == "whole" and best([column], SCORES))
         ]  # fmt: skip
         payload = [
             column for column in others
-            if column.kind == "text" and column not in (*slices, *truths)
+            if column.kind == "text" and column not in (*slices, *of_people)
             and not is_taken(column.name)
             and best([column], SCORES) is None and not _tells(column, prediction)
             and not (column.values and best([column], _PREDICTIONS))
@@ -236,7 +235,7 @@ class Guess:
         rivals = [column for column in shares if column.name not in used]
         guess = cls(
             id, score, probability, prediction, classes, rows_of, tuple(slices), tuple(payload),
-            tuple(rivals), next(unread, None), systems, next(iter(truths), None), by_class,
+            tuple(rivals), next(unread, None), systems, next(iter(of_people), None), by_class,
             None if id else best((one for one in columns if one.distinct), IDS),
         )  # fmt: skip
         is_said = label or truths or not guess.may_be_labels

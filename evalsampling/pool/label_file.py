@@ -62,7 +62,8 @@ def with_labels(pool: str, labels: str, label: str | None, spec: Path) -> Iterat
                 writer.write_batch(rows)
         is_new = not table.exists()
         if not is_new and not filecmp.cmp(draft, table, shallow=False):
-            raise InputError(f"{table}: is there already, with other rows or labels: remove it")
+            what = "with other rows or labels: remove it, and what was made of it"
+            raise InputError(f"{table}: is there already, {what}")
         draft.replace(table)
     finally:
         draft.unlink(missing_ok=True)
