@@ -277,8 +277,8 @@ def _line(
 
 def _threshold(guess: Guess) -> float | None:
     """Return the score of even odds if it is to stand in for a prediction, else None."""
-    score = guess.score
-    if guess.prediction is not None or score is None or score.low is None or score.high is None:
+    score = guess.score if guess.prediction is None and len(guess.classes) == 2 else None
+    if score is None or score.low is None or score.high is None:
         return None
     if score.low >= -ROUNDING and score.high <= 1 + ROUNDING:
         return 0.5

@@ -103,7 +103,7 @@ class Guess:
         why, id, score = "no column or several look like it", self.repeated, self.unread_score
         if id is not None:
             return f"{why}: {id.name} has {id.distinct:,} values in {id.rows:,} rows"
-        if self.score is None and score is not None and score.kind in ("text", NUMBER_TEXT):
+        if not self.score and score and score.kind in ("text", NUMBER_TEXT):
             texts = (one for one in score.first.to_pylist() if one and not NUMBER.fullmatch(one))
             return f"{why}: {score.name} has {next(texts, '')!r}, which is no number"
         return why
@@ -184,12 +184,12 @@ class Guess:
         by_labels = (prediction is None and len(labels) == 2) or by_number
         said = labelled if by_labels else prediction
         # Probabilities of all classes name these where nothing else does.
-        named = _called(shares) if said is None and shares[1:] and _sum_to_one(shares) else {}
+        is_all = said is None and (shares[2:] or (shares[1:] and score in shares))
+        named = _called(shares) if is_all and _sum_to_one(shares) else {}
         classes, rows_of = tuple(named) or _classes(said), {} if said is None else said.classes
         both = [column for column in shares if column is score or _sum_to_one([score, column])]
-        if len(classes) == 2 and score not in shares:
-            outputs = _named(classes, full)
-            both = [*outputs.values()] if score in outputs.values() else both
+        outputs = _named(classes, full) if len(classes) == 2 and score not in shares else {}
+        both = [*outputs.values()] if score in outputs.values() else both
         if len(both) == 2:
             likely = None if named else _positive(classes, rows_of)
             score = _of_positives(both, prediction, positive or likely)
