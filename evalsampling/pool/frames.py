@@ -1,8 +1,7 @@
 """Columns of tables in memory, as Arrow: of NumPy, pandas, polars, Arrow and what speaks like them.
 
-No library of data frames is imported. A table is known by what it can do: the Arrow PyCapsule
-interface (polars, Arrow, DuckDB and others), the dataframe interchange protocol, or named columns
-with an index, as those of pandas.
+No library of data frames is imported. A table is known by what it can do: Arrow's PyCapsules, the
+dataframe interchange protocol, or named columns with an index, as those of pandas.
 """
 
 import dataclasses

@@ -40,13 +40,14 @@ def with_labels(pool: str, labels: str, label: str | None, spec: Path) -> Iterat
             f"{labels}: rows are not named as in {pool}: both need ids in a column that is called "
             f"so, as id. There are {', '.join(names)}; and {', '.join(others)}; {shared.why_open}"
         )
-    if label is None:
+    is_system = {*others} <= {*names} and any(o.is_measured for o in beside if o.name not in id)
+    if label is None and not is_system:
         coded = [one for one in beside if one.values and one.name not in id]
         own = [one for one in coded if one.name not in names] or coded
         likely = best(own, LABELS) or best(coded, LABELS) or (own[0] if len(own) == 1 else None)
         label = None if likely is None else likely.name
     if label not in others or label in id:
-        end = nearest(label or "", others, "there are")
+        end = nearest(label or "", others, "two systems are columns of one table; there are")
         raise InputError(f"{labels}: name its column of labels by --label{end}")
     added = {"true_label" if label in names else label: label}  # The pool may have one too.
     added |= {name: name for name in others if name not in (*names, label)}
