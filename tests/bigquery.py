@@ -1,7 +1,4 @@
-"""Servers that speak as BigQuery's two APIs do, of tables in memory and files in a bucket.
-
-By REST tables are made, filled, loaded and exported; by the Storage Read API they are read.
-"""
+"""Servers that speak as BigQuery's two APIs do, of tables in memory and files in a bucket."""
 
 import collections
 import contextlib
@@ -67,10 +64,7 @@ class Table:
         return [name for name in row if name not in self.schema]
 
     def insert(self, rows: list[Row]) -> list[Any]:
-        """Take all rows of a request, or none; return what is wrong with each.
-
-        A row whose ``insertId`` was taken before is not taken again.
-        """
+        """Take all rows whose ``insertId`` is new, or none; return what is wrong with each."""
         wrong = [self.unknown(row["json"]) for row in rows]
         if not any(wrong):
             for row in rows:
@@ -106,10 +100,7 @@ def _insert_error(unknown: list[str]) -> dict[str, str]:
 
 @dataclasses.dataclass
 class FakeRest:
-    """The server of REST: tables by name, jobs of loads and exports by id, methods called in order.
-
-    `lost` has how many answers of a method get lost: it does its work, and says 503.
-    """
+    """The server of REST: tables, jobs, methods called; `lost`: how many answers get lost."""
 
     tables: dict[str, Table] = dataclasses.field(default_factory=dict)
     jobs: dict[str, Any] = dataclasses.field(default_factory=dict)

@@ -37,10 +37,7 @@ needs_browser = pytest.mark.skipif(packages() is None, reason="no Chromium, node
 def look(
     pages: Sequence[Path], pictures: Path, widths: tuple[int, int] = (900, 360)
 ) -> dict[str, dict[str, Any]]:
-    """What the browser saw of pages, by the stems of their names, in every look.
-
-    Pictures of them are written to a folder; widths of the window are on a desk and on a phone.
-    """
+    """What the browser saw of pages, by their stems, in every look, with pictures in a folder."""
     folder = packages()
     # Node looks for packages beside the script. Tests that run at once have a script each.
     script = shutil.copy(SCRIPT, folder / f"look-{os.getpid()}.mjs")

@@ -34,10 +34,7 @@ def nothing_drawn(pool: Pool) -> History:
 
 
 def random_history(pool: Pool, seed: int, repeats: bool) -> History:
-    """Rounds of rows of a pool drawn anyhow, some without a label.
-
-    With ``repeats`` rows are drawn repeatedly, in a round and by later ones.
-    """
+    """Rounds of rows of a pool drawn anyhow, some unlabelled, with ``repeats`` some again."""
     rng = np.random.default_rng([seed, 1])
     cells = len(pool.table)
     history, unseen = nothing_drawn(pool), rng.permutation(len(pool))

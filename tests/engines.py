@@ -43,10 +43,7 @@ class Case:
 
 
 def in_shares(most: int, merged: list[int] | None = None) -> Shares:
-    """Return an engine that merges what comes of some shares in no order, as after a shuffle.
-
-    `merged` gets how many states each merge was given.
-    """
+    """Return an engine that merges shares in no order; `merged` gets the sizes of merges."""
     rng = np.random.default_rng(0)
 
     def gather(rows: Rows, work: Work, merge: Merge, _: int) -> list[Piece]:
@@ -152,10 +149,7 @@ def on_engines(
     engines: Sequence[Any] = ENGINES,
     by_beam: int = 1,
 ) -> list[Any]:
-    """All cases by shares, some by the others; of these one, or so many by Beam, are not slow.
-
-    By shares those are not slow which the others have too.
-    """
+    """All cases by shares, some by the others; of these one, or so many by Beam, are not slow."""
     most = {"this process": 1, "Beam": by_beam}
     others = [case for case in cases if case not in some]
     return [

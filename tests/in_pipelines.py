@@ -102,10 +102,7 @@ def shuffled(elements: Sequence[Any], seed: int) -> list[Any]:
 
 
 def failing_now_and_then(function: Callable[..., Any], log: Path) -> Callable[..., Any]:
-    """A function whose first and third calls fail, the third after it has done its work.
-
-    Calls are counted in a file: runners copy functions, and what these hold.
-    """
+    """A function whose first and third calls fail, by a file that counts; the third in vain."""
     log.write_text("")
 
     def call(*arguments: Any, **named: Any) -> Any:

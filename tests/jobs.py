@@ -151,10 +151,7 @@ def make_rich_pool(rows: int = 1500, seed: int = 0, systems: int = 2, classes: i
 
 
 def make_label_set_pool(rows: int = 900, seed: int = 4) -> Pool:
-    """Make a pool whose rows have several labels, with columns ``p_`` and ``is_`` for each.
-
-    The truth is the text of a set, as deliveries may have it: ``toxic+threat`` or ``none``.
-    """
+    """Make a pool whose rows have several labels, columns ``p_`` and ``is_``, truth as texts."""
     rng = np.random.default_rng(seed)
     logit = np.array([-1.5, -2.5, -3.0]) + rng.normal(0, 1.5, (rows, 1))
     p = 1 / (1 + np.exp(-logit - rng.normal(0, 1, (rows, 3))))
@@ -241,10 +238,7 @@ class DoneBefore:
         self._done = dict[bytes, tuple[Result, dict[str, bytes | None]]]()
 
     def call(self, directory: Path, *arguments: Any) -> Result:
-        """Return what a command says, which reads and writes below a directory alone.
-
-        Files elsewhere that its arguments name are read too.
-        """
+        """Return what a command says, which reads and writes below a directory, or named files."""
         before = files_below(directory)
         named = [path for path in map(Path, map(str, arguments)) if path.is_absolute()]
         key = hashlib.sha256(repr([*map(str, arguments)]).encode())
@@ -269,10 +263,7 @@ class DoneBefore:
 
 @dataclasses.dataclass
 class Job:
-    """A spec on disk with its pool, and shorthands for what is done with it.
-
-    It needs no Beam if it is `in_process`; `before` copies what other jobs made of the same.
-    """
+    """A spec on disk with its pool, and shorthands; `before` copies what others made."""
 
     directory: Path
     pool: Pool

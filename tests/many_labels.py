@@ -14,10 +14,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclasses.dataclass(frozen=True)
 class Tagged:
-    """Rows with labels, each label having a rate of its own.
-
-    Of shape (rows, labels): probability, and whether a label is predicted, or held.
-    """
+    """Rows with labels, each of its own rate: probability, predicted and held: (rows, labels)."""
 
     p: npt.NDArray[np.float64]
     f: Flags

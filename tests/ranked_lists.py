@@ -30,10 +30,7 @@ def weakly_monotone(hits: np.ndarray, first: int, m: int) -> np.ndarray:
 
 
 def random_list(rng: np.random.Generator, rows: int, m: int) -> np.ndarray:
-    """Hits of a random (1, m)-weakly monotone list: at its own pace, wherever a hit keeps it so.
-
-    A hit at rank r is allowed if hits stay at most p(r1) max(r, r1 + m) for all r1 < r.
-    """
+    """Hits of a random (1, m)-weakly monotone list: at its own pace, where a hit keeps it so."""
     ranks = np.arange(1, rows + 1)
     pace = rng.choice([0.2, 0.5, 0.9, 1.0], size=rows // 50 + 1)
     hits = np.ones(rows)
@@ -121,10 +118,7 @@ def next_round(
     eta: float = 0.0,
     budget: int | None = None,
 ) -> History:
-    """The history with one round more, answered: row j of a cell has the same label every time.
-
-    An answer is wrong with chance eta.
-    """
+    """The history with one round more, row j of a cell answered alike, but for eta wrong."""
     rng = np.random.default_rng([seed, len(history.rounds)])
     before = len(history)
     history = sampler.design(known.table, history, 1, rng, budget)

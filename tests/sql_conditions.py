@@ -1,7 +1,4 @@
-"""Conditions in SQL, drawn at random, on columns of all types; DuckDB says which rows satisfy them.
-
-There is no NaN: to DuckDB it is equal to itself, and above all numbers.
-"""
+"""Conditions in SQL, drawn at random, by DuckDB on columns of all types, without NaN."""
 
 from collections.abc import Sequence
 from decimal import Decimal

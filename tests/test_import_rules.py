@@ -106,10 +106,7 @@ def file_of(name: str) -> Path | None:
 
 
 def needed(path: Path) -> set[Path]:
-    """A file and all files of ours, the root apart, that run because of its import statements.
-
-    Those within functions count. With a module run the packages that it is in.
-    """
+    """A file and all files of ours, the root apart, that run because of its imports."""
     done: set[Path] = set()
     waiting = {path, *(folder / "__init__.py" for folder in path.parents if folder > PACKAGE)}
     while waiting:

@@ -44,6 +44,8 @@ ELSEWHERE = {
     "pool/tables/spark.py": "pipelines/test_spark_dataframe.py",
     "pool/formats/registry.py": "pipelines/test_prepare_formats.py",
     "pool/guesses.py": "commands/test_init.py",
+    "pool/label_file.py": "commands/test_estimate_labelled.py",
+    "pool/sampled_columns.py": "commands/test_init.py",
     "pool/splits.py": "pool/formats/test_text.py",
     "preparation/plan.py": "commands/test_prepare_plan.py",
     "preparation/stages.py": "commands/test_prepare_plan.py",

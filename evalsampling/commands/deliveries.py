@@ -71,10 +71,7 @@ class _Checked:
 
 
 def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[str]:
-    """Check deliveries, each as if those before it were taken; return a line for each.
-
-    All are stored or none.
-    """
+    """Check deliveries, each as if those before it were taken, and store all or none."""
     register = snapshot.register
     delivered = _votes_by_content(snapshot)
     names = {delivery.name for delivery in snapshot.deliveries}

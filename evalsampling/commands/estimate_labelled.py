@@ -7,66 +7,64 @@ from pathlib import Path
 
 from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.commands.estimate_result import EstimateResult
-from evalsampling.commands.options import CLUSTER, DRAWN, POSITIVE, WEIGHT, option, some_text
+from evalsampling.commands.options import DRAWN, LABEL_FILE, TableOptions
 from evalsampling.errors import InputError, UsageError
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.labels_at_hand import read_labels_at_hand
 from evalsampling.spec.sections import Section, absolute
 from evalsampling.storage import is_url
 
-OF_TABLE = ("drawn", "positive", "cluster", "weight")
+OF_TABLE = ("drawn", "positive", "cluster", "weight", "label_file")
 """Options that go with a table alone."""
 
 
 @dataclasses.dataclass(frozen=True)
-class EstimateCommandOptions(EstimateOptions):
+class EstimateCommandOptions(TableOptions, EstimateOptions):
     """What the command asks for, which takes a table in place of a workspace too."""
 
-    label: str | None = option(
-        "WORKSPACE is a table, a file of a pool, and this is its column of labels that rows have "
-        "already",
-        metavar="COLUMN",
-        type=some_text,
-    )
-    drawn: str | None = option(DRAWN, metavar="HOW", type=some_text)
-    positive: str | None = option(POSITIVE, metavar="CLASS", type=some_text)
-    cluster: str | None = option(CLUSTER, metavar="COLUMN", type=some_text)
-    weight: str | None = option(WEIGHT, metavar="COLUMN", type=some_text)
+    label_file: str | None = LABEL_FILE
 
 
 def estimate_labelled(
     options: EstimateCommandOptions, shown: Callable[[EstimateResult], None]
 ) -> EstimateResult:
-    """Estimate from the labels in a table; without ``label`` from those of a workspace.
+    """Estimate from the labels in a table; without labels from those of a workspace.
 
     The spec is written beside, as `init` guesses it, into TABLE-evaluation.yaml, and the pool is
     prepared into TABLE-evaluation. Where they are already, they are gone on with.
     """
-    if options.label is None:
+    if options.label is None and options.label_file is None:
         for name in OF_TABLE:
             if getattr(options, name) is not None:
                 raise UsageError(f"--{name} is of a table: --label names its column of labels")
         return estimate(options, shown=shown)
+    of_file, table = options.label_file, options.workspace
     if options.drawn is None:
-        raise UsageError(f"--label goes with --drawn, which nobody can find out: {DRAWN}")
+        what = "--label goes" if of_file is None else f"{of_file}, as labels of a table, goes"
+        way_out = "; answers to a round come by --labels" * (of_file is not None)
+        raise UsageError(f"{what} with --drawn, which nobody can find out: {DRAWN}{way_out}")
     from evalsampling.commands.init import InitOptions, init  # Few calls are of tables.
     from evalsampling.commands.prepare_plan import prepare_in_process
     from evalsampling.evaluation.specs import load_spec
+    from evalsampling.pool.label_file import with_labels
 
     # The workspace is in the current folder, called after the file.
-    table = options.workspace
     name = table.rstrip("/").rpartition("/")[2] if is_url(table) else Path(table).name
-    stem = re.sub(r"[^\w-]+", "-", name.partition(".")[0]).strip("-")
-    workspace = f"{stem or 'table'}-evaluation"
+    stem = re.sub(r"[^\w-]+", "-", name.partition(".")[0]).strip("-") or "table"
+    if of_file is not None:
+        with with_labels(table, of_file, options.label, Path(stem)) as (both, label):
+            of_table = dataclasses.replace(options, workspace=both, label_file=None, label=label)
+            return estimate_labelled(of_table, shown)
+    workspace = f"{stem}-evaluation"
     path = Path(f"{workspace}.yaml")
     is_new = not path.exists()
     if is_new:
         asked = {name: getattr(options, name) for name in ("label", *OF_TABLE)}
-        written = init(InitOptions(options.workspace, str(path), workspace, **asked))
+        written = init(InitOptions(table, output=str(path), workspace=workspace, **asked))
         if written.open:
             raise InputError(
                 f"{path}: fill in {' and '.join(written.open)}, which the columns of "
-                f"{options.workspace} leave open, and run this again"
+                f"{table} leave open ({written.why}), and run this again"
             )
     spec = load_spec(path)
     positive = spec.labels.space.text(spec.labels.positive)

@@ -6,39 +6,29 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from evalsampling.commands.check import check
-from evalsampling.commands.options import (
-    CLUSTER,
-    DRAWN,
-    LABEL,
-    POSITIVE,
-    WEIGHT,
-    SpecOptions,
-    argument,
-    option,
-    some_text,
-)
+from evalsampling.commands.options import LABEL_FILE, SpecOptions, TableOptions, argument, option
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import NO, YES, plain, yes_and_no
-from evalsampling.pool.guesses import NUMBER_TEXT, TRUTHS, Guess, SampledColumn, look_at
+from evalsampling.pool.guesses import TRUTHS, Guess
+from evalsampling.pool.label_file import with_labels
+from evalsampling.pool.sampled_columns import NUMBER_TEXT, SampledColumn, look_at
 from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN, LabelsAtHand, read_labels_at_hand
 from evalsampling.spec.sections import Section, nearest
 from evalsampling.stats.score_kinds import ROUNDING
 from evalsampling.storage import is_url
 
+_ID = "no two alike; of pairs a list: [LEFT, RIGHT]"
+
 
 @dataclasses.dataclass(frozen=True)
-class InitOptions:
+class InitOptions(TableOptions):
     """What a call of `init` asks for."""
 
     pool: str = argument("file of the pool, or a pattern in quotes: 'pool/*.parquet'")
+    label_file: str | None = LABEL_FILE
     output: str = option("where the spec goes", default="evaluation.yaml", metavar="FILE")
     workspace: str = option("what the spec calls the workspace", default="run", metavar="DIR")
-    positive: str | None = option(POSITIVE, metavar="CLASS", type=some_text)
-    label: str | None = option(LABEL, metavar="COLUMN", type=some_text)
-    drawn: str | None = option(DRAWN, metavar="HOW", type=some_text)
-    cluster: str | None = option(CLUSTER, metavar="COLUMN", type=some_text)
-    weight: str | None = option(WEIGHT, metavar="COLUMN", type=some_text)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -48,25 +38,24 @@ class InitOptions:
 
 @dataclasses.dataclass(frozen=True)
 class InitResult(Result):
-    """A spec that was written, and the keys that could not be guessed.
-
-    ``scores`` says what is made of those of the first rows; None where a key is open.
-    """
+    """A spec that was written, what its scores are, or the keys left open, and why."""
 
     spec: str
     files: int
     open: tuple[str, ...]
     scores: str | None = None
+    why: str | None = None
 
 
 def init(options: InitOptions) -> InitResult:
-    """Write a commented spec for a pool."""
-    path = Path(options.output)
+    """Write a commented spec for a pool; where labels are in another file, a table of both too."""
+    path, others = Path(options.output), options.label_file
     if path.exists():
         raise InputError(f"{path}: is there already; --output names another file")
+    if others is not None:
+        with with_labels(options.pool, others, options.label, path) as (pool, label):
+            return init(dataclasses.replace(options, pool=pool, label_file=None, label=label))
     files, columns = look_at(options.pool, options.label)
-    if not columns:
-        raise InputError(f"{options.pool}: the pool is empty")
     for name in (each.name for each in columns if each.is_measured):
         if name == options.label or name.lower() in TRUTHS:
             problem = "holds numbers and no classes: docs/regression.md has a spec of such labels"
@@ -76,7 +65,8 @@ def init(options: InitOptions) -> InitResult:
         pattern = str(Path(pattern).resolve())
     at_hand = _labels_at_hand(options, [column.name for column in columns])
     of_labels = () if at_hand is None else at_hand.columns
-    guess = Guess.of(columns, (*of_labels, *options.columns), options.label)
+    known = (*of_labels, *options.columns)
+    guess = Guess.of(columns, known, options.label, options.positive)
     text = _spec_text(pattern, columns, guess, at_hand, options)
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -93,7 +83,7 @@ def init(options: InitOptions) -> InitResult:
     unknown = tuple(f"pool.{key}" for key, column in guessed.items() if not column)
     unknown += ("labels.classes",) * (len(guess.classes) < 2)
     scores = None if unknown else check(SpecOptions(str(path))).scores
-    return InitResult(str(path), files, unknown, scores)
+    return InitResult(str(path), files, unknown, scores, guess.why_open if unknown else None)
 
 
 def _labels_at_hand(options: InitOptions, names: Sequence[str]) -> LabelsAtHand | None:
@@ -127,7 +117,12 @@ def _spec_text(
         "",
         "pool:",
         f"  path: {_quoted(pattern)}",
-        _line("id", guess.id, "names each row: no two alike; of pairs a list: [LEFT, RIGHT]"),
+        _line(
+            "id",
+            guess.id,
+            "names each row: no two alike; of pairs a list: [LEFT, RIGHT]",
+            guess.why_open,
+        ),
         *(_of_systems(guess) if guess.systems else _of_one_system(guess)),
     ]
     of_all = options.positive is None and len(guess.classes) > 2
@@ -213,7 +208,9 @@ def _of_one_system(guess: Guess) -> list[str]:
         if guess.score is not None:
             lines.append(_line("score", guess.score, "numeric; rows of like score are drawn alike"))
         columns = [f"{_quoted(n)}: {_quoted(column.name)}" for n, column in guess.by_class.items()]
-        lines.append(f"  probability: {{{', '.join(columns)}}}  # of each class")
+        are_shares = all(column.is_share for column in guess.by_class.values())
+        key = "probability" if are_shares else "logits"
+        lines.append(f"  {key}: {{{', '.join(columns)}}}  # of each class")
         if guess.score is None:
             lines.append(_list("features", [*guess.by_class.values()], "strata are cut from these"))
     elif not guess.has_verdicts_alone:
@@ -265,9 +262,14 @@ def _described(column: SampledColumn) -> str:
     return _printable(" ".join(f"{column.name}: {'; '.join(facts)}".split()))
 
 
-def _line(key: str, column: SampledColumn | Sequence[SampledColumn] | None, meaning: str) -> str:
+def _line(
+    key: str,
+    column: SampledColumn | Sequence[SampledColumn] | None,
+    meaning: str,
+    why: str = "no column or several look like it",
+) -> str:
     if not column:
-        return f"  {key}: FILL-IN  # {meaning}; no column or several look like it"
+        return _printable(f"  {key}: FILL-IN  # {meaning}; {why}")
     columns = [column] if isinstance(column, SampledColumn) else column
     names = ", ".join(_quoted(one.name) for one in columns)
     return f"  {key}: {names if len(columns) == 1 else f'[{names}]'}  # {meaning}"
@@ -275,8 +277,8 @@ def _line(key: str, column: SampledColumn | Sequence[SampledColumn] | None, mean
 
 def _threshold(guess: Guess) -> float | None:
     """Return the score of even odds if it is to stand in for a prediction, else None."""
-    score = guess.score
-    if guess.prediction is not None or score is None or score.low is None or score.high is None:
+    score = guess.score if guess.prediction is None and len(guess.classes) == 2 else None
+    if score is None or score.low is None or score.high is None:
         return None
     if score.low >= -ROUNDING and score.high <= 1 + ROUNDING:
         return 0.5

@@ -23,9 +23,9 @@ _SETTINGS = "settings"
 """Key of a field's metadata: what the parser of the command line is told of it."""
 
 
-def argument(help: str) -> Any:
+def argument(help: str, **optional: Any) -> Any:
     """Return the field of what a command is about, by its place on the command line."""
-    return _field(dataclasses.MISSING, help=help)
+    return _field(None if optional else dataclasses.MISSING, help=help, **optional)
 
 
 def option(
@@ -89,15 +89,15 @@ class SpecOptions:
     spec: str = argument("path of evaluation.yaml")
 
 
-POSITIVE = "class that measures are about (default: the last one by name)"
-LABEL = "column of labels that rows have already"
+LABEL_FILE = argument(
+    "file of labels of some of its rows, by ids (then --drawn says how these were drawn)",
+    nargs="?",
+    metavar="labels",
+)
 DRAWN = (
     "how the rows with a label were drawn: random, clusters, picked, within:COLUMN, chance:COLUMN, "
     "weight:COLUMN, or the design.json of a round"
 )
-CLUSTER = "column whose value rows share that are alike: of a conversation, say"
-WEIGHT = "column of how much each row counts"
-"""Help of options of `init`, which `estimate` of a table has too."""
 
 
 # --- parsers
@@ -133,7 +133,7 @@ def add_to_job(parser: argparse.ArgumentParser, options: type[Any]) -> None:
 
 
 def _is_argument(field: "dataclasses.Field[Any]") -> bool:
-    return field.metadata[_SETTINGS].keys() == {"help"}
+    return not {"type", "action"} & field.metadata[_SETTINGS].keys()
 
 
 def _is_flag(field: "dataclasses.Field[Any]") -> bool:
@@ -198,6 +198,32 @@ def some_text(text: str) -> str:
     if not text.strip():
         raise argparse.ArgumentTypeError("an empty text is no value; is a variable not set?")
     return text
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """What `init`, and `estimate` of a table, ask for about labels that rows have already."""
+
+    label: str | None = option(
+        "column of labels that rows have already; `estimate` then takes a table, a file of a pool, "
+        "in place of a workspace",
+        metavar="COLUMN",
+        type=some_text,
+    )
+    drawn: str | None = option(DRAWN, metavar="HOW", type=some_text)
+    positive: str | None = option(
+        "class that measures are about (default: the last one by name)",
+        metavar="CLASS",
+        type=some_text,
+    )
+    cluster: str | None = option(
+        "column whose value rows share that are alike: of a conversation, say",
+        metavar="COLUMN",
+        type=some_text,
+    )
+    weight: str | None = option(
+        "column of how much each row counts", metavar="COLUMN", type=some_text
+    )
 
 
 def positive(text: str) -> int:

@@ -195,10 +195,7 @@ class Preparation:
         return 1 + (self.spec.pool.scorer is not None or Wanted.of(self.spec.reading).anything)
 
     def write_reserve(self, part: int, reserve: Reserve) -> pa.Table:
-        """Write one part of the reserve and return cells and hashes of its rows.
-
-        The metadata of the table has the file's checksum by its name.
-        """
+        """Write a part of the reserve, with its checksum; return cells and hashes of rows."""
         name, checksum = self.reserve.write_part(part, reserve)
         assert reserve.rows is not None
         metadata = {name: json.dumps(dataclasses.asdict(checksum))}
@@ -218,10 +215,7 @@ class Preparation:
         *_: Any,
         capacity: int | None = None,
     ) -> None:
-        """Write the cell table, the slices and, last of all, the marker.
-
-        What else a plan gives is waited for, as it has to be done before.
-        """
+        """Write the cell table, the slices and, when all else is done, the marker."""
         spec, names = self.spec, self.spec.pool.slices
         catalog.check_unchanged(spec.pool)
         check_not_empty(sums.count.sum(), spec.pool)

@@ -105,11 +105,7 @@ class SimulateResult(Result):
 
 
 def simulate(options: SimulateOptions) -> SimulateResult:
-    """Return how samplers would have done on a pool whose truth is known.
-
-    Raises:
-        InputError: for anything wrong with the spec, the pool or the file of true labels.
-    """
+    """Return how samplers would have done on a pool whose truth is known."""
     spec = load_pinned(options.spec)
     promise = spec.analysis.promise if options.certify is None else Promise.read(options.certify)
     if promise is not None and promise.each is not None:

@@ -48,11 +48,7 @@ class StatusResult(Result):
 
 
 def status(options: WorkspaceOptions) -> StatusResult:
-    """Return where the evaluation of a workspace stands.
-
-    Raises:
-        InputError: if the workspace is not prepared, or a file of it cannot be read.
-    """
+    """Return where the evaluation of a workspace stands."""
     snapshot = Snapshot.at(options.workspace)
     pool, marker = snapshot.pool, snapshot.pool.marker
     return StatusResult(

@@ -24,10 +24,7 @@ from evalsampling.workspace.snapshot import Snapshot
 
 @dataclasses.dataclass(frozen=True)
 class TopUp:
-    """One run of `prepare --top-up`: so many rows are added to each cell whose reserve runs short.
-
-    A round may ask for ``wanted`` rows of a cell; what there is, is ``held``.
-    """
+    """One run of `prepare --top-up`: rows for each cell that holds fewer than are ``wanted``."""
 
     preparation: Preparation
     stratification: Stratification

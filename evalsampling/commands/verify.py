@@ -202,10 +202,7 @@ def _missing(
 
 
 def _closed(contents: dict[str, dict[str, Any]]) -> set[int]:
-    """Return the rounds of which a later one, or the manifest of a job, says that they are closed.
-
-    The last round says so before it is done.
-    """
+    """Return the rounds that a later one, or the manifest of a job, says to be closed."""
     designs = sorted(name for name in contents if re.fullmatch(r"rounds/\d+/design\.json", name))
     jobs = [name for name in contents if name.startswith("jobs/")]
     return {number for name in (*designs[:-1], *jobs) for number in contents[name].get(CLOSES, ())}

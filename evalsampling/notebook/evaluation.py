@@ -17,7 +17,7 @@ from evalsampling.evaluation.gates import Gates, check_gates, judge
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
 from evalsampling.notebook.states import MemoryState, StoredState
-from evalsampling.pool.frames import Column, Frame, Ids
+from evalsampling.pool.frames import Column, Frame, Ids, is_column, is_table
 from evalsampling.receivers.registry import read_addresses
 from evalsampling.report.svg import Picture
 from evalsampling.spec import EvaluationSpec
@@ -103,13 +103,13 @@ class Evaluation:
 
         Args:
             frame: as `from_frame` takes it.
-            label: column of the labels. A row without a value has none.
+            label: name of the column of labels. A row without a value has none.
             drawn: how the rows with a label were drawn, which nobody can find out from them:
                 ``"random"``; ``"clusters"``, whole ones at random; ``{"within": column}``, at
                 random among the rows of each value of a column; ``{"chance": column}``, each with
-                its own chance; ``{"weight": column}``;
-                ``{"design": path}``, by a round of another workspace, its ``design.json``; or
-                ``"picked"``, by people. Then no number rests on them but for these rows.
+                its own chance; ``{"weight": column}``; ``{"design": path}``, by the
+                ``design.json`` of another workspace; or ``"picked"``, by people. Then no number
+                rests on them but for these rows.
             labels: further keys of the spec's ``labels``, as ``classes``.
             **columns: what `from_frame` takes: id, score, prediction, keys of the spec.
 
@@ -125,6 +125,9 @@ class Evaluation:
         >>> evaluation.estimate()[0].value
         0.5
         """
+        if is_column(label) or is_table(label):
+            way_out = "join another table first, in pandas by frame.merge(labels, how='left')"
+            raise InputError(f"label: name the column of labels in the table; {way_out}")
         keys = {**(labels or {}), "column": label, "drawn": drawn}
         return cls.from_frame(frame, labels=keys, **columns)
 

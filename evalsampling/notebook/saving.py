@@ -34,10 +34,7 @@ FILE = "notebook.jsonl"
 
 
 def save(analysis: Analysis, pool: MemoryPool, path: str | Path) -> None:
-    """Write an evaluation with its pool to a workspace: see `notebook.Evaluation.save`.
-
-    Nothing is written if something else is there, or the spec cannot be written.
-    """
+    """Write an evaluation with its pool to an empty workspace: see `notebook.Evaluation.save`."""
     history = analysis.history
     where = str(path) if is_url(path) else str(Path(path).resolve())
     _write_pool(pool, _storable(pool.spec, where))

@@ -51,10 +51,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def plain(column: pa.Array) -> pa.Array:
-    """Return a column without a dictionary, an extension of Arrow's types, or views.
-
-    A UUID is its text in lower case, with dashes, as every program writes it.
-    """
+    """Return a column without a dictionary, an extension or views; a UUID is its usual text."""
     if pa.types.is_dictionary(column.type):
         column = without_views(column.dictionary).take(column.indices)
     if isinstance(column.type, pa.BaseExtensionType):
@@ -138,10 +135,7 @@ def path_of(field: pa.Field) -> tuple[str, ...]:
 
 
 def value_in(record: Mapping[str, Any], field: pa.Field) -> Any:
-    """Return the value of a field in a record, None if there is none.
-
-    What is no object where one is expected is returned itself: it is of another type.
-    """
+    """Return the value of a field in a record; None, or what is no object where one belongs."""
     value: Any = record.get(field.name)
     if value is not None or field.name in record:
         return value
@@ -180,10 +174,7 @@ def _inside(
 
 
 def column_of(rows: pa.RecordBatch | pa.Table, name: str) -> Any:
-    """Return a column of a table, or a field of a column; None if there is no such name.
-
-    A field is null where what it is part of is null.
-    """
+    """Return a column of a table or a field, null where what it is part of is; None without."""
     place = rows.schema.get_field_index(name)
     if place >= 0:
         return rows.column(place)

@@ -189,10 +189,7 @@ def _is_known(kind: pa.DataType, value: Value) -> bool:
 
 
 def _among(column: pc.Expression, kind: pa.DataType, values: list[Any]) -> pc.Expression:
-    """Return an expression that holds of all that is one of some values.
-
-    It is no chain of comparisons: Arrow ends the process at a long one.
-    """
+    """Return an expression of some values; no chain, for at a long one Arrow ends the process."""
     ends = ((">=", min(values)), ("<=", max(values)))
     within = pc.and_kleene(*(_compared(column, kind, *end) for end in ends))
     # To Arrow -0.0 is not among [0.0].

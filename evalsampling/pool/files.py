@@ -59,10 +59,7 @@ def find_files(pattern: str) -> list[StoredFile]:
 
 
 def would_find(pattern: str, path: str) -> bool:
-    """Return whether a path or a pattern would match a file that may not exist yet.
-
-    A folder counts if files in it would match.
-    """
+    """Return whether a pattern would match a file that may not exist yet, or one in a folder."""
     place = path if is_url(path) else os.path.abspath(path)
     patterns = [pattern] if _is_pattern(pattern) else [pattern, f"{pattern.rstrip('/')}/**"]
     files = place.split("/"), f"{place}/new.parquet".split("/")
@@ -76,6 +73,8 @@ def _found(pattern: str) -> list[StoredFile]:
         below = _below(re.split(r"[*?[]", pattern)[0])
         return [file for file in below if _matches(file.path[begin:].split("/"), patterns)]
     filesystem, path, prefix = locate(pattern)
+    if _is_pattern(path.partition("/")[0]) and not prefix:
+        path = f"./{path}"  # Arrow knows the current folder by its name alone.
     try:
         entries = list(_expand(filesystem, "", path.split("/"), pattern.startswith(_FLAT)))
     except (OSError, pa.ArrowException) as error:
@@ -206,10 +205,7 @@ def fingerprint_of(file: StoredFile, blocks: str) -> dict[str, Any]:
 
 
 def hash_of_blocks(file: StoredFile) -> str:
-    """Return the SHA-256 of four blocks of a file, of 64 KiB each, from its begin to its end.
-
-    A smaller file is hashed as a whole. It tells files apart that have the same size.
-    """
+    """Return the SHA-256 of four blocks of 64 KiB, from begin to end, or of all of a small file."""
     digest, last = hashlib.sha256(), max(file.size - _BLOCK_BYTES, 0)
     with readable(file.path), open_file(file.path) as source:
         for place in range(_BLOCKS):

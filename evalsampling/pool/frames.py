@@ -1,8 +1,7 @@
 """Columns of tables in memory, as Arrow: of NumPy, pandas, polars, Arrow and what speaks like them.
 
-No library of data frames is imported. A table is known by what it can do: the Arrow PyCapsule
-interface (polars, Arrow, DuckDB and others), the dataframe interchange protocol, or named columns
-with an index, as those of pandas.
+No library of data frames is imported. A table is known by what it can do: Arrow's PyCapsules, the
+dataframe interchange protocol, or named columns with an index, as those of pandas.
 """
 
 import dataclasses
@@ -61,10 +60,7 @@ def index_of(values: Any) -> list[Any] | None:
 
 
 def to_array(values: Any, name: str) -> pa.Array:
-    """Return a column as one Arrow array, with plain values in place of codes of a dictionary.
-
-    What a Series of pandas calls missing (NaN, NaT, None, NA) is null.
-    """
+    """Return a column as one Arrow array of plain values; what pandas calls missing is null."""
     dimensions = _dimensions(values)
     if dimensions != 1:
         raise InputError(f"{name}: must have one dimension, got {dimensions}")

@@ -4,40 +4,22 @@ import dataclasses
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import YES, plain, yes_and_no
-from evalsampling.pool.arrow import is_number, is_text
-from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.catalog import Catalog, PoolFile
-from evalsampling.pool.columns import has_label, whole_numbers
-from evalsampling.pool.files import find_files
-from evalsampling.pool.formats.parquet import Parquet
-from evalsampling.pool.formats.registry import format_of, read_batches
-from evalsampling.pool.numbers import float64_of
-from evalsampling.pool.source import partitioned
+from evalsampling.pool.sampled_columns import NUMBER_TEXT, SCORES, SampledColumn
+from evalsampling.spec.gates import NUMBER
 from evalsampling.spec.id_columns import sides_of
 from evalsampling.spec.sink import is_taken
 from evalsampling.stats.score_kinds import ROUNDING
 
-MOST_ROWS, MOST_FIELDS = 10_000, 100
-"""Rows that are looked at, and fields of columns that are objects."""
-
 MOST_SLICES = {"text": 20, "truth": 2, "whole": 10}
 """Most values of a column of a kind that may be a slice."""
 
-_MOST_CLASSES, _ROWS_OF_EACH = 20, 20
-"""Classes that there may be in any case; and rows of each, on average, where there are more."""
-
-_IDS = ("id", "key", "uid", "uuid", "pair_id", "row_id", "record_id")
-_SCORES = (
-    "score", "logit", "probability", "prob", "proba", "confidence", "similarity", "risk"
-)  # fmt: skip
+IDS = ("id", "key", "uid", "uuid", "pair_id", "row_id", "record_id")
 _PROBABILITIES = ("probability", "prob", "proba", "chance")
 _PREDICTIONS = (
     "prediction", "predicted", "pred", "guess", "decision", "class", "label", "output",
@@ -52,114 +34,7 @@ _LINKS = ("match", "matched", "link", "linked", "flag", "flagged", "positive", "
 TRUTHS = ("y_true", "truth", "ground_truth", "gold", "true_label", "gold_label", "actual")
 """Names of columns of labels that rows have already."""
 
-NUMBER_TEXT = "number as text"
-"""Kind of columns of numbers that no program reads as such: ``0,93`` or ``93 %``."""
-
-_KINDS = (
-    (pa.types.is_boolean, "truth"), (pa.types.is_integer, "whole"),
-    (pa.types.is_floating, "number"), (is_text, "text"),
-)  # fmt: skip
-
-_FRACTION = re.compile(r"-?\d+\.\d{3,}(e-?\d+)?")
-
-_NUMBER_TEXT = r"^\s*[-+]?\d+([.,]\d+)?\s*%?\s*$"
-
-_NESTED_TEXT = r"""^\s*(\[\s*(["'\[{\d-].*)?\]|\{\s*(["'].*)?\})\s*$"""
-"""Of lists and objects, as JSON or as Python writes them."""
-
-
-@dataclasses.dataclass(frozen=True)
-class SampledColumn:
-    """A column with the first of its values."""
-
-    name: str  # of the column
-    kind: str  # ``number``, ``whole``, ``text``, ``truth``, `NUMBER_TEXT` or ``other``
-    distinct: int  # values that differ, of those looked at
-    rows: int  # how many were looked at
-    nulls: int  # of them
-    examples: tuple[str, ...]  # a few values as text
-    low: float | None = None  # least value of numbers, else None
-    high: float | None = None  # greatest
-    # rows of each value that differs, as text, if they are few
-    rows_of: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    of_labels: bool = False  # whether it tells of the labels that rows have, and not of rows
-    first: Any = None  # the values that were looked at, as Arrow; None of another type
-
-    @classmethod
-    def of(cls, batch: PoolBatch, name: str, label: str | None = None) -> "SampledColumn":
-        """Return a column of a batch; text of files without types as the type that fits it.
-
-        With a column of labels the others tell of these where only rows with a label have a value,
-        as the name of an annotator, or where they say which rows have one.
-        """
-        column = batch.any_column(name)
-        if is_text(column.type):
-            column = _typed(column)
-        if is_number(column.type) and not {*_SCORES} & {*name.lower().split("_")}:
-            column = whole_numbers(column)  # Floats, of a column that had nulls once.
-        if pa.types.is_decimal(column.type) or pa.types.is_float16(column.type):
-            column = float64_of(column)
-        kind = next((kind for belongs, kind in _KINDS if belongs(column.type)), "other")
-        values = column.drop_null()
-        if kind == "text" and len(values):
-            number, other = (pc.match_substring_regex(values, p) for p in (_NUMBER_TEXT, "[,%]"))
-            kind = NUMBER_TEXT if pc.all(number).as_py() and pc.any(other).as_py() else kind
-            nested = pc.match_substring_regex(values, f"(?s){_NESTED_TEXT}")
-            kind = "other" if pc.all(nested).as_py() else kind
-        if kind == "other":
-            return cls(name, kind, 0, len(column), column.null_count, ())
-        counts = {one["values"]: one["counts"] for one in pc.value_counts(values).to_pylist()}
-        most = max(_MOST_CLASSES, len(values) // _ROWS_OF_EACH)
-        ends: tuple[float | None, float | None] = (None, None)
-        if kind in ("number", "whole") and len(values):
-            low, high = (end.as_py() for end in pc.min_max(values).values())
-            ends = float(low), float(high)
-        return cls(
-            name, kind, len(counts), len(column), column.null_count,
-            tuple(str(value)[:40] for value in [*counts][:3]), *ends,
-            {str(v): counts[v] for v in counts} if len(counts) <= most else {},
-            label is not None and _is_of_labels(column, batch.any_column(label)), column,
-        )  # fmt: skip
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """All values that differ, as text, if they are few."""
-        return tuple(sorted(self.rows_of))
-
-    @property
-    def classes(self) -> dict[str, int]:
-        """The rows of each class of a text: of one in several cases or with blanks, all of them."""
-        names: dict[str, str] = {}
-        rows: dict[str, int] = {}
-        for value, count in sorted(self.rows_of.items(), key=lambda one: -one[1]):
-            name = names.setdefault(plain(value), value.strip())
-            rows[name] = rows.get(name, 0) + count
-        return rows
-
-    @property
-    def is_unique(self) -> bool:
-        """Whether no two rows have the same value."""
-        return self.distinct == self.rows > 0
-
-    @property
-    def nearly_unique(self) -> bool:
-        """Whether nine rows of ten have a value of their own."""
-        return 0 < 0.9 * self.rows <= self.distinct
-
-    @property
-    def nearly_full(self) -> bool:
-        """Whether nine rows of ten have a value."""
-        return self.nulls <= 0.1 * self.rows
-
-    @property
-    def is_measured(self) -> bool:
-        """Whether it has numbers that are no classes: fractions, or too many that differ."""
-        return self.low is not None and (self.kind == "number" or not self.rows_of)
-
-    @property
-    def is_share(self) -> bool:
-        """Whether all values lie between 0 and 1."""
-        return self.low is not None and self.high is not None and 0 <= self.low <= self.high <= 1
+LABELS = (*TRUTHS, "label", "human", "annotation", "answer")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,14 +52,14 @@ class Guess:
     payload: tuple[SampledColumn, ...]  # columns that annotators may want to see
     # other columns that may be the scores of further systems
     rivals: tuple[SampledColumn, ...]
-    # whether a column is called or written as a score is, and cannot be one as it stands
-    unread_score: bool
+    unread_score: SampledColumn | None  # called or written as one, which it cannot be as it stands
     # score, if any, and prediction of each, by name, where there are several: ``gbm_score`` and
     # ``gbm_pred``, ``rf_score`` and ``rf_pred``; or columns with the words of the labels
     systems: Mapping[str, tuple[SampledColumn | None, SampledColumn]]
     truth: SampledColumn | None  # labels that rows have already, by its name
     # the probability of each class, of more than two; empty if one has none
     by_class: Mapping[int | str, SampledColumn]
+    repeated: SampledColumn | None  # what is called an id, where nothing names rows
 
     @property
     def has_verdicts_alone(self) -> bool:
@@ -206,21 +81,32 @@ class Guess:
         if not score.is_share or not score.low or score.low < 1 / len(self.classes) - 0.005 * many:
             return False
         if many:
-            return score.distinct > 1 and _best([score], _SCORES) is not None
+            return score.distinct > 1 and best([score], SCORES) is not None
         return _overlap(score, said)
 
     @property
     def may_be_labels(self) -> bool:
         """Whether no threshold of a likely score, and no likeliest class, makes the predictions."""
         said, score, names = self.prediction, self.score, {*_PREDICTIONS} - _OF_PEOPLE_TOO
-        if said is None or self.is_confidence or _best([said], [*names]) is not None:
+        if said is None or self.is_confidence or best([said], [*names]) is not None:
             return False
         if self.by_class:
             return not _are_likeliest(said, self.by_class)
         if score is None or score.low is None or score.high is None or said.distinct != 2:
             return False
-        is_log_odds = score.low < 0 < score.high and _best([score], _SCORES) is not None
+        is_log_odds = score.low < 0 < score.high and best([score], SCORES) is not None
         return (score.is_share or is_log_odds) and _overlap(score, said)
+
+    @property
+    def why_open(self) -> str:
+        """Why a key could not be guessed."""
+        why, id, score = "no column or several look like it", self.repeated, self.unread_score
+        if id is not None:
+            return f"{why}: {id.name} has {id.distinct:,} values in {id.rows:,} rows"
+        if not self.score and score and score.kind in ("text", NUMBER_TEXT):
+            texts = (one for one in score.first.to_pylist() if one and not NUMBER.fullmatch(one))
+            return f"{why}: {score.name} has {next(texts, '')!r}, which is no number"
+        return why
 
     @property
     def positive(self) -> int | str:
@@ -229,12 +115,13 @@ class Guess:
 
     @classmethod
     def of(
-        cls, columns: Sequence[SampledColumn], known: Sequence[str] = (), label: str | None = None
-    ) -> "Guess":
+        cls, columns: Sequence[SampledColumn], known: Sequence[str] = (), label: str | None = None,
+        positive: str | None = None,
+    ) -> "Guess":  # fmt: skip
         """Return which columns may have which role, by their names and values.
 
         Columns whose role is ``known`` are left out. The values of the column of labels are likely
-        to be those of the predictions.
+        to be those of the predictions. ``positive`` is a class that measures are to be about.
         """
         labelled = next((each for each in columns if each.name == label), None)
         labels = set() if labelled is None else {*labelled.values}
@@ -243,13 +130,13 @@ class Guess:
         columns = [
             column for column in columns
             if column.name not in known and column not in truths
-            and not (column.of_labels and (column.nulls or _best([column], _PREDICTIONS) is None))
+            and not (column.of_labels and (column.nulls or best([column], _PREDICTIONS) is None))
         ]  # fmt: skip
         ids = [each for each in columns if each.kind in ("whole", "text") and each.is_unique]
         # Called an id, and one but for some rows: that these repeat is told when it is read.
-        meant = [each for each in columns if each.name.lower() in _IDS and each.nearly_unique]
-        called = [column for column in ids if column.name.lower() in _IDS]
-        single = _best(ids, _IDS) or _best(meant, _IDS) or next(iter(ids), None)
+        meant = [each for each in columns if each.name.lower() in IDS and each.nearly_unique]
+        called = [column for column in ids if column.name.lower() in IDS]
+        single = best(ids, IDS) or best(meant, IDS) or next(iter(ids), None)
         # In the first rows the ids of records may be unique too.
         id = (() if called else _pair(columns)) or (() if single is None else (single,))
         rest = [column for column in columns if column not in id and column.nearly_full]
@@ -259,7 +146,7 @@ class Guess:
         whole = [column for column in graded if column.kind == "whole"]
         full = [column for column in numbers if not column.nulls]
         shares = [column for column in full if column.is_share]
-        score = _best(numbers, _SCORES) or _best(whole, _SCORES) or _best(full, ["match_weight"])
+        score = best(numbers, SCORES) or best(whole, SCORES) or best(full, ["match_weight"])
         score = score or next(iter((*shares, *full)), None)
         coded = [
             column for column in rest
@@ -278,9 +165,9 @@ class Guess:
         if any(column.name.lower() in _PREDICTIONS for column in words):
             words = []
         by_values = alike[0] if len(alike) == 1 or len(words) > 1 else None
-        prediction = _best(alike, _PREDICTIONS) or by_values or _best(coded, _PREDICTIONS)
-        named = (each for each in coded if each.kind == "text" and _named(_classes(each), shares))
-        prediction = prediction or next(named, None)
+        prediction = best(alike, _PREDICTIONS) or by_values or best(coded, _PREDICTIONS)
+        apt = (each for each in coded if each.kind == "text" and _named(_classes(each), full))
+        prediction = prediction or next(apt, None)
         if prediction is None:  # the only column that says yes or no
             says = [
                 column for column in coded
@@ -296,47 +183,60 @@ class Guess:
         by_number = labels == {"0", "1"} and prediction and yes_and_no(prediction.values)
         by_labels = (prediction is None and len(labels) == 2) or by_number
         said = labelled if by_labels else prediction
-        classes = _classes(said)
-        rows_of = {} if said is None else said.classes
+        # Probabilities of all classes name these where nothing else does.
+        is_all = said is None and (shares[2:] or (shares[1:] and score in shares))
+        named = _called(shares) if is_all and _sum_to_one(shares) else {}
+        classes, rows_of = tuple(named) or _classes(said), {} if said is None else said.classes
         both = [column for column in shares if column is score or _sum_to_one([score, column])]
+        outputs = _named(classes, full) if len(classes) == 2 and score not in shares else {}
+        both = [*outputs.values()] if score in outputs.values() else both
         if len(both) == 2:
-            score = _of_positives(both, prediction, _positive(classes, rows_of))
+            likely = None if named else _positive(classes, rows_of)
+            score = _of_positives(both, prediction, positive or likely)
+            classes = tuple(sorted(classes, key=lambda name: named.get(name) is score))
         # Beside a score that is a probability by its name another one is of the other class.
-        is_one = score is not None and _best([score], _PROBABILITIES) is not None
+        is_one = score is not None and best([score], _PROBABILITIES) is not None
         others = [] if is_one else [column for column in shares if column is not score]
-        probability = _best(others, _PROBABILITIES) if len(classes) == 2 else None
+        probability = best(others, _PROBABILITIES) if len(classes) == 2 else None
         systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
         if len(words) > 1:
             systems = {column.name: (None, column) for column in words}
-        by_class = _named(classes if len(classes) > 2 else (), shares)
-        by_class = by_class if _sum_to_one([*by_class.values()]) else {}
+        several = classes if len(classes) > 2 else ()
+        by_class = named if several and named else _named(several, shares)
+        if not _sum_to_one([*by_class.values()]):
+            outputs = _named(several, full)  # Before a softmax.
+            is_made = outputs and prediction and _are_likeliest(prediction, outputs)
+            by_class = outputs if is_made else {}
         if score in by_class.values():
             score = None
         chosen = (*both, *id, score, probability, prediction, *by_class.values())
         of_systems = itertools.chain(*systems.values())
         used = {column.name for column in (*chosen, *of_systems) if column is not None}
         others = [column for column in columns if column.name not in used]
+        of_people = truths if label or truths else _likely_labels(others, classes, prediction)
         slices = [
-            column for column in others
+            column for column in others if column not in of_people
             if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0) and not column.nearly_unique
-            and _best([column], _PREDICTIONS) is None
-            and not (column.kind == "whole" and _best([column], _SCORES))
+            and best([column], _PREDICTIONS) is None
+            and not (column.kind == "whole" and best([column], SCORES))
         ]  # fmt: skip
         payload = [
             column for column in others
-            if column.kind == "text" and column not in slices and not is_taken(column.name)
-            and _best([column], _SCORES) is None and not _tells(column, prediction)
-            and not (column.values and _best([column], _PREDICTIONS))
+            if column.kind == "text" and column not in (*slices, *of_people)
+            and not is_taken(column.name)
+            and best([column], SCORES) is None and not _tells(column, prediction)
+            and not (column.values and best([column], _PREDICTIONS))
         ]  # fmt: skip
-        unread = any(
-            column.kind == NUMBER_TEXT or _best([column], _SCORES) is not None
-            for column in others
-            if column.distinct > 2 or column.kind == "other"
-        )
+        unread = (
+            column for column in others
+            if (column.distinct > 2 or column.kind == "other")
+            and (column.kind == NUMBER_TEXT or best([column], SCORES) is not None)
+        )  # fmt: skip
         rivals = [column for column in shares if column.name not in used]
         guess = cls(
             id, score, probability, prediction, classes, rows_of, tuple(slices), tuple(payload),
-            tuple(rivals), unread, systems, next(iter(truths), None), by_class,
+            tuple(rivals), next(unread, None), systems, next(iter(of_people), None), by_class,
+            None if id else best((one for one in columns if one.distinct), IDS),
         )  # fmt: skip
         is_said = label or truths or not guess.may_be_labels
         return guess if is_said else dataclasses.replace(guess, prediction=None, truth=prediction)
@@ -392,74 +292,38 @@ def _sum_to_one(columns: Sequence[SampledColumn | None]) -> bool:
 
 
 def _of_positives(
-    both: Sequence[SampledColumn], said: SampledColumn | None, positive: int | str
+    both: Sequence[SampledColumn], said: SampledColumn | None, positive: int | str | None
 ) -> SampledColumn:
-    """Return the column, of two, that is greater where a class is predicted; else the last."""
+    """Return the column that is greater where a class is said, or called so, yes or rarer."""
     if said is not None and said.rows == both[0].rows:
         names = [plain(str(value)) for value in said.first.to_pylist()]
         chosen = pa.array([name in (plain(str(positive)), "true") for name in names])
         means = [pc.mean(column.first.filter(chosen)).as_py() or 0.0 for column in both]
-        if means[0] > means[1]:
-            return both[0]
-    return both[-1]
+        return both[0] if means[0] > means[1] else both[-1]
+    named = {plain(str(name)): column for name, column in _called(both).items()}
+    rarer = min(both[::-1], key=lambda one: pc.sum(pc.greater(one.first, 0.5)).as_py())
+    likely = named.get(yes_and_no(named).get("yes", ""), rarer if named else both[-1])
+    return named.get(plain(str(positive)), likely)
 
 
-def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledColumn]]:
-    """Return how many files a pool has, and its columns by the first rows of the first file.
-
-    ``label`` is the column of labels, if rows have any.
-    """
-    files = partitioned(find_files(pattern), None)
-    head = PoolFile.head(files[0])
-    inner = [each for each in head.contents.fields if each.name not in head.contents.schema.names]
-    schema = pa.schema([*head.contents.schema, *inner[:MOST_FIELDS]])
-    batch, names = _first_batch(head, schema), schema.names
-    if batch is None:
-        return len(files), []
-    number = next((name for name in names if _FRACTION.fullmatch(name)), None)
-    if number is not None:
-        raise InputError(
-            f"{files[0].stored.path}: there is the number {number} where the name of a column "
-            "belongs: put a line of names first"
-        )
-    rows = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))
-    # Columns that the paths of files have, with a row for each file.
-    named = dict.fromkeys(name for file in files for name in file.constants)
-    values = {name: pa.array([file.constants.get(name) for file in files]) for name in named}
-    in_paths = PoolBatch(pa.record_batch(values))
-    label = label if label in {*names} - {*named} else None
-    return len(files), [
-        SampledColumn.of(in_paths, name) if name in named else SampledColumn.of(rows, name, label)
-        for name in names
-    ]
-
-
-def _first_batch(head: PoolFile, schema: pa.Schema) -> PoolBatch | None:
-    """Return columns of the first rows of a file, None if it has none."""
-    file, kind = head.stored, format_of(head.stored.path)
-    if isinstance(kind, Parquet):
-        items = list(Catalog((head,), schema).items)
-        return next(read_batches(items[0], None), None) if items else None
-    read: list[pa.RecordBatch] = []
-    for rows in kind.read(file, head.read(schema)):
-        read.append(rows)
-        if sum(map(len, read)) >= MOST_ROWS:
-            break
-    if not read:
-        return None
-    first = pa.concat_batches(read)
-    made = first if head.layout is None else head.layout.applied(first, None)
-    return PoolBatch(made, file.path)
+def _called(columns: Sequence[SampledColumn]) -> dict[int | str, SampledColumn]:
+    """Return columns by what their names differ in: whole numbers, or else words."""
+    words = [re.split(r"(?<=[\W_])", column.name) for column in columns]
+    while min(map(len, words)) > 1 and len({first for first, *_ in words}) == 1:
+        words = [rest for _, *rest in words]
+    ends = ["".join(rest) for rest in words]
+    if all(map(str.isdecimal, ends)):
+        return dict(sorted(zip(map(int, ends), columns, strict=True)))
+    ends = [_without(SCORES, end) or end for end in ends]
+    are_words = all(map(re.compile(r"[^\W\d_]\D*").fullmatch, ends)) and not {*ends} & {*SCORES}
+    is_short = len(ends) == 2 and min(map(len, ends)) == 1  # p and q
+    return dict(zip(ends, columns, strict=True)) if are_words and not is_short else {}
 
 
 def _pair(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
-    """Return the columns that name the two records of a pair: two ids called alike but for sides.
-
-    Ids of records are unique within a data set, so where there are several, Splink's columns of
-    them are part of the id.
-    """
+    """Return the columns of two ids called alike but for their sides, with Splink's data sets."""
     named = {column.name: column for column in columns if not column.nulls and column.distinct}
-    ids = [name for name in named if {*_IDS} & {*re.split("[^a-z]+", name.lower())}]
+    ids = [name for name in named if {*IDS} & {*re.split("[^a-z]+", name.lower())}]
     sides = next(filter(None, map(sides_of, itertools.combinations(ids, 2))), None)
     if sides is None:
         return ()
@@ -481,7 +345,7 @@ def _systems(
     found = {
         name: (column, predictions[name])
         for column in reversed(scores)
-        for name in [_without(_SCORES, column.name)]
+        for name in [_without(SCORES, column.name)]
         if name and name in predictions
     }
     is_one = _sum_to_one([score for score, _ in found.values()])  # The first and the second guess.
@@ -495,33 +359,26 @@ def _without(words: Sequence[str], name: str) -> str:
     return "_".join(others) if len(others) == len(parts) - 1 else ""
 
 
-def _typed(text: pa.Array) -> pa.Array:
-    """Return texts as whole numbers or numbers, if all can be read so; empty texts are null."""
-    filled = pc.if_else(pc.equal(text, ""), None, text)
-    for kind in (pa.int64(), pa.float64()):
-        try:
-            numbers = filled.cast(kind)
-        except pa.ArrowInvalid:
-            continue
-        if kind == pa.int64() or np.isfinite(numbers.drop_null().to_numpy()).all():
-            return numbers
-    return filled
-
-
-def _is_of_labels(column: pa.Array, labels: pa.Array) -> bool:
-    """Return whether a column tells of the labels of rows: see `SampledColumn.of`."""
-    labelled = has_label(labels)
-    if labelled.all() or not has_label(column)[~labelled].any():
-        return not labelled.all()
-    with_one, without = (column.filter(pa.array(rows)).unique() for rows in (labelled, ~labelled))
-    return len(with_one) == len(without) == 1 and with_one != without
+def _likely_labels(
+    columns: Sequence[SampledColumn], classes: Sequence[int | str], said: SampledColumn | None
+) -> list[SampledColumn]:
+    """Return the column, if any, that may have labels: classes of some rows, or mostly as said."""
+    names = {plain(str(name)) for name in classes}
+    found = []
+    for column in columns:
+        values, is_label = {*map(plain, column.values)}, False
+        if not column.nearly_full:
+            is_called = said is None and len(values) == 2 and best([column], LABELS) is not None
+            is_label = is_called or values <= {*names, *yes_and_no(names)}
+        elif said is not None and (column.kind, column.rows) == ("text", said.rows):
+            alike = values == names and said.kind == "text"
+            is_label = alike and pc.mean(pc.equal(column.first, said.first)).as_py() > 0.5
+        found += [column] * (len(values) > 1 and is_label)
+    return [best(found, LABELS) or found[0]] if found else []
 
 
 def _is_partly_written(column: SampledColumn, has_labels: bool) -> bool:
-    """Return whether a column is called a prediction, and many rows lack a value.
-
-    Beside labels also one that says yes of links or matches, and nothing of other rows.
-    """
+    """Return whether a column is called a prediction, or beside labels a link, of some rows."""
     end, says_yes = column.name.lower().split("_")[-1], {*map(plain, column.values)} <= {*YES, "1"}
     is_called = end in _VERDICTS or (has_labels and end in _LINKS and says_yes)
     return bool(column.values) and not column.nearly_full and is_called
@@ -536,11 +393,8 @@ def _tells(column: SampledColumn, said: SampledColumn | None) -> bool:
     return sum(map(bool, named)) > 0.9 * column.rows
 
 
-def _best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:
-    """Return the column whose name fits best, None if none fits; earlier names are preferred.
-
-    First come columns in which no row lacks a value. Of others that is told when they are read.
-    """
+def best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColumn | None:
+    """Return the column whose name fits best, first of those without nulls; None if none does."""
     ranked = []
     for place, column in enumerate(columns):
         name = column.name.lower()

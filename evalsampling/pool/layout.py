@@ -77,10 +77,7 @@ class Layout:
         return pa.schema([*(stored if self.columns is None else self.columns), *fixed])
 
     def stored(self, columns: Sequence[str] | None) -> list[str] | None:
-        """Return the columns to read of a file for some columns of the pool; None for all.
-
-        Of a field of a table's column all of the column: fields may have come later.
-        """
+        """Return the columns to read of a file for some of the pool, whole ones; None for all."""
         if columns is None:
             return None if self.columns is None else list(self.columns.names)
         named = [self._column_with(name) for name in columns]
@@ -108,10 +105,7 @@ class Layout:
         return pa.RecordBatch.from_pydict(made) if made else rows
 
     def expressions(self, stored: pa.Schema) -> dict[str, tuple[pc.Expression, pa.DataType]]:
-        """Return columns of the pool as Arrow finds them in a file, with their types, by name.
-
-        Those whose type changes are left out.
-        """
+        """Return columns of the pool whose type stays as Arrow finds them in a file, by name."""
         wanted = stored if self.columns is None else self.columns
         read = {
             field.name: (pc.field(field.name), field.type)

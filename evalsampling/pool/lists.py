@@ -1,7 +1,4 @@
-"""Queries of a pool: items of each, the systems' ranked lists, probabilities of grades.
-
-Lists are read as Arrow keeps them, one long column with offsets, and ranked all at once.
-"""
+"""Queries of a pool: items of each, the systems' ranked lists, probabilities of grades."""
 
 import dataclasses
 import json
@@ -146,10 +143,7 @@ def _parsed(batch: PoolBatch, name: str, texts: pa.Array) -> pa.Array:
 def _flat(
     batch: PoolBatch, name: str, items: str = "", counts: IntArray | None = None
 ) -> tuple[IntArray, pa.Array]:
-    """Return the row, and the value, of each element of a column of lists.
-
-    If there are counts, of another column's items, there is a value for each of these.
-    """
+    """Return the row, and the value, of each element of lists, one for each of the counts."""
     column = list_column(batch, name)
     lengths = pc.list_value_length(column).to_numpy()
     if counts is not None:

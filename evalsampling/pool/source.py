@@ -78,10 +78,7 @@ def unchanged(pool: PoolSpec) -> Iterator[None]:
 
 
 def partitioned(files: Sequence[StoredFile], where: Condition | None) -> list[PlannedFile]:
-    """Return files with the columns that their paths have, but for those without a wanted row.
-
-    A column has the type that Arrow infers over all files: whole numbers of 32 bits, else text.
-    """
+    """Return files that may have a wanted row, with columns of their paths, typed as by Arrow."""
     values = _values([file.path for file in files])
     names = dict.fromkeys(name for texts in values for name in texts)
     columns = {name: _typed([texts.get(name) for texts in values]) for name in names}

@@ -97,10 +97,7 @@ class CellBatch:
 
     @property
     def keys(self) -> UInt64Array:
-        """Sort keys of the rows of a cell, shape (n,): the keyed hashes of the ids.
-
-        Where whole clusters are drawn, rows of a cluster follow each other.
-        """
+        """Sort keys of the rows of a cell, (n,): keyed hashes of ids, clusters together."""
         plan, cluster = self.stratification.plan, self.outputs.cluster
         keys = hash_ids(self.ids, plan.seed)
         if not plan.by_cluster:

@@ -78,10 +78,7 @@ def score_pool(plan: ReadingPlan, directory: str) -> Reading:
 
 
 def first_pass(engine: Engine, plan: ReadingPlan, items: Any, directory: str) -> tuple[Any, Any]:
-    """Return how the rows of items are cut, and the items of the second pass.
-
-    These are of scored rows if there is a scorer, which are stored below a directory or URL.
-    """
+    """Return how the rows of items are cut, and the items, maybe scored, of the second pass."""
     rows, looks = None, Wanted.of(plan).anything
     if plan.pool.scorer is not None:
         rows, items = engine.read(score_pool(plan, directory), items)

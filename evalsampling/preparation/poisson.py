@@ -108,10 +108,7 @@ def sizes_of_cells(deviation: Deviation, table: CellTable) -> FloatArray:
 def fill_water(
     sums: CellSums | None, plan: AnalysisPlan, cut: Stratification, by_cell: bool = False
 ) -> PoissonFilter:
-    """Return the filter that keeps the rows of a budget, for the first measure of a pool.
-
-    ``delta`` and ``smoothing`` are those of the sampler, if that is ``poisson``.
-    """
+    """Return the filter of the rows of a budget, for the first measure, as ``poisson`` has it."""
     given = plan.sampler.parameters if plan.sampler.name == "poisson" else {}
     shares = {"delta": 0.1, "smoothing": 1.0}
     shares |= {key: given[key] for key in shares if key in given}
@@ -146,10 +143,7 @@ def keep(cells: CellBatch, chosen: PoissonFilter) -> pa.Table:
 
 
 def keep_rows(engine: Engine, rows: Any, plan: AnalysisPlan, by_cell: bool) -> Any:
-    """Return the rows of a Poisson sample, on any engine: tables as `PoissonFilter.keep` has them.
-
-    The pool is gone over three times: for the strata, for the cells, and to filter its rows.
-    """
+    """Return the rows of a Poisson sample, on any engine, after three passes over the pool."""
     stratification = stratify(engine, rows, plan.reading)
     cells = engine.map(rows, assign(stratification))
     (sums,) = engine.run(cells, SUM_CELLS)

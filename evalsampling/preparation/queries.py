@@ -43,10 +43,7 @@ class ExpectedQueries:
 
     @property
     def features(self) -> FloatArray:
-        """Features that strata are cut from, shape (n, features).
-
-        Mean and standard deviation of each driver, and the logarithm of the cost if there is one.
-        """
+        """Mean and deviation of each driver, and the logarithm of the cost: (n, features)."""
         columns = [np.log(values) for values in self.magnitudes.values()]
         for driver in self.drivers:
             mean, square = self.moments.of(driver)

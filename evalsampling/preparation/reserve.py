@@ -125,10 +125,7 @@ def labelled(rows: pa.Table) -> BoolArray:
 
 
 def _ranks_without_label(cell: IntArray, has_label: BoolArray) -> IntArray:
-    """Return the place of each row among its cell's rows without a label, which come last.
-
-    Cells are in order. The place of a row with a label is below 0.
-    """
+    """Return the place of each row among its cell's rows without a label; below 0 with one."""
     first = np.flatnonzero(np.diff(cell, prepend=-1))
     rows = np.diff(first, append=len(cell))
     rank = within_runs(rows)
@@ -185,10 +182,7 @@ def repeated_values(values: UInt64Array) -> UInt64Array:
 
 
 def check_complete(rows: pa.Table, count: IntArray, capacity: int) -> None:
-    """Check that a reserve holds ``capacity`` rows of each cell, or all of them.
-
-    Those with a label come on top.
-    """
+    """Check that a reserve holds ``capacity`` rows of each cell, or all, beside those labelled."""
     cell = rows[CELL].to_numpy()
     held = np.bincount(cell, minlength=len(count))
     wanted = np.minimum(count, capacity + np.bincount(cell[labelled(rows)], minlength=len(count)))

@@ -376,10 +376,7 @@ def _levels(counts: ScoreCounts | None) -> tuple[float, ...] | None:
 
 
 def _kinds(pool: PoolSpec, sums: Sequence[ScoreSums]) -> list[str | None]:
-    """Return the kind (`stats.score_kinds`) of each system's score, then of the driving one.
-
-    None where there is no score, or its kind does not matter.
-    """
+    """Return the kind of each system's score, then of the driving one; None without any."""
     return [
         None if part.score is None else part.score_is or own.kind
         for part, own in zip(pool.scored, sums, strict=True)

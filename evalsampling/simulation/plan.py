@@ -50,10 +50,7 @@ FEWEST_LABELS = 50
 
 
 def usable_samplers(asked: AnalysisPlan) -> list[str]:
-    """Return the names of the samplers that take a plan's measure and oracle, and can be planned.
-
-    Those that query ranks cannot: how many answers they need depends on the labels.
-    """
+    """Return the samplers that take a plan's measure and oracle, and query no ranks."""
     usable = []
     for name in samplers.BY_NAME:
         with contextlib.suppress(InputError):
@@ -200,10 +197,7 @@ def _range(halves: Sequence[float]) -> Spread:
 
 
 def _widened(off: Spread, half: float | None, most: float) -> Spread:
-    """Return the range with its ends moved out by `WIDER`, up to ``most``.
-
-    ``half``, the half-width if the scores are right, lies in it too.
-    """
+    """Return the range with its ends moved out by `WIDER`, up to ``most``, around ``half``."""
     low, high = off["half_width_low"], off["half_width_high"]
     if half is None or low is None or high is None:
         return NO_RANGE
@@ -225,10 +219,7 @@ def _doubled(
     spreads: Sequence[Sequence[Sequence[Spread]]],
     half_width: float,
 ) -> tuple[float, ...] | None:
-    """Return budgets with one of twice the last, if that may make intervals narrow enough.
-
-    None if every sampler and measure has that half-width, or the last budget is the largest.
-    """
+    """Return budgets with one of twice the last, if that may make intervals narrow enough."""
     last = min(2 * budgets[-1], most)
     if last <= budgets[-1]:
         return None

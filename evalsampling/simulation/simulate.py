@@ -1,7 +1,4 @@
-"""Simulation: errors and coverage of evaluations of a pool whose truth is known.
-
-Rows come from urns (`truth.Urns`), so a repeat costs the same whatever the size of the pool.
-"""
+"""Simulation: errors and coverage of evaluations of a pool of known truth, drawn from urns."""
 
 import concurrent.futures
 import dataclasses

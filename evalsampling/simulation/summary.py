@@ -38,10 +38,7 @@ class Outcome:
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-    """Estimates of one measure in one repeat at one budget, and what they took so far.
-
-    The value has the shape (components,); there are no estimates where only values are compared.
-    """
+    """Estimates of one measure in a repeat at a budget: values (components,), and their cost."""
 
     value: FloatArray
     estimates: tuple[Estimate, ...]

@@ -1,7 +1,4 @@
-"""Sentences that are said of small and of unusual evaluations: where they are true, and only there.
-
-Each line of `SAID` is a sentence, a state of an evaluation and a place where it may be said.
-"""
+"""Sentences said of small and unusual evaluations: where they are true, and only there."""
 
 import dataclasses
 import functools

@@ -4,12 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from evalsampling import Evaluation
+from evalsampling.evaluation import load_spec
 from tests.jobs import call, files_below
 from tests.labels_at_hand import labelled_pool
+from tests.slow import fast
 
 
 @pytest.fixture(autouse=True)
@@ -101,6 +104,73 @@ def test_what_is_wrong(table: str, tmp_path: Path, options: list[str], message: 
     assert done.status != 0
     assert message in done.err
     assert files_below(tmp_path) == before
+
+
+FILES = {
+    "p.csv": "id,score,label\n" + "".join(f"{i},{i % 40 / 40},{i % 3 % 2}\n" for i in range(300)),
+    "l.csv": "id,label,odds\n" + "".join(f"{i},{i % 5 % 2},0.5\n" for i in range(0, 300, 4)),
+}
+
+
+@pytest.mark.parametrize(
+    ("pool", "labels"), fast(1, [("p.csv", "l.pq"), ("p.pq", "l.csv"), ("p.pq", "l.pq")])
+)
+def test_labels_in_a_file_of_their_own(tmp_path: Path, pool: str, labels: str) -> None:
+    """The same numbers as of one table, which is written beside; also by `init`."""
+    for name, text in FILES.items():
+        Path(name).write_text(text)
+        pq.write_table(pyarrow.csv.read_csv(name), name.replace("csv", "pq"))
+    done = call("estimate", pool, labels, "--drawn", "chance:odds").done
+    assert "predictions are label, scores score; measures are about 1" in done.err
+    before = files_below(tmp_path)
+    assert call("estimate", pool, labels, "--drawn", "chance:odds").out == done.out
+    assert files_below(tmp_path) == before
+    table = pyarrow.csv.read_csv("p.csv").to_pandas()
+    given = pyarrow.csv.read_csv("l.csv").to_pandas().rename(columns={"label": "true_label"})
+    table.merge(given, on="id", how="left").to_csv("one.csv", index=False)
+    asked = ("--label", "true_label", "--drawn", "chance:odds")
+    assert call("estimate", "one.csv", *asked).out == done.out
+    assert call("init", pool, labels, "--drawn", "random").status == 0
+    assert load_spec("evaluation.yaml").labels.at_hand.column == "true_label"
+    assert "nothing wrong found" in call("prepare", "--check", "evaluation.yaml").out
+
+
+@pytest.mark.parametrize(
+    ("pool", "labels", "message"),
+    [
+        ("p.csv", "id,human\n1,0\n2,1\n1,0\n", "row 2: 1 is in row 0 too; a row has one"),
+        ("p.csv", "id,human\n1,0\n007,1\n", "row 1: 007 is in no row of p.csv, as are 1 of"),
+        ("p.csv", "row,human\n1,0\n", "rows are not named as in p.csv: both need ids in a"),
+        ("p.csv", "id,a,b\n1,0,1\n2,1,0\n", "its column of labels by --label"),
+        ("p.csv", "id,human\n", "labels.csv: there are no rows"),
+        ("p.csv", "id,human\n1,0\n2,odd\n", "label 'odd' is none of: 0, 1"),
+        ("p.csv", FILES["p.csv"], "two systems are columns of one table; there are: id, sc"),
+        ("l.csv", FILES["p.csv"], "the pool is named first, its labels second"),
+        ("twice.csv", "id,human\n1,0\n", "There are id, score, label; and id, human; "),
+        ("lines.csv", ",human\n0,0\n1,1\n", "rows are not named as in lines.csv"),
+    ],
+)
+def test_files_of_labels_that_do_not_fit(
+    tmp_path: Path, pool: str, labels: str, message: str
+) -> None:
+    """Nothing is left behind; numbers of lines, as pandas writes them, are those of each file."""
+    head, _, rows = FILES["p.csv"].partition("\n")
+    others = {"twice.csv": f"{head}\n{rows}{rows}", "lines.csv": f"{head[2:]}\n{rows}"}
+    for name, text in {**FILES, **others, "labels.csv": labels}.items():
+        Path(name).write_text(text)
+    before = files_below(tmp_path)
+    assert message in call("estimate", pool, "labels.csv", "--drawn", "random").refused
+    assert files_below(tmp_path) == before
+
+
+def test_a_table_of_other_labels_is_not_overwritten() -> None:
+    for name, text in FILES.items():
+        Path(name).write_text(text)
+    Path("p-labelled.csv").write_text("mine")
+    done = call("estimate", "p.csv", "l.csv", "--drawn", "random")
+    assert "p-labelled.csv: is there already, with other rows or labels: remove it" in done.refused
+    assert Path("p-labelled.csv").read_text() == "mine"
+    assert "answers to a round come by --labels" in call("estimate", "run", "l.csv").err
 
 
 def test_a_spec_that_is_there_already(table: str, tmp_path: Path) -> None:

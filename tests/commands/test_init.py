@@ -78,6 +78,10 @@ def test_probabilities_beside_the_score(tmp_path: Path, columns: Any, expected: 
     pool = yaml.safe_load(text)["pool"]
     assert (pool["score"], pool.get("probability")) == expected
     assert ("# is hgb another system's?" in text) == ("hgb" in columns)
+    if "ham" in columns:  # The score of the other class would be low where it is predicted.
+        named = ("--output", tmp_path / "other.yaml", "--positive", "ham")
+        assert call("init", tmp_path / "pool.parquet", *named).status == 0
+        assert "score: ham" in (tmp_path / "other.yaml").read_text()
 
 
 def test_columns_that_go_in_pairs_are_systems(tmp_path: Path, monkeypatch: Any) -> None:
@@ -98,6 +102,7 @@ def test_columns_that_go_in_pairs_are_systems(tmp_path: Path, monkeypatch: Any) 
 
 SHARE = np.random.default_rng(0).permutation(np.linspace(0.001, 0.9, 300))
 LIKELY = SHARE > 0.5
+RAW, LOGITS = np.stack([9 * SHARE, 6 - 9 * SHARE, 3.5 + SHARE / 9]), ["l_a", "l_b", "l_c"]
 SAID, BY_HALF = {"prediction": LIKELY}, {"threshold": 0.5}
 
 
@@ -105,18 +110,29 @@ SAID, BY_HALF = {"prediction": LIKELY}, {"threshold": 0.5}
     ("columns", "expected"),
     [
         ({"score": SHARE.astype(np.float16), **SAID}, {"score": "score"}),
+        ({"score": ["-inf", *map(str, 9 * SHARE[1:] - 4)], **SAID}, {"score": "score"}),
         ({"result": [{"label": "YN"[int(p < 0.5)], "score": max(p, 1 - p)} for p in SHARE]},
          {"score": "result.score", "score_is": "confidence", "prediction": "result.label"}),
         ({"guesses": [f"[{{'label': 'a', 'score': {p}}}]" for p in SHARE], **SAID},
          {"prediction": "prediction", "payload": None}),
         ({"probability": [[1 - p, p] for p in SHARE], **SAID}, {"score": "FILL-IN"}),
         ({"weight": 9 * SHARE[::-1], "p_spam": SHARE, **SAID}, {"score": "p_spam"}),
-        ({"label": np.arange(300) % 2, "p": SHARE}, {"prediction": BY_HALF}),
+        ({"label": np.arange(300) % 2, "p": SHARE, "two": [1, None, 0] * 100},
+         {"prediction": BY_HALF, "slices": None}),
         ({"label": LIKELY.astype(int), "p": SHARE}, {"prediction": "label"}),
         ({"bad": SHARE, "ok": 1 - SHARE, "mood": np.where(LIKELY, "BAD", "OK")},
          {"score": "bad", "prediction": "mood"}),
         ({"a": SHARE / 2, "b": SHARE / 2, "c": 1 - SHARE, "kind": ["a", "b", "c"] * 100},
          {"prediction": "FILL-IN", "probability": {name: name for name in "abc"}}),
+        ({"cats": [{"BAD": 1 - p, "OK": p} for p in SHARE[:200]] + [{"BAD": 0.1, "OK": 0.9}] * 100},
+         {"score": "cats.BAD", "prediction": BY_HALF}),
+        ({"p_no": SHARE, "p_yes": 1 - SHARE}, {"score": "p_yes", "prediction": BY_HALF}),
+        ({"a": SHARE / 2, "b": SHARE / 2, "c": 1 - SHARE},
+         {"prediction": "FILL-IN", "probability": {name: name for name in "abc"}}),
+        ({"out_no": -9 * SHARE, "out_yes": 9 * SHARE - 9, "said": np.where(LIKELY, "yes", "no")},
+         {"score": "out_yes", "prediction": "said"}),
+        ({**dict(zip(LOGITS, RAW, strict=True)), "said": np.array(list("abc"))[RAW.argmax(0)]},
+         {"logits": dict(zip("abc", LOGITS, strict=True)), "features": LOGITS, "score": None}),
         ({"label_1": np.where(LIKELY, "Y", "N"), "score_1": np.maximum(SHARE, 1 - SHARE),
           "label_2": np.where(LIKELY, "N", "Y"), "score_2": np.minimum(SHARE, 1 - SHARE)},
          {"score": "score_1", "score_is": "confidence", "prediction": "label_1"}),
@@ -127,7 +143,8 @@ def test_columns_as_other_programs_write_them(tmp_path: Path, columns: Any, expe
     _, text = of_table(tmp_path, {"id": range(300), **columns}, "FILL-IN" not in str(expected))
     pool = yaml.safe_load(text)["pool"]
     assert {key: pool.get(key) for key in expected} == expected
-    assert ("# are these labels?" in text) == (expected.get("prediction") in (BY_HALF, "FILL-IN"))
+    of_people = "kind" in columns or ("label" in columns and expected["prediction"] == BY_HALF)
+    assert ("# are these labels?" in text) == of_people
 
 
 @pytest.mark.parametrize(
@@ -228,13 +245,40 @@ def test_a_column_of_labels_is_no_slice(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_guessed_is_to_be_filled_in(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"a": np.arange(50) % 7 / 9}), tmp_path / "pool.parquet")
+    columns: Any = {"id": range(50), "score": ["NULL", *map(str, range(49))]}
+    told, _ = of_table(tmp_path, columns, right=False)
+    assert "score has 'NULL', which is no number" in " ".join(told.out.split())
+    columns = {"a": np.arange(50) % 7 / 9, "id": np.arange(50) % 7}
+    pq.write_table(pa.table(columns), tmp_path / "pool.parquet")
     done = call("init", tmp_path / "pool.parquet", "--output", tmp_path / "e.yaml", "--json").json
     assert done["open"] == ["pool.id"]
+    assert done["why"] == "no column or several look like it: id has 7 values in 50 rows"
     text = (tmp_path / "e.yaml").read_text()
     assert "id: FILL-IN  # names each row" in text
     assert "prediction: {threshold: 0.5}" in text
     assert "column 'FILL-IN' is missing" in call("prepare", "--check", tmp_path / "e.yaml").out
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "expected"),
+    [
+        (["ham", "spam"] * 50, ["ham", "spam", "Spam", None] * 25, "told"),
+        ([0, 1] * 50, ["Y", None, "n", None] * 25, "told"),
+        (["ham", "spam"] * 50, ["ham", "spam", "ham", "ham"] * 25, "told"),
+        (["ham", "spam"] * 50, ["spam", "ham"] * 50, None),
+        (None, ["ok", None, "bad", None] * 25, "human"),
+    ],
+)
+def test_what_may_be_labels_is_neither_slice_nor_shown(
+    tmp_path: Path, said: Any, told: Any, expected: str | None
+) -> None:
+    """Annotators would see them; the second system says otherwise in most rows."""
+    columns = {"id": range(100), "score": np.linspace(0, 1, 100), expected or "two": told}
+    _, text = of_table(tmp_path, columns if said is None else {**columns, "prediction": said})
+    pool = yaml.safe_load(text)["pool"]
+    assert (f"  # column: {expected}  # are these labels?" in text) == (expected is not None)
+    assert pool.get("slices") == (["two"] if expected is None else None)
+    assert pool.get("payload") is None
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

@@ -110,10 +110,7 @@ def test_a_model_that_returns_no_probabilities_draws_nothing(job: Any) -> None:
 def test_rows_that_cannot_add_to_the_measure_are_left_alone(
     job: Any, sampler: str, others: int
 ) -> None:
-    """Precision needs the predicted positives and no more: then the pool is exhausted.
-
-    The calibrated design spreads a part of each round evenly, until then.
-    """
+    """Precision needs the predicted positives and no more: then the pool is exhausted."""
     keys = {"sampler": sampler, "measure": "precision", "strata": {"leaves": 4}}
     one = job(make_pool(rows=600), budget=500, **keys).prepared()
     predicted = sum(one.pool.table["prediction"].to_pylist())

@@ -42,10 +42,7 @@ def votes(
     wrong: float = 0.2,
     skipped: float = 0.05,
 ) -> list[Vote]:
-    """Answers of some annotators to all tasks of a round, some of them wrong or declined.
-
-    How many of each class are is the same each time, though names of tasks are not.
-    """
+    """Answers of annotators to all tasks of a round, of each class as many each time."""
     draw = random.Random(seed)
     given = []
     for task, label in sorted(truth_of_tasks(job, number).items(), key=operator.itemgetter(1)):

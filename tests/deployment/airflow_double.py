@@ -21,10 +21,7 @@ DAG_FILE = Path(__file__).resolve().parents[2] / "deployment/airflow/evaluation_
 
 @dataclasses.dataclass
 class Task:
-    """A task of a DAG: its name, what it does, the kind and settings of its decorator.
-
-    The kind is empty, ``short_circuit`` or ``sensor``; tasks that wait for it are `before`.
-    """
+    """A task of a DAG: name, function, kind (maybe empty) and settings; those `before` it."""
 
     id: str
     run: Callable[[], Any]

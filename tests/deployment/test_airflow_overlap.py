@@ -81,10 +81,7 @@ class Attempt:
 
 
 def at_once(task: str, times: int = 2) -> list[Any]:
-    """Run a task several times at once; whoever is refused is told so.
-
-    Those are tried again one at a time, after all have ended: who still works would refuse them.
-    """
+    """Run a task several times at once; those refused are told so and tried again, one by one."""
     attempts: list[Attempt] = []
     try:
         for _ in range(times):

@@ -99,10 +99,7 @@ def saved_module(page: str, name: str, folder: Path) -> ModuleType:
 
 
 def page_outputs(page: str, folder: Path, by: Installation = HERE) -> list[tuple[str, str]]:
-    """Saves what a page says to save, then runs it: pairs of what it shows and what was printed.
-
-    The shell comes before Python, but for what stands behind the last block of Python.
-    """
+    """Saves what a page says to save, then runs shell and Python: pairs of shown and printed."""
     blocks = blocks_of(page)
     for block in blocks:
         if name := SAVE.search(block["prose"]):
@@ -124,10 +121,7 @@ def is_script(block: dict[str, str]) -> bool:
 def shell_outputs(
     blocks: list[dict[str, str]], folder: Path, by: Installation = HERE
 ) -> list[tuple[str, str]]:
-    """Runs `sh` blocks and lines after `$`; pairs what is shown with what was printed.
-
-    Lines before the first `$` are the last that were printed before.
-    """
+    """Runs `sh` blocks and lines after `$`; pairs what is shown with what was printed."""
     pairs, printed = [], ""
     for block in blocks:
         before, *commands = re.split(r"^\$ ", block["text"], flags=re.M)

@@ -40,10 +40,7 @@ _END = re.compile(r"(?<=[.!?])[)\"*]*\s+(?=[(\"*]*[A-Z±\d])")
 
 
 def plain_text(text: str, tables: bool = True) -> str:
-    """The text of a page without code, headings, pictures and targets of links.
-
-    A piece of code within a sentence counts as a word of a syllable.
-    """
+    """The text of a page without code blocks, headings, pictures and targets of links."""
     text = _ASIDE.sub("\n", _FENCE.sub("\n", text))
     text = text if tables else _TABLE.sub("\n", text)
     text = re.sub(r"`[^`]+`", "Code", text)

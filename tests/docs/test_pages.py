@@ -1,7 +1,4 @@
-"""The pages: what they tell the reader to run prints what they show.
-
-The walk of docs/start.md comes first. The others go on in its folder.
-"""
+"""The pages: what they tell the reader to run prints what they show, docs/start.md first."""
 
 import importlib.util
 import json

@@ -1,7 +1,4 @@
-"""Rounds picked by number from pools that grew, or after rounds of a fixed size: seeded simulation.
-
-Each seed is another sample of one pool, whose truth is known: numbers of rows follow from the seed.
-"""
+"""Rounds picked by number from pools that grew, or after rounds of a fixed size, by seeds."""
 
 import dataclasses
 import functools

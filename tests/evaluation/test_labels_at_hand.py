@@ -91,10 +91,7 @@ def test_weights_are_those_of_chances_that_sum_to_the_pool() -> None:
 
 
 def with_picked(way: str, labels: int, seed: int = 3, **keys_of: Any) -> Evaluation:
-    """Return an evaluation with rows that people picked, and a round of 150 rows after them.
-
-    They are mostly errors if the ``way`` is so.
-    """
+    """Return an evaluation with rows that people picked, maybe errors, then a round of 150."""
     pool = labelled_pool(way, rows=3000, labels=labels)
     evaluation = Evaluation.from_frame(pool.table, seed=seed, **keys("picked"), **keys_of)
     ids = evaluation.sample(150)
@@ -117,10 +114,7 @@ def test_rows_that_people_picked_say_nothing_of_others() -> None:
 
 
 def test_rows_that_people_picked_narrow_no_interval_but_by_being_known() -> None:
-    """Beside the same rows drawn, the interval is as wide to a tenth; here 1 % of rows are known.
-
-    The model of the labels does not learn from them, nor do they count as evidence.
-    """
+    """As wide as beside the same rows drawn, to a tenth; here 1 % of rows are known."""
     evaluation = with_picked("random", 30, 0, measure=["accuracy", "f1"])
     history, drawn = evaluation.history, evaluation.history.rounds[1]
     rest = np.flatnonzero(~history.picked)
@@ -217,8 +211,11 @@ def test_random_labels_have_the_intervals_of_proportions() -> None:
     rng = np.random.default_rng(2)
     label = rng.random(100_000) < 0.12
     given = np.isin(np.arange(len(label)), rng.choice(len(label), 200, replace=False))
+    table = evenly_scored(label, given)
+    with pytest.raises(InputError, match="label: name the column of labels in the table; join"):
+        Evaluation.from_labelled(table, label=label, drawn="random")
     evaluation = Evaluation.from_labelled(
-        evenly_scored(label, given), label="human", drawn="random", measure="prevalence"
+        table, label="human", drawn="random", measure="prevalence"
     )
     (estimate,) = evaluation.estimate(intervals=["wilson", "korn-graubard"])
     found = {each.method: (each.low, each.high) for each in estimate.intervals}

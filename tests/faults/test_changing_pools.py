@@ -1,7 +1,4 @@
-"""Pools that change while they are read: one line names the file, and no number is of two versions.
-
-On the runners: `tests/runners/test_portable.py`; PySpark: `tests/pipelines/test_spark_prepare.py`.
-"""
+"""Pools that change while they are read: one line names the file, no number is of two."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""Drop zones while labels are taken from them: no label is lost, doubled or of half a file.
-
-Commands are killed, two of them meet, and whoever puts files into the zone goes on meanwhile.
-"""
+"""Drop zones in use while labels are taken: no label is lost, doubled or of half a file."""
 
 import contextlib
 import os
@@ -34,10 +31,7 @@ Zone = dict[str, str]
 
 
 def zones(workspace: str | Path) -> tuple[Zone, Zone]:
-    """Return a zone with some answers to the first round, and what it is when all have come.
-
-    The first file has grown by then, a further one is there; one line is about no row.
-    """
+    """Return a zone with some answers to the first round, and what it is when all came."""
     tasks = Snapshot.at(workspace).rounds[0].batch["task"].to_pylist()
     lines = [f"{task},{number % 2}\n" for number, task in enumerate(tasks)]
     assert len(lines) == ROWS

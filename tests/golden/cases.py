@@ -11,10 +11,7 @@ from tests.compared_numbers import RANGE, systems_of
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """An evaluation of a pool of `pools` in memory: keys of the spec, and new rows of each round.
-
-    One row of so many as `skips` says has no label; of 0 all have one.
-    """
+    """An evaluation of a pool in memory: keys, new rows of rounds, one in ``skips`` unlabelled."""
 
     pool: str
     keys: Mapping[str, Any]

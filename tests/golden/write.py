@@ -1,7 +1,4 @@
-"""Writes golden files anew: `python -m tests.golden.write [NAME ...]`; look at the difference.
-
-Names are of cases; without any all are written.
-"""
+"""Writes golden files, all or by case, anew: `python -m tests.golden.write [NAME ...]`."""
 
 import sys
 from collections.abc import Sequence

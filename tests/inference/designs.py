@@ -48,10 +48,7 @@ class Path:
 def with_replacement(
     pool: Pool, chances: Chances, draws: tuple[int, ...], respond: float = 1.0
 ) -> Iterator[Path]:
-    """Rounds of some draws each; a label comes with a chance that does not depend on the row.
-
-    Draws of rows met before are not told apart: they ask nothing.
-    """
+    """Rounds of some draws each; a label comes with a chance that does not depend on the row."""
     every = list(arrangements(pool))
     for labels in every:
         start = Path(1 / len(every), pool.start())

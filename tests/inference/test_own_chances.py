@@ -82,10 +82,7 @@ def test_labels_are_not_modelled_if_chances_differ_within_scores() -> None:
 
 
 def verdicts(seed: int = 1) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return a pool of verdicts, which are worse where rows are hard, and the truth.
-
-    Hard and large rows are more often positive.
-    """
+    """Return a pool of verdicts, worse and oftener positive where rows are hard, and the truth."""
     rng = np.random.default_rng(seed)
     truth = rng.random(ROWS) < 0.15
     hard = rng.random(ROWS) < np.where(truth, 0.4, 0.2)

@@ -212,10 +212,7 @@ def test_intervals_cover() -> None:
 
 @pytest.mark.slow
 def test_intervals_of_rare_positives_cover() -> None:
-    """Of 60 model-based ones 87 %, three standard errors below 95; no wider than 1.2 times F1's.
-
-    Where positives are rare, kappa is nearly F1.
-    """
+    """Of 60 model-based ones 87 %, three standard errors below 95; no wider than 1.2 times F1's."""
     rng = np.random.default_rng(5)
     label = (rng.random(20000) < 0.02).astype(int)
     score = rng.normal(np.where(label == 1, 2.0, -2.5), 1.2)

@@ -1,7 +1,4 @@
-"""The gate in a Dagster asset, a run on a server of MLflow, and tests of dbt: the real ones.
-
-Each is in an environment of its own, as `make test-platforms` makes it.
-"""
+"""The gate in a real Dagster asset, a run on a server of MLflow, and tests of dbt."""
 
 import contextlib
 import json

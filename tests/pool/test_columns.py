@@ -226,10 +226,7 @@ def test_column_that_is_there_twice(job: Any) -> None:
 def test_outputs_are_wide_however_narrow_columns_are(
     kind: pa.DataType, score: pa.DataType, positive: int
 ) -> None:
-    """Class codes as int64, scores and probabilities as the float64 values of what is stored.
-
-    The code of the positive class is 1.
-    """
+    """Class codes as int64, scores and probabilities as the float64 values of what is stored."""
     scores = pa.array([0.1, 0.0, 1.0, 1e-30], score)
     batch = pa.record_batch(
         {"id": [1, 2, 3, 4], "score": scores, "prediction": pa.array([0, 1, 1, 0], kind)}

@@ -42,7 +42,10 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_patterns_mean_what_they_mean_to_a_shell(tree: Path, pattern: str) -> None:
+def test_patterns_mean_what_they_mean_to_a_shell(
+    tree: Path, pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also below the current folder."""
     whole = f"{tree}/{pattern}"
     expected = sorted(
         path for path in glob.glob(whole, recursive=True)
@@ -52,6 +55,9 @@ def test_patterns_mean_what_they_mean_to_a_shell(tree: Path, pattern: str) -> No
     assert [file.path for file in found] == expected
     assert [file.size for file in found] == [os.path.getsize(path) for path in expected]
     assert all(file.modified is None for file in found)
+    monkeypatch.chdir(tree)
+    here = [os.path.abspath(file.path) for file in find_files(pattern)]
+    assert here == [*map(os.path.abspath, expected)]
 
 
 UNFINISHED = (

@@ -15,8 +15,8 @@ from evalsampling import InputError
 from evalsampling.pool.catalog import Catalog
 from evalsampling.pool.files import find_files
 from evalsampling.pool.formats.registry import read_batches
-from evalsampling.pool.guesses import look_at
 from evalsampling.pool.layout import PlannedFile
+from evalsampling.pool.sampled_columns import look_at
 from evalsampling.pool.source import partitioned
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.tables import TableSpec

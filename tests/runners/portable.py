@@ -21,10 +21,7 @@ _PROJECT = Path(__file__).parents[2]
 
 @dataclasses.dataclass(frozen=True)
 class Runner:
-    """A portable runner: the program that a script of `deployment` makes, and what starts it.
-
-    Options are further ones of Beam.
-    """
+    """A portable runner: the program that a script of `deployment` makes, and how it starts."""
 
     name: str
     program: Path

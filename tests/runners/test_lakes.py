@@ -1,7 +1,4 @@
-"""Tables that Spark wrote, in both formats: the rows of its own SELECT and WHERE, or a refusal.
-
-Spark runs in an environment of its own, since what writes tables is made for few versions of it.
-"""
+"""Tables that Spark wrote, in both formats: the rows of its own SELECT, or a refusal."""
 
 import dataclasses
 import datetime

@@ -127,10 +127,7 @@ class RowModel:
             self.expect()
 
     def settle(self, tolerance: float, times: int) -> None:
-        """Iterate until the expected rows of each class change by at most a share of them.
-
-        The change of a class is summed over leaves, within a leaf the rows' changes add up.
-        """
+        """Iterate until the expected rows of each class change by at most a share of them."""
         for _ in range(times):
             before = self._unlabelled_by_leaf()
             self.iterate(1)
@@ -152,10 +149,7 @@ class RowModel:
         return joint / joint.sum(axis=1, keepdims=True)
 
     def log_posterior(self) -> float:
-        """Log density of the parameters given the data, up to a constant.
-
-        The effective pseudo-counts are the exponents of the Dirichlet densities.
-        """
+        """Log density of the parameters given the data, up to a constant, by pseudo-counts."""
         total = sum(a * math.log(t) for a, t in zip(self.pseudo, self.theta, strict=True))
         for node in self.root.descendants():
             total += sum(a * math.log(b) for a, b in zip(node.pseudo, node.branch, strict=True))

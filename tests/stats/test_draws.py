@@ -78,10 +78,7 @@ def pool_rows(proposal: Proposal, count: list[int], history: History) -> list[tu
 def expected_outcomes(
     proposal: Proposal, count: list[int], history: History, draws: int
 ) -> dict[tuple, float]:
-    """Exact chance of each sequence of (cell, rank), from independent draws of rows.
-
-    Unseen rows of a cell are alike: which is which shows only in the order they are met in.
-    """
+    """Exact chance of each sequence of (cell, rank), unseen rows of a cell being alike."""
     rows = pool_rows(proposal, count, history)
     assert sum(q for _, _, q in rows) == pytest.approx(1)
     outcomes: dict[tuple, float] = collections.defaultdict(float)

@@ -37,10 +37,7 @@ Network = Callable[[list[Any]], list[str]]
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch) -> Network:
-    """Let the next requests end as told: a status, an error, or None for what it should be.
-
-    A pair of None and an error is a request that came through, and whose answer did not.
-    """
+    """Let the next requests end as told: a status, an error, None, or a lost answer (a pair)."""
     send, sent = AuthorizedSession.request, []
 
     def script(ends: list[Any]) -> list[str]:

@@ -49,10 +49,7 @@ class Csv:
                     yield batch.rename_columns(schema.names)
 
     def _opened(self, path: str) -> tuple["Csv", list[str]]:
-        """Return how a file is written, and the names in its header.
-
-        One without a name, as pandas writes an index, is called as pandas reads it.
-        """
+        """Return how a file is written, and the names in its header, or those of pandas."""
         with text.open_text(path) as source:
             own = Csv(delimiter_of(source.read(_HEADER_BYTES), self.delimiter))
         with contextlib.closing(read_blocks(path, own._split, _HEADER_BYTES, -1)) as blocks:

@@ -66,14 +66,16 @@ def _format_of(path: str) -> JsonLines | Logs:
     """Return the format of a text by its first line, which rows have less than a megabyte of."""
     with open_text(path) as text:
         head = text.read(_FIRST_LINE).lstrip(BOM + b" \t\r\n")
+    line, _, rest = head.partition(b"\n")
     try:
-        first = json.loads(head.split(b"\n", 1)[0])
+        first = json.loads(line)
     except ValueError:  # It goes on in the next line, or is cut.
         return Logs()
-    is_log = isinstance(first, dict) and (
-        {"eval", "samples"} <= first.keys() or isinstance(first.get("results"), dict)
-    )
-    return JsonLines() if isinstance(first, dict) and not is_log else Logs()
+    if not isinstance(first, dict) or {"eval", "samples"} <= first.keys():
+        return Logs()
+    # Objects and lists in one line are no row, but a whole table, as pandas writes it.
+    is_table = not rest.strip() and all(isinstance(one, dict | list) for one in first.values())
+    return Logs() if is_table or isinstance(first.get("results"), dict) else JsonLines()
 
 
 def _read(path: str) -> tuple[pa.Table, int]:
@@ -106,7 +108,8 @@ def _read(path: str) -> tuple[pa.Table, int]:
     else:
         raise InputError(
             f"{path}: neither a log of Inspect ('eval', 'samples') nor results of promptfoo "
-            "('results', with 'success'): give rows as JSON Lines; jq -c '.[]' makes them of a list"
+            "('results', with 'success'). Give rows as JSON Lines, as jq -c '.[]' makes them of a "
+            "list, and pandas by to_json(lines=True, orient='records')"
         )
     if not rows:
         raise InputError(f"{path}: none of its samples has a verdict")

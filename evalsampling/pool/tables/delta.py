@@ -114,10 +114,7 @@ def _check_readable(log: Any, what: str) -> None:
 
 
 def _with_deleted_rows(log: Any, paths: Sequence[str], table: TableSpec, what: str) -> set[str]:
-    """Return the paths of files with rows that a deletion vector leaves out.
-
-    Vectors name their files by URLs, so the begin of a path does not count.
-    """
+    """Return the paths, by their ends, of files with rows that deletion vectors leave out."""
     if "deletionVectors" not in (log.protocol().reader_features or ()):
         return set()
     vectors = pa.table(log.deletion_vectors())

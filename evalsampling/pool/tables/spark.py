@@ -1,8 +1,4 @@
-"""Tables of Spark and other DataFrames, whose rows only a session of Spark can read.
-
-Their rows cannot be read again by place, so `pipelines.spark_dataframe` stores them below the
-workspace once.
-"""
+"""Tables of Spark and DataFrames, which `pipelines.spark_dataframe` stores in the workspace."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,10 +25,7 @@ _DIGITS = 5
 
 
 class SparkTable:
-    """A table by its name in Spark, or a DataFrame that was given one: a `tables.base.TableKind`.
-
-    No other engine reads its rows.
-    """
+    """A table by its name in Spark, or a DataFrame that was given one, which Spark alone reads."""
 
     keys: Sequence[str] = ()
     is_path = False

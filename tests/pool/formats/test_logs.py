@@ -12,7 +12,8 @@ import pytest
 
 from evalsampling import InputError
 from evalsampling.pool.formats.logs import Logs
-from evalsampling.pool.guesses import Guess, look_at
+from evalsampling.pool.guesses import Guess
+from evalsampling.pool.sampled_columns import look_at
 from tests.jobs import call
 from tests.pool.formats.reading import inspected, read_rows
 
@@ -128,8 +129,12 @@ def test_a_score_that_says_no_more_than_the_verdict_is_none(tmp_path: Path) -> N
     ("content", "words"),
     [
         (b'{"a":\n 1}', "neither a log of Inspect ('eval', 'samples') nor results of promptfoo"),
-        (b'[{"id": 1, "score": 0.5}]', "give rows as JSON Lines"),
+        (b'[{"id": 1, "score": 0.5}]', "Give rows as JSON Lines"),
         (json.dumps(inspect_log([sample("a", {})])).encode(), "none of its samples has a verdict"),
+        (
+            b'{"id": {"0": 7, "1": 8}, "score": {"0": 0.5, "1": 0.1}}',
+            "pandas by to_json(lines=True",
+        ),
         (b"{", "cannot be read"),
     ],
 )

@@ -1,0 +1,117 @@
+"""Labels of some rows in a file of their own: the table of these and of the pool."""
+
+import contextlib
+import filecmp
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet as pq
+
+from evalsampling.errors import InputError
+from evalsampling.pool.arrow import is_text
+from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.catalog import PoolFile
+from evalsampling.pool.files import decodable, find_files
+from evalsampling.pool.formats.registry import format_of
+from evalsampling.pool.guesses import IDS, LABELS, Guess, best
+from evalsampling.pool.sampled_columns import MOST_ROWS, look_at, rows_of, typed
+from evalsampling.pool.source import partitioned
+from evalsampling.spec.sections import nearest
+
+
+@contextlib.contextmanager
+def with_labels(pool: str, labels: str, label: str | None, spec: Path) -> Iterator[tuple[str, str]]:
+    """Give a file of a pool's rows with the columns of a file of labels, and the one of labels.
+
+    It is beside the spec: CSV if the pool is text without types, else Parquet. One that is there
+    already has to be the same; a new one goes again if the block fails.
+    """
+    columns, beside = look_at(pool)[1], look_at(labels)[1]
+    names, others = [one.name for one in columns], [one.name for one in beside]
+    both = [one for one in columns if one.name in others]  # Numbers may be those of its lines.
+    shared = Guess.of([one for one in both if one.kind != "whole" or best([one], IDS) is not None])
+    id = [one.name for one in shared.id]
+    if not id:
+        raise InputError(
+            f"{labels}: rows are not named as in {pool}: both need ids in a column that is called "
+            f"so, as id. There are {', '.join(names)}; and {', '.join(others)}; {shared.why_open}"
+        )
+    is_system = {*others} <= {*names} and any(o.is_measured for o in beside if o.name not in id)
+    if label is None and not is_system:
+        coded = [one for one in beside if one.values and one.name not in id]
+        own = [one for one in coded if one.name not in names] or coded
+        likely = best(own, LABELS) or best(coded, LABELS) or (own[0] if len(own) == 1 else None)
+        label = None if likely is None else likely.name
+    if label not in others or label in id:
+        end = nearest(label or "", others, "two systems are columns of one table; there are")
+        raise InputError(f"{labels}: name its column of labels by --label{end}")
+    added = {"true_label" if label in names else label: label}  # The pool may have one too.
+    added |= {name: name for name in others if name not in (*names, label)}
+    untyped = format_of(find_files(pool)[0].path).untyped
+    table = spec.with_name(f"{spec.stem}-labelled.{'csv' if untyped else 'parquet'}")
+    draft = table.with_name(f".{table.name}")
+    try:
+        with contextlib.ExitStack() as files:
+            writer = None
+            for rows in _joined(pool, labels, id, added, untyped):
+                kind = pyarrow.csv.CSVWriter if untyped else pq.ParquetWriter
+                writer = writer or files.enter_context(kind(str(draft), rows.schema))
+                writer.write_batch(rows)
+        is_new = not table.exists()
+        if not is_new and not filecmp.cmp(draft, table, shallow=False):
+            what = "with other rows or labels: remove it, and what was made of it"
+            raise InputError(f"{table}: is there already, {what}")
+        draft.replace(table)
+    finally:
+        draft.unlink(missing_ok=True)
+    try:
+        yield str(table), next(iter(added))
+    except InputError:
+        if is_new:
+            table.unlink()
+        raise
+
+
+def _joined(
+    pool: str, labels: str, id: Sequence[str], added: Mapping[str, str], untyped: bool
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a pool with columns of labels, first those that `look_at` is to see."""
+    told = pa.Table.from_batches([batch.rows for batch in _rows(labels)]).combine_chunks()
+    beside = PoolBatch(told.to_batches()[0], labels)
+    keys = _keys(beside, id)
+    row, found = pc.index_in(keys, keys).to_numpy(), np.zeros(len(keys), np.int64)
+    twice = row < np.arange(len(row))
+    beside.refuse(id[0], twice, lambda k: f"{keys[k]} is in row {row[k]} too; a row has one label")
+    columns = {}
+    for name, own in added.items():
+        column = beside.any_column(own)
+        if not pa.types.is_nested(column.type):
+            columns[name] = column if untyped or not is_text(column.type) else typed(column)
+    unmet, schema = 0, None
+    for is_first, batch in ((first, batch) for first in (True, False) for batch in _rows(pool)):
+        ids, rows = _keys(batch, id), batch.rows
+        places = pc.index_in(ids, keys)
+        found += is_first * np.bincount(places.drop_null(), None, len(found))
+        unmet, schema = unmet + places.null_count, schema or rows.schema
+        with decodable(batch.path):
+            rows = rows.cast(schema)
+        for name, column in columns.items():
+            rows = rows.append_column(name, column.take(places))
+        yield rows.filter(pc.equal(pc.fill_null(pc.less(places, MOST_ROWS // 2), False), is_first))
+    beside.refuse(id[0], found > 1, lambda k: f"{keys[k]} is in {found[k]} rows of {pool}")
+    lost = f"as are {(found == 0).sum():,} of {len(found):,} rows; there are ids such as {ids[-1]}"
+    swapped = "; the pool is named first, its labels second" * (not unmet)
+    beside.refuse(id[0], found == 0, lambda k: f"{keys[k]} is in no row of {pool}, {lost}{swapped}")
+
+
+def _rows(pattern: str) -> Iterator[PoolBatch]:
+    for file in partitioned(find_files(pattern), None):
+        yield from rows_of(PoolFile.head(file))
+
+
+def _keys(batch: PoolBatch, id: Sequence[str]) -> pa.Array:
+    return batch.id_texts(id) if len(id) > 1 else batch.ids(id[0]).cast(pa.large_string())
