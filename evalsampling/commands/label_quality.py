@@ -34,7 +34,10 @@ from evalsampling.workspace.snapshot import NEVER, REJECTED, Snapshot
 
 @dataclasses.dataclass(frozen=True)
 class MissingLabels:
-    """Rows drawn without a label in time, by why, and what they may do to each number."""
+    """Rows drawn without a label, by why, and what they may do to each number of the whole pool.
+
+    Rows that are ``late`` have one: it came after a later round had been drawn.
+    """
 
     open: int
     closed: int

@@ -1,4 +1,7 @@
-"""The files of a pool, checked and cut into work items; all others become Parquet once."""
+"""The files of a pool, checked against each other and cut into work items.
+
+Files that are not Parquet are imported into Parquet once.
+"""
 
 import dataclasses
 import functools
@@ -76,7 +79,11 @@ class PoolFile:
 
 
 def _imported(file: PlannedFile, blocks: str) -> str:
-    """Return the Parquet file with the rows of another, named by all that is known."""
+    """Return the Parquet file with the rows of another file; it is written unless it is there.
+
+    Its name is a hash of all that is known of the file and of its columns. It comes in as a whole,
+    so whoever finds it reads what he would have written.
+    """
     kind = kind_of(file)
     assert file.to_import is not None
     assert not isinstance(kind, Parquet)
@@ -111,7 +118,10 @@ def check_one_format(files: Sequence[PlannedFile]) -> bool:
 
 
 def common_schema(files: Sequence[PoolFile], plan: ReadingPlan) -> pa.Schema:
-    """Return the columns that a plan or its scorer may want, with types of every file."""
+    """Return the columns that a plan names, with types that hold in every file.
+
+    With a scorer all columns that the files have are read, for it may want any of them.
+    """
     inferred = format_of(files[0].path).inferred
     names = [*plan.all_columns, *columns_of(plan.pool.condition)]
     if plan.pool.scorer:
@@ -191,7 +201,10 @@ def _scratch() -> tempfile.TemporaryDirectory[str]:
 
 
 def lacks_assumed_score(pool: PoolSpec) -> bool:
-    """Tell whether a pool that can be read lacks ``score``, where the spec names no score."""
+    """Tell whether a pool lacks the column ``score``, where the spec names no score.
+
+    False where the pool cannot be read: the error comes from what reads it.
+    """
     if not pool.assumes_score or is_stored(pool):
         return False
     try:
@@ -243,7 +256,11 @@ class Catalog:
 
     @classmethod
     def read(cls, plan: ReadingPlan, directory: str | None = None) -> "Catalog":
-        """Return the files of a pool, those that are not Parquet imported to a directory or URL."""
+        """Return the files of a pool, found and looked into here and now.
+
+        Those that are not Parquet are imported to a directory or URL: by default to a folder of
+        this machine, which is there until the process ends.
+        """
         files = PoolSource(plan, directory or _scratch().name).files()
         return cls.from_files([PoolFile.inspect(file) for file in files], plan)
 
@@ -270,11 +287,18 @@ class Catalog:
 
     @property
     def fingerprint(self) -> list[dict[str, Any]]:
-        """Path, size, hash of blocks and, in a store, version of each file."""
+        """Path, size, hash of blocks and, in a store, version of each file.
+
+        It differs if the pool has changed, unless blocks that are not hashed alone did, in a file
+        of this machine.
+        """
         return [fingerprint_of(file.stored, file.blocks) for file in self.files]
 
     def check_unchanged(self, pool: PoolSpec) -> None:
-        """Check that there are the same files, as they were: by sizes, times and maybe blocks."""
+        """Check that the files are still as they were found, and that there are no others.
+
+        By their sizes and when they were written; those without a generation by their blocks too.
+        """
         if not self.files:
             return
         check_same([file.stored for file in self.files], pool)

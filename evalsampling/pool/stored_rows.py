@@ -117,7 +117,10 @@ class Scorer:
 def score_item(
     item: WorkItem, scorer: Scorer, columns: Sequence[str], directory: str
 ) -> Iterator[PoolBatch]:
-    """Yield the scored rows of a work item; the file is there when the last was taken."""
+    """Yield the scored rows of a work item, storing their columns below a directory or URL.
+
+    The file is there when the last batch has been taken.
+    """
 
     def written(batch: PoolBatch) -> pa.RecordBatch:
         if item.where is None:

@@ -51,7 +51,10 @@ class Slices:
 
 
 def unmet_values(table: CellTable, none: str) -> list[str]:
-    """Return a line for each value that a spec names and no row has; `none` says of which rows."""
+    """Return a line for each value that a spec names and no row has; `none` says of which rows.
+
+    Where rare slices share cells, a slice without rows is met when rows are drawn.
+    """
     slices = table.kinds.slices
     if slices is None or table.kinds.mixed.any():
         return []

@@ -186,7 +186,10 @@ class Stratification:
         )
 
     def warnings(self, table: CellTable) -> list[str]:
-        """Return warnings of far fewer leaves than asked for, few magnitudes, and scores."""
+        """Return warnings of few leaves, few classes of magnitudes, and of scores that do not fit.
+
+        Leaves are few if far fewer came out than were asked for.
+        """
         of_cells = self._about_leaves(table) + self._about_magnitudes()
         return of_cells + self.about_scores(table) + self.about_features()
 
@@ -202,7 +205,10 @@ class Stratification:
         ]
 
     def about_scores(self, table: CellTable, whole: bool = True) -> list[str]:
-        """Return warnings of match weights, and of scores that predictions contradict."""
+        """Return warnings of scores: of match weights, and of scores that predictions contradict.
+
+        Of the whole pool also those of classes that are never predicted, or always.
+        """
         alike = self.scores.about_predictions(self.plan, table) if whole else []
         return alike + self.scores.warnings(self.plan, table)
 

@@ -148,7 +148,10 @@ def _whole_shares(table: CellTable) -> IntArray:
 
 
 def is_believed(plan: ReadingPlan, table: CellTable) -> bool:
-    """Tell whether labels may be imagined from the prior: of no ranks, near what is predicted."""
+    """Tell whether labels may be imagined from the prior of a pool.
+
+    Not where it follows from ranks, or expects far more or fewer positives than are predicted.
+    """
     pool, positive = plan.pool, plan.labels.positive
     if not (plan.has_classes and plan.labels.space.is_binary) or pool.lists is not None:
         return True

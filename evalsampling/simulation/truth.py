@@ -243,7 +243,10 @@ class _Kinds:
 
 
 def _distinctions(stratification: Stratification) -> tuple[list[FloatArray], list[bool]]:
-    """Return, for each system, edges between distinct scores and whether probabilities matter."""
+    """Return, for each system, edges between distinct scores and whether probabilities matter.
+
+    A measure of the user's own may look at any score, so for it edges are close.
+    """
     plan = stratification.plan
     systems = range(len(plan.pool.systems))
     cuts: list[list[FloatArray]] = [[np.zeros(0)] for _ in systems]

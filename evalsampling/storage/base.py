@@ -82,7 +82,10 @@ class Store(abc.ABC):
         return name in self.sizes(name)
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names of files and folders in a folder, ordered, but those with a dot."""
+        """Return the names of the files and folders directly in a folder, ordered.
+
+        Names that begin with a dot are left out; a folder that does not exist is empty.
+        """
         base = within(folder)
         names = {name.removeprefix(base).partition("/")[0] for name in self.sizes(base)}
         return sorted(name for name in names if not name.startswith("."))
@@ -99,7 +102,10 @@ class Store(abc.ABC):
 
     @contextlib.contextmanager
     def new_file(self, name: str) -> Iterator[Path]:
-        """Yield a local path to write to; a new file gets the name when the block ends well."""
+        """Yield a local path to write to; its file gets the name when the block ends well.
+
+        An existing file of the name stays as it is.
+        """
         with self.scratch() as directory:
             path = directory / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -70,7 +70,11 @@ def _split(text: bytes) -> Lines:
 
 
 def _inferred(block: Block) -> list[pa.Field]:
-    """Return columns, and fields of objects, with types as far as the first rows tell."""
+    """Return columns, and fields of objects in them, with types as far as the first rows tell.
+
+    A column whose values do not go together has the type of the first of them: reading tells
+    where it does not hold.
+    """
     types: dict[tuple[str, ...], pa.DataType] = {}
     for number in range(len(block.ends)):
         for path, value in _values_in(_object(block, number), ()):
@@ -138,7 +142,10 @@ def _check_lines(block: Block) -> None:
 
 
 def _decoded(block: Block, schema: pa.Schema) -> list[pa.Array]:
-    """Return the columns of a block record by record; it tells of the first that is wrong."""
+    """Return the columns of a block record by record, nested values as text.
+
+    It tells of the first record that is wrong.
+    """
     values: list[list[Any]] = [[] for _ in schema]
     for number in range(len(block.ends)):
         record = _object(block, number, _unique)

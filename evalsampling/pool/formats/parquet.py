@@ -44,7 +44,11 @@ class Parquet:
     def inspect(
         self, file: StoredFile, outline: Callable[[pa.Schema, Collection[str]], Any] | None = None
     ) -> Contents:
-        """Read the footer of a file; an outline of columns and exact ones holds of wanted rows."""
+        """Read the footer of a file.
+
+        An outline, of its columns and the names of those that Arrow has with these types, is an
+        expression that holds of every row that is wanted.
+        """
         with open_file(file.path) as source, readable(file.path):
             parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit=_OLD_TIMES)
             schema = parquet.schema_arrow
@@ -161,7 +165,10 @@ def _chunks(
 
 
 def _is_repetitive(chunk: pq.ColumnChunkMetaData) -> bool:
-    """Tell whether a chunk may be text of few distinct values, which stays encoded."""
+    """Tell whether a chunk may be text of few distinct values, which stays encoded as it is read.
+
+    How much it is when it is decoded a file does not say.
+    """
     is_text = chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page
     limit = max(_REPETITIVE_BYTES, _PLAIN_BYTES * chunk.num_values)
     return is_text and chunk.total_uncompressed_size < limit

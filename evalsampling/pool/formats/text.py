@@ -119,7 +119,11 @@ _LINE_END = re.compile(rb"[\r\n]")
 
 
 def delimiter_of(text: bytes, usual: str) -> str:
-    """Return what separates cells: a semicolon or tab of a header that lacks the usual one."""
+    """Return the character that separates cells, of a text that begins with a header.
+
+    That is a semicolon or a tab, as spreadsheets of many countries write, if the header has that
+    and not the usual delimiter; what is within quotes does not count.
+    """
     header = _LINE_END.split(_QUOTED.sub(b"", text.lstrip(b"\r\n")), maxsplit=1)[0]
     if usual.encode() in header:
         return usual

@@ -233,7 +233,10 @@ def row_filter(where: Condition | None, columns: Any, table: Any) -> Any:
     }  # fmt: skip
 
     def orders_partitions(part: Any) -> bool:
-        """Tell whether a file with null for a partition ends pyiceberg with a `TypeError`."""
+        """Tell whether a file with null for a partition ends pyiceberg with a `TypeError`.
+
+        A conjunction leaves such a file out before it compares.
+        """
         if isinstance(part, sql.And | sql.Or):
             return orders_partitions(part.left) or orders_partitions(part.right)
         is_order = isinstance(part, tuple(made[each] for each in ("<", "<=", ">", ">=")))
@@ -259,7 +262,11 @@ def row_filter(where: Condition | None, columns: Any, table: Any) -> Any:
 
 
 def _literal(kind: pa.DataType, value: Any, negated: bool) -> Any:
-    """Return a literal as pyiceberg takes it, None where it might leave out too much."""
+    """Return a literal as pyiceberg takes it, None where it might leave out too much.
+
+    Of floats, NaN is neither below nor above a number, which pyiceberg's contraries forget; narrow
+    ones it rounds.
+    """
     if pa.types.is_integer(kind):
         return int(value) if value == int(value) and abs(value) < 1 << 63 else None
     if pa.types.is_float64(kind):
