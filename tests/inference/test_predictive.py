@@ -33,7 +33,9 @@ from evalsampling.measures import (
 from evalsampling.measures.comparisons import Comparison, Difference, Quotient
 from evalsampling.measures.curves import Thresholded
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
+from evalsampling.stats.slices import SliceCodes
 from tests.samplers.pools import Pool, make_pool, with_second_system
 from tests.stats.histories import labelled_at_random, labelled_rows
 
@@ -110,12 +112,8 @@ def test_macro_f1_of_four_classes() -> None:
     values = values_of(drawn, MacroF(4))[:, 0]
     for draw in (0, 9):
         label = completed(pool, rows, drawn, draw)
-        each = [
-            2
-            * np.sum((label == y) & (pool.prediction == y))
-            / (np.sum(label == y) + np.sum(pool.prediction == y))
-            for y in range(4)
-        ]
+        pairs = [(label == y, pool.prediction == y) for y in range(4)]
+        each = [2 * np.sum(true & said) / (true.sum() + said.sum()) for true, said in pairs]
         assert values[draw] == pytest.approx(np.mean(each))
 
 
@@ -373,12 +371,15 @@ def labels_at(rate: np.ndarray, seed: int) -> np.ndarray:
     return np.stack([20 - positive, positive], axis=1)
 
 
+def doubts(table: CellTable) -> int:
+    """How many of 300 sets of labels made by the model are doubted."""
+    rng = np.random.default_rng
+    parts = ((labels_at(RATE, i), draws_about(RATE, i), rng(i)) for i in range(300))
+    return sum(misfit(table, *part) is not None for part in parts)
+
+
 def test_labels_that_fit_are_hardly_ever_doubted() -> None:
-    doubted = [
-        misfit(TABLE, labels_at(RATE, seed), draws_about(RATE, seed), np.random.default_rng(seed))
-        for seed in range(300)
-    ]
-    assert sum(words is not None for words in doubted) < 10
+    assert doubts(TABLE) < 10
 
 
 def test_band_without_positives_where_the_model_expects_them_is_named() -> None:
@@ -400,21 +401,22 @@ def test_predictions_that_the_model_is_wrong_about_are_named() -> None:
     assert "predicted to be of it" in words
 
 
-def test_labels_that_go_with_weights_are_named() -> None:
-    """Rows that count more are positive three times as often as the score has it."""
-    heavy = np.arange(len(TABLE)) % 2 == 1
-    kinds = dataclasses.replace(
-        TABLE.kinds, magnitudes={"weight": np.where(heavy, 9.0, 1.0)[TABLE.kinds.cell]}
-    )
+@pytest.mark.parametrize(
+    ("cut", "words"),
+    [("weight", "count more than others"), ("cost", "cost more than others"), ("", "with a in s")],
+)
+def test_labels_that_go_with_what_else_cuts_cells_are_named(cut: str, words: str) -> None:
+    """Rows that count or cost more, or are of a slice, are positive three times as often."""
+    some = np.arange(len(TABLE)) % 2 == 1
+    of_kind = 1 + 8 * some[TABLE.kinds.cell]
+    slices = None if cut else SliceCodes({"s": ("a",)}, of_kind[:, None] // 9)
+    magnitudes = {cut: of_kind.astype(float)} if cut else {}
+    kinds = dataclasses.replace(TABLE.kinds, magnitudes=magnitudes, slices=slices)
     table, low = dataclasses.replace(TABLE, kinds=kinds), np.full(len(TABLE), 0.1)
-    seen = labels_at(np.where(heavy, 0.3, 0.1), 2)
-    words = misfit(table, seen, draws_about(low, 2), np.random.default_rng(2))
-    assert "labelled rows that count more than others" in words
-    doubted = [
-        misfit(table, labels_at(RATE, seed), draws_about(RATE, seed), np.random.default_rng(seed))
-        for seed in range(300)
-    ]
-    assert sum(words is not None for words in doubted) < 10
+    seen = labels_at(np.where(some, 0.3, 0.1), 2)
+    found = misfit(table, seen, draws_about(low, 2), np.random.default_rng(2))
+    assert words in found
+    assert doubts(table) < 10
 
 
 def test_no_labels_contradict_nothing() -> None:
