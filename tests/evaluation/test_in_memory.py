@@ -101,6 +101,12 @@ def test_columns_of_from_arrays_may_be_a_frame() -> None:
     assert len(by_frame.analysis.scope.domains) == 4
 
 
+def test_a_score_given_as_an_array_is_not_passed_over_for_features() -> None:
+    keys = {"columns": {"x": columns()["score"]}, "features": ["x"], "strata": {"method": "kd"}}
+    evaluation = Evaluation.from_arrays(columns()["score"], columns()["guess"], **keys)
+    assert evaluation.analysis.sampler.name == "calibrated"
+
+
 def test_keys_of_the_pool_may_be_given_by_themselves() -> None:
     keys = {"id": "key", "prediction": "guess", "seed": 2}
     one = Evaluation.from_frame(columns(), slices=["city", "year"], **keys)
