@@ -101,22 +101,17 @@ def test_columns_of_from_arrays_may_be_a_frame() -> None:
     assert len(by_frame.analysis.scope.domains) == 4
 
 
-def test_a_score_given_as_an_array_is_not_passed_over_for_features() -> None:
-    keys = {"columns": {"x": columns()["score"]}, "features": ["x"], "strata": {"method": "kd"}}
-    evaluation = Evaluation.from_arrays(columns()["score"], columns()["guess"], **keys)
-    assert evaluation.analysis.sampler.name == "calibrated"
-
-
 def test_keys_of_the_pool_may_be_given_by_themselves() -> None:
     keys = {"id": "key", "prediction": "guess", "seed": 2}
     one = Evaluation.from_frame(columns(), slices=["city", "year"], **keys)
     assert one.sample(20).tolist() == evaluate(columns()).sample(20).tolist()
     assert len(one.analysis.scope.domains) == 7
-    arrays = {name: columns()[name] for name in ("score", "guess", "city")}
-    two = Evaluation.from_arrays(
-        arrays["score"], arrays["guess"], columns={"city": arrays["city"]}, slices=["city"]
-    )
+    score, guess, city = (columns()[name] for name in ("score", "guess", "city"))
+    two = Evaluation.from_arrays(score, guess, columns={"city": city}, slices=["city"])
     assert len(two.analysis.scope.domains) == 4
+    keys = {"columns": {"x": score}, "features": ["x"], "strata": {"method": "kd"}}
+    three = Evaluation.from_arrays(score, guess, **keys)
+    assert three.analysis.sampler.name == "calibrated", "the score is not passed over"
 
 
 @pytest.mark.parametrize("classes", [None, ["no", "yes"]])
