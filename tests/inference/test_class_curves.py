@@ -10,6 +10,7 @@ from evalsampling import Evaluation
 from evalsampling.inference.calibration_curve import CalibrationCurve
 from evalsampling.inference.class_curves import (
     fit_curves,
+    fit_either_way,
     labels_by_cell,
     likeliness,
     obstacle,
@@ -19,6 +20,7 @@ from evalsampling.inference.curve_coordinates import STEPS
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.predictive import LabelModel, likely_rates
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.slices import SliceCodes
 from tests.samplers.pools import make_pool
 from tests.stats.histories import labelled_at_random, labelled_rows
 
@@ -145,3 +147,20 @@ def test_curves_of_several_classes_may_jump_where_a_class_is_predicted() -> None
             expected = np.average(rates[:, y], weights=table.count * table.kinds.predicted(y))
             errors.append(expected - np.mean(label[predicted == y] == y))
     assert abs(np.mean(errors)) < 0.02
+
+
+def test_what_else_cuts_cells_is_learned() -> None:
+    """Rows that cost or count more, or are in a slice, are positive five times as often."""
+    pool = make_pool(6000, 12, seed=3, positive=0.1)
+    some = (np.arange(len(pool.table)) % 2)[pool.table.kinds.cell]
+    labelled = np.full(len(pool.table), 20)
+    positive = np.where(np.arange(len(pool.table)) % 2, 10, 2)
+    rest = {"cost": 1.0 + 8 * some}, {"weight": 1.0 + 8 * some}, {}
+    for sizes in rest:
+        slices = None if sizes else SliceCodes({"s": ("a",)}, some[:, None])
+        kinds = dataclasses.replace(pool.table.kinds, magnitudes=sizes, slices=slices)
+        table = dataclasses.replace(pool.table, kinds=kinds)
+        fit = fit_either_way(table, 1, labelled, positive, HiddenPrior())
+        rate = fit.at_mode.rates()[0]
+        dear = np.arange(len(table)) % 2 == 1
+        assert rate[dear].mean() > 2 * rate[~dear].mean()
