@@ -352,7 +352,14 @@ class Analysis:
 
     def diagnose(self) -> list[LeafDiagnosis]:
         """Return the rates of each leaf by the scores and by the labels."""
+        self.check_rates("diagnose")
         return diagnose(self.table, self.history)
+
+    def check_rates(self, what: str) -> None:
+        """Raise an `InputError` that something is of rates of classes, where labels are none."""
+        if not self.reading.has_classes:
+            are = self.reading.labels.space.in_spec.are
+            raise InputError(f"{what}: it shows rates of classes, and here {are}")
 
     @classmethod
     def of_pool(cls, pool: Pool, plan: AnalysisPlan) -> Self:

@@ -71,9 +71,8 @@ class Answers:
             first = unknown.index(True)
             raise InputError(
                 f"label {self.texts[first]!r} of id {asked_for[first]!r} is not one of "
-                f"{space.words}, the labels.classes; {sum(unknown)} of {len(unknown)} labels are "
-                "none of these. Give each a class: rows that are left out are seldom missing at "
-                "random"
+                f"{space.words}, as `labels` has them; {sum(unknown)} of {len(unknown)} labels are "
+                "none of these. Give each one: rows that are left out are seldom missing at random"
             )
         for value, text in zip(asked_for, self.texts, strict=True):
             if value not in waiting:

@@ -76,8 +76,8 @@ class MemoryPool:
         spec = _named(spec, "arrays")
         given = {"score": score, "prediction": prediction}
         columns_by_name = {name: values for name, values in given.items() if values is not None}
-        pool, space = spec["pool"], _space_of(spec)
-        if score is not None and ("columns" in spec.get("strata", {}) or space.tagged):
+        pool, space, strata = spec["pool"], _space_of(spec), spec.get("strata", {})
+        if score is not None and (space.tagged or {"columns", "features"} & {*strata, *pool}):
             pool.setdefault("score", "score")
         if space.flags and _is_matrix(prediction):
             pool["prediction"] = {name: f"prediction {name}" for name in space.flags}

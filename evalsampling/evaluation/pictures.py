@@ -37,9 +37,10 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
     if not len(analysis.history.labelled):
         raise InputError("there is nothing to draw before the first label")
     if what in ("effort", "calibration"):
-        if analysis.table.kinds.expected is not None:
-            raise InputError(f"picture: {what} is of rates of classes, of which rows have several")
-        positives = [_positive(analysis)]
+        analysis.check_rates(f"picture: {what}")
+        # The class that measures call positive, else the second one.
+        named = (one.plain.positive for one in analysis.measures if hasattr(one.plain, "positive"))
+        positives = [int(next(named, 1))]
         if any(getattr(measure.plain, "sets", False) for measure in analysis.measures):
             positives = list(range(1, analysis.table.classes))  # All sets of labels but the empty.
         [bands] = labelled_bands(analysis, {label: positives})
@@ -64,13 +65,6 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
     if not rows:
         raise InputError(_ONLY_POINTS)
     return charts.interval_rows(rows, "Estimates and intervals")
-
-
-def _positive(analysis: Analysis) -> int:
-    """Return the code of the class that the measures call positive, else of the second class."""
-    plain = (measure.plain for measure in analysis.measures)
-    named = (measure for measure in plain if hasattr(measure, "positive"))
-    return next((int(measure.positive) for measure in named), 1)
 
 
 @dataclasses.dataclass(frozen=True)

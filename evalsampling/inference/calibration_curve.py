@@ -88,18 +88,21 @@ class CalibrationCurve:
         predicted: float,
         effect: FloatArray | None = None,
         hidden: HiddenPrior = HIDDEN,
+        shift: FloatArray | None = None,
     ) -> "CalibrationCurve":
         """Return the model of the curve of a pool, before any label.
 
         `probability`: shape (cells,): prior probability of a positive; only its order matters.
         `predicted`: number of rows that are predicted positive; of several systems, their mean.
         `effect`: shape (cells, effects): predictions that the score does not explain, in [-1, 1].
+        `shift`: shape (cells, effects): of other effects, by one standard deviation, in log-odds.
         """
         x = log_odds_of_rank(probability, count)
         share = count / count.sum()
         step = max(np.ptp(x) / STEPS, 1e-9)
         place = np.rint((x.max() - x) / step * _PER_STEP)
         effects = [] if effect is None else [_PREDICTION_SPREAD * effect]
+        effects += [] if shift is None else [shift]
         if not np.ptp(x):  # Without an order there is no cut: the level may be any.
             effects.append(np.full((len(x), 1), _PREDICTION_SPREAD))
         places = np.column_stack([place, *effects])

@@ -92,7 +92,8 @@ def _curve(
         predicted = _predicted(table, y)
         effect = predicted if jumps else unexplained_predictions(table, y, x)
         rows = table.count @ predicted.mean(axis=1)
-        memory[key] = CalibrationCurve.from_cells(x, table.count, rows, effect, hidden)
+        shift = apart_from_scores(table)
+        memory[key] = CalibrationCurve.from_cells(x, table.count, rows, effect, hidden, shift)
     curve: CalibrationCurve = memory[key]
     return curve
 
@@ -175,6 +176,25 @@ def unexplained_predictions(table: CellTable, y: int, probability: FloatArray) -
         return np.zeros((len(table), 0))
     by_system = np.stack(kept)
     return np.asarray(by_system[distinct_rows(by_system)[0]].T)
+
+
+def apart_from_scores(table: CellTable) -> FloatArray:
+    """Return by what else than scores and predictions cells are cut, shape (cells, effects).
+
+    Of weights and costs it is the logarithm, in standard deviations over the rows from its mean; of
+    each slice that a spec names the share of a cell's rows in it.
+    """
+    kinds, columns = table.kinds, []
+    for size in (kinds.weight, kinds.cost):
+        if size is not None:
+            log = np.log(size[kinds.first])
+            log -= np.average(log, weights=table.count)
+            columns.append(log / max(np.average(log**2, weights=table.count) ** 0.5, _SAME_PRIOR))
+    if kinds.slices is not None:
+        for values, code in zip(kinds.slices.named.values(), kinds.slices.code.T, strict=True):
+            each = (code == i for i in range(1, len(values) + 1))
+            columns += [kinds.by_cell(inside.astype(np.float64)) for inside in each]
+    return np.array(columns).reshape(-1, len(table)).T
 
 
 def _predicted(table: CellTable, y: int) -> FloatArray:

@@ -68,9 +68,7 @@ _FEWEST_DRAWS = 192
 """About the least number of draws to which they are thinned, evenly apart."""
 
 MOST_R_HAT = 1.3
-"""Nested R-hat above which chains from different starts are taken to disagree.
-
-In 424 fits on 53 real pools its median was 1.01 and its maximum 1.11 (docs/calibrated.md)."""
+"""Nested R-hat above which chains disagree: on 53 real pools it was 1.11 at most."""
 
 LEAST_CHANCE = 0.01
 """Least posterior predictive p-value with which the model is used."""
@@ -95,9 +93,8 @@ class LabelModel:
     # rates of the original model
     modes: tuple[CurveDraws, ...]
     seed: tuple[int, ...]  # seed of what is drawn from the curves
-    # whether labels are answers at random, of which the model has one a row (`one_answer_a_row`).
-    # Then it knows no row: what a row's rate is, is drawn with the widest spread that the curve
-    # allows, that of rates of 0 and 1
+    # whether labels are answers at random, of which the model has one a row (`one_answer_a_row`):
+    # then it knows no row, and rates of rows spread as widely as the curve allows
     stochastic: bool = False
 
     @classmethod
@@ -117,10 +114,8 @@ class LabelModel:
         keep_freed_memory()
         most = max(_MOST_RATES // (len(table) * table.classes), _FEWEST_DRAWS)
         fits = fit_curves(table, history, hidden)
-        curves = tuple(
-            fit.draw(np.random.Generator(np.random.PCG64([*seed, y])), schedule).thinned(most)
-            for y, fit in fits.items()
-        )
+        of_class = {y: np.random.Generator(np.random.PCG64([*seed, y])) for y in fits}
+        curves = tuple(fit.draw(of_class[y], schedule).thinned(most) for y, fit in fits.items())
         modes = tuple(fit.at_mode for fit in fits.values())
         return cls(table, history, curves, modes, seed, stochastic)
 
@@ -419,7 +414,7 @@ def misfit(
 ) -> str | None:
     """Return in words which labels contradict the model's draws of the rates; None if none do.
 
-    Labelled rows are split by rank, by predictions and by weight. The discrepancy is the greatest
+    Labelled rows are split by rank, and by what cells are cut by. The discrepancy is the greatest
     of |k - E| / sqrt(V + 1/4), k the labelled rows of a class in a part, E and V the mean and the
     variance of their number given a draw, and compared with that of labels simulated from the draw.
     """
@@ -462,14 +457,18 @@ def _parts(
         lowest, highest = np.flatnonzero(band == b)[[0, -1]]
         last = above[lowest] + int(rows[lowest])
         yield f"ranked {above[highest] + 1:,} to {last:,} by score", band[place] == b
-    if table.kinds.weight is not None:
-        weight = table.kinds.weight[table.kinds.first][cells]
-        heavy = weight > np.median(np.repeat(weight, labelled))
-        if heavy.any() and not heavy.all():
-            yield "that count more than others", heavy
-            yield "that count less than others", ~heavy
-    systems = table.kinds.prediction.shape[1]
-    for system in range(systems):
+    of_rows = table.kinds.of_cells(cells)
+    for size, does in ((of_rows.weight, "count"), (of_rows.cost, "cost")):
+        if size is not None:
+            large = size > np.median(np.repeat(size, labelled))
+            yield f"that {does} more than others", large
+            yield f"that {does} less than others", ~large
+    if of_rows.slices is not None:
+        named = of_rows.slices.named.items()
+        for (column, values), code in zip(named, of_rows.slices.code.T, strict=True):
+            for i, value in enumerate(("any other value", *values)):
+                yield f"with {value} in {column}", code == i
+    for system in range(systems := table.kinds.prediction.shape[1]):
         mostly = table.kinds.predicted(y, system)[cells] > 0.5
         name = f" by system {system}" if systems > 1 else ""
         if mostly.any() and not mostly.all():

@@ -106,11 +106,12 @@ def test_keys_of_the_pool_may_be_given_by_themselves() -> None:
     one = Evaluation.from_frame(columns(), slices=["city", "year"], **keys)
     assert one.sample(20).tolist() == evaluate(columns()).sample(20).tolist()
     assert len(one.analysis.scope.domains) == 7
-    arrays = {name: columns()[name] for name in ("score", "guess", "city")}
-    two = Evaluation.from_arrays(
-        arrays["score"], arrays["guess"], columns={"city": arrays["city"]}, slices=["city"]
-    )
+    score, guess, city = (columns()[name] for name in ("score", "guess", "city"))
+    two = Evaluation.from_arrays(score, guess, columns={"city": city}, slices=["city"])
     assert len(two.analysis.scope.domains) == 4
+    keys = {"columns": {"x": score}, "features": ["x"], "strata": {"method": "kd"}}
+    three = Evaluation.from_arrays(score, guess, **keys)
+    assert three.analysis.sampler.name == "calibrated", "the score is not passed over"
 
 
 @pytest.mark.parametrize("classes", [None, ["no", "yes"]])

@@ -32,8 +32,7 @@ def evaluation() -> Evaluation:
         strata={"leaves": 16}, sampler={"name": "ais", "delta": 0.3},
     )  # fmt: skip
     for _ in range(3):
-        ids = one.sample(40)
-        one.label(ids, truth[ids].astype(int))
+        one.label(ids := one.sample(40), truth[ids].astype(int))
     return one
 
 
@@ -73,19 +72,28 @@ def test_what_cannot_be_drawn_is_told(evaluation: Evaluation) -> None:
         evaluation.plot("pie")
     with pytest.raises(InputError, match="no curve was estimated of 'new'"):
         evaluation.plot("curve", system="new")
-    score = np.linspace(0, 1, 50)
-    nothing = Evaluation.from_arrays(score, (score > 0.5).astype(int))
     with pytest.raises(InputError, match="before the first label"):
-        nothing.plot()
+        Evaluation.from_arrays(np.linspace(0, 1, 50), np.arange(50) // 25).plot()
+
+
+def test_numbers_have_no_rates_of_classes() -> None:
+    numbers = {"prediction": np.arange(50.0), "variance": np.ones(50)}
+    one = Evaluation.from_arrays(None, None, columns=numbers, labels={"range": [0, 50]})
+    with pytest.raises(InputError, match="not one of the numbers from 0 to 50, as `labels` has"):
+        one.label(one.sample(5), [99] * 5)
+    one.label(one.sample(5), [9] * 5)
+    for call in (one.analysis.diagnose, lambda: one.plot("calibration")):
+        with pytest.raises(InputError, match="rates of classes, and here labels are numbers"):
+            call()
 
 
 def test_what_scores_expect_is_shown_where_they_are_probabilities() -> None:
     rng = np.random.default_rng(1)
     score = rng.random(400)
+    says = (score > 0.5).astype(int)
     for kind, is_shown in (("probability", True), ("order", False)):
-        one = Evaluation.from_arrays(score, (score > 0.5).astype(int), score_is=kind, seed=1)
-        ids = one.sample(40)
-        one.label(ids, (score[ids] > 0.5).astype(int))
+        one = Evaluation.from_arrays(score, says, score_is=kind, seed=1)
+        one.label(ids := one.sample(40), says[ids])
         assert ("score says" in texts(one.plot("calibration").svg)) == is_shown
 
 
@@ -98,8 +106,7 @@ def test_rows_with_any_label_are_the_positives_of_sets() -> None:
         chance[:, 0], truth, probability=chance, labels={"multilabel": ["spam", "rude"]},
         measure=MICRO_F1, seed=1, strata={"leaves": 2},
     )  # fmt: skip
-    ids = one.sample(40)
-    one.label(ids, truth[ids])
+    one.label(ids := one.sample(40), truth[ids])
     shown = texts(one.plot("calibration").svg)
     counts = [text.split(" of ") for text in shown if text[0].isdigit() and " of " in text]
     assert sum(int(met) for met, _ in counts) == truth[ids].any(axis=1).sum() > 0
@@ -116,14 +123,12 @@ def evaluate(rounds: int, **spec: object) -> tuple[Evaluation, list[object]]:
     """An evaluation, and what it said of the whole pool after each round."""
     rng = np.random.default_rng(5)
     truth = rng.random(3000) < 0.05
-    score = rng.normal(size=3000) + 3 * truth
-    said = []
+    score, said = rng.normal(size=3000) + 3 * truth, []
     evaluation = Evaluation.from_arrays(
         score, (score > 2).astype(int), strata={"leaves": 16}, seed=2, **spec
     )
     for _ in range(rounds):
-        ids = evaluation.sample(20)
-        evaluation.label(ids, truth[ids].astype(int))
+        evaluation.label(ids := evaluation.sample(20), truth[ids].astype(int))
         whole = evaluation.analysis.estimate(scope=ReportedDomains())
         said.append([one for one in whole if one.target.threshold is None])
     return evaluation, said
@@ -150,8 +155,7 @@ def test_rows_that_count_more_do_so_in_what_was_said_then() -> None:
     one = Evaluation.from_arrays(
         None, None, columns=columns, pool=pool, measure=["f1", {"f1": {"by": "rows"}}], seed=1
     )
-    ids = one.sample(60)
-    one.label(ids, truth[ids].astype(int))
+    one.label(ids := one.sample(60), truth[ids].astype(int))
     [found] = convergence(one.analysis)
     said = {estimate.target: estimate.value for estimate in one.estimate()}
     assert {estimate.target: estimate.value for estimate in found.estimates} == said
@@ -167,20 +171,16 @@ def test_of_many_rounds_some_are_kept_the_last_among_them() -> None:
 def test_curves_are_left_out_and_rounds_without_answers() -> None:
     evaluation, _ = evaluate(2, measure=["f1", CURVE], sampler={"name": "ais", "delta": 0.1})
     evaluation.sample(20)
-    label = evaluation.history.label.copy()
-    label[:20] = -1
+    label = np.where(np.arange(60) < 20, -1, evaluation.history.label)
     history = evaluation.history.with_labels(label)
-    evaluation.state.analysis = evaluation.analysis.with_history(history)
-    found = convergence(evaluation.analysis)
+    found = convergence(evaluation.analysis.with_history(history))
     assert [(one.round, one.labels) for one in found] == [(2, 20), (3, 20)]
     assert {estimate.measure for one in found for estimate in one.estimates} == {"f1"}
 
 
 def test_there_is_nothing_before_the_first_round_or_of_curves_alone() -> None:
-    score = np.linspace(0, 1, 200)
-    assert convergence(Evaluation.from_arrays(score, (score > 0.5).astype(int)).analysis) == []
-    evaluation, _ = evaluate(1, measure=[CURVE])
-    assert convergence(evaluation.analysis) == []
+    for rounds, measure in ((0, "f1"), (1, CURVE)):
+        assert convergence(evaluate(rounds, measure=[measure])[0].analysis) == []
 
 
 def test_the_model_of_the_last_round_is_not_fitted_again(monkeypatch: pytest.MonkeyPatch) -> None:

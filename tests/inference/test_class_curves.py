@@ -10,6 +10,7 @@ from evalsampling import Evaluation
 from evalsampling.inference.calibration_curve import CalibrationCurve
 from evalsampling.inference.class_curves import (
     fit_curves,
+    fit_either_way,
     labels_by_cell,
     likeliness,
     obstacle,
@@ -20,6 +21,7 @@ from evalsampling.inference.curve_coordinates import STEPS
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.predictive import LabelModel, likely_rates
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.slices import SliceCodes
 from tests.samplers.pools import make_pool
 from tests.stats.histories import labelled_at_random, labelled_rows
 
@@ -188,3 +190,20 @@ def test_labels_of_a_row_may_have_other_odds_than_their_probabilities() -> None:
         expected = np.average(rates[:, [1, 3]].sum(axis=1), weights=table.count * predicted)
         errors.append(expected - true[chance[:, 0] > 0.5, 0].mean())
     assert abs(np.mean(errors)) < 0.02
+
+
+def test_what_else_cuts_cells_is_learned() -> None:
+    """Rows that cost or count more, or are in a slice, are positive five times as often."""
+    pool = make_pool(6000, 12, seed=3, positive=0.1)
+    some = (np.arange(len(pool.table)) % 2)[pool.table.kinds.cell]
+    positive = np.where(np.arange(len(pool.table)) % 2, 10, 2)
+    seen = np.stack([20 - positive, positive], axis=1)
+    rest = {"cost": 1.0 + 8 * some}, {"weight": 1.0 + 8 * some}, {}
+    for sizes in rest:
+        slices = None if sizes else SliceCodes({"s": ("a",)}, some[:, None])
+        kinds = dataclasses.replace(pool.table.kinds, magnitudes=sizes, slices=slices)
+        table = dataclasses.replace(pool.table, kinds=kinds)
+        fit = fit_either_way(table, 1, seen, HiddenPrior())
+        rate = fit.at_mode.rates()[0]
+        dear = np.arange(len(table)) % 2 == 1
+        assert rate[dear].mean() > 2 * rate[~dear].mean()

@@ -33,13 +33,16 @@ from evalsampling.measures import (
 from evalsampling.measures.comparisons import Comparison, Difference, Quotient
 from evalsampling.measures.curves import Thresholded
 from evalsampling.spec.hidden import HiddenPrior
+from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
+from evalsampling.stats.slices import SliceCodes
 from tests.samplers.pools import Pool, make_pool, with_second_system
 from tests.stats.histories import labelled_at_random, labelled_rows
 
 POOL = make_pool(300, 6, seed=3, positive=0.2)
 SLICED = dataclasses.replace(POOL, slice=(np.arange(300)[:, None] % 3 == 0).astype(np.int64))
 HISTORY = labelled_at_random(POOL, 60, seed=4)
+ROWS = np.random.default_rng(4).permutation(300)[:60]
 
 LARGE = make_pool(6000, 12, seed=3, positive=0.1, strength=3)
 TABLE = LARGE.table
@@ -67,35 +70,32 @@ def completed(pool: Pool, rows: np.ndarray, drawn: Predictive, draw: int) -> np.
 
 @pytest.mark.parametrize("measure", [FBeta(), Accuracy(), Recall(), FBeta(beta=2.0)])
 def test_value_of_a_draw_is_the_measure_of_its_labels(measure: Measure) -> None:
-    rows = np.random.default_rng(4).permutation(300)[:60]
-    drawn = model_of(POOL, labelled_rows(POOL, rows)).everywhere
+    drawn = model_of(POOL, labelled_rows(POOL, ROWS)).everywhere
     values = values_of(drawn, measure)
     for draw in (0, 5, 100):
-        label = completed(POOL, rows, drawn, draw)
-        assert np.array_equal(label[rows], POOL.label[rows])
+        label = completed(POOL, ROWS, drawn, draw)
+        assert np.array_equal(label[ROWS], POOL.label[ROWS])
         wanted = measure.value(measure.loss(POOL.outputs, label).mean(axis=0))
         assert values[draw] == pytest.approx(wanted)
 
 
 def test_brier_score_of_a_draw_takes_the_mean_probability_of_a_cell() -> None:
     """Of rows without a label; those with one have their own."""
-    rows = np.random.default_rng(4).permutation(300)[:60]
-    drawn = model_of(POOL, labelled_rows(POOL, rows)).everywhere
+    drawn = model_of(POOL, labelled_rows(POOL, ROWS)).everywhere
     values = values_of(drawn, Brier())[:, 0]
     p = POOL.table.kinds.probability[POOL.cell, 0, 1]
-    p[rows] = POOL.probability[rows, 1]
+    p[ROWS] = POOL.probability[ROWS, 1]
     for draw in (0, 7):
-        label = completed(POOL, rows, drawn, draw)
+        label = completed(POOL, ROWS, drawn, draw)
         assert values[draw] == pytest.approx(2 * np.mean((p - label) ** 2))
 
 
 def test_curve_of_a_draw_is_that_of_its_labels() -> None:
     """Thresholds between leaves, whose numbers are the scores."""
     measure = PRCurve(thresholds=(0.5, 2.5, 4.5))
-    rows = np.random.default_rng(4).permutation(300)[:60]
-    drawn = model_of(POOL, labelled_rows(POOL, rows)).everywhere
+    drawn = model_of(POOL, labelled_rows(POOL, ROWS)).everywhere
     values = values_of(drawn, measure)
-    label = completed(POOL, rows, drawn, 3)
+    label = completed(POOL, ROWS, drawn, 3)
     precision = [label[POOL.leaf >= t].mean() for t in (0.5, 2.5, 4.5)]
     recall = [label[POOL.leaf >= t].sum() / label.sum() for t in (0.5, 2.5, 4.5)]
     f1 = 2 / (1 / np.array(precision) + 1 / np.array(recall))
@@ -110,12 +110,8 @@ def test_macro_f1_of_four_classes() -> None:
     values = values_of(drawn, MacroF(4))[:, 0]
     for draw in (0, 9):
         label = completed(pool, rows, drawn, draw)
-        each = [
-            2
-            * np.sum((label == y) & (pool.prediction == y))
-            / (np.sum(label == y) + np.sum(pool.prediction == y))
-            for y in range(4)
-        ]
+        pairs = [(label == y, pool.prediction == y) for y in range(4)]
+        each = [2 * np.sum(true & said) / (true.sum() + said.sum()) for true, said in pairs]
         assert values[draw] == pytest.approx(np.mean(each))
 
 
@@ -373,18 +369,20 @@ def labels_at(rate: np.ndarray, seed: int) -> np.ndarray:
     return np.stack([20 - positive, positive], axis=1)
 
 
+def doubts(table: CellTable) -> int:
+    """How many of 300 sets of labels made by the model are doubted."""
+    rng = np.random.default_rng
+    made = ((labels_at(RATE, i), draws_about(RATE, i), rng(i)) for i in range(300))
+    return sum(misfit(table, *each) is not None for each in made)
+
+
 def test_labels_that_fit_are_hardly_ever_doubted() -> None:
-    doubted = [
-        misfit(TABLE, labels_at(RATE, seed), draws_about(RATE, seed), np.random.default_rng(seed))
-        for seed in range(300)
-    ]
-    assert sum(words is not None for words in doubted) < 10
+    assert doubts(TABLE) < 10
 
 
 def test_band_without_positives_where_the_model_expects_them_is_named() -> None:
     """Spam: the cells with the highest prior probabilities have no positive at all."""
-    prior = TABLE.prior[:, 1]
-    top = prior >= np.sort(prior)[-3]
+    top = TABLE.prior[:, 1] >= np.sort(TABLE.prior[:, 1])[-3]
     seen = labels_at(np.where(top, 0.0, RATE), 1)
     words = misfit(TABLE, seen, draws_about(RATE, 1), np.random.default_rng(1))
     assert words.startswith("of 40 labelled rows ranked")
@@ -400,21 +398,22 @@ def test_predictions_that_the_model_is_wrong_about_are_named() -> None:
     assert "predicted to be of it" in words
 
 
-def test_labels_that_go_with_weights_are_named() -> None:
-    """Rows that count more are positive three times as often as the score has it."""
-    heavy = np.arange(len(TABLE)) % 2 == 1
-    kinds = dataclasses.replace(
-        TABLE.kinds, magnitudes={"weight": np.where(heavy, 9.0, 1.0)[TABLE.kinds.cell]}
-    )
+@pytest.mark.parametrize(
+    ("cut", "words"),
+    [("weight", "count more than others"), ("cost", "cost more than others"), ("", "with a in s")],
+)
+def test_labels_that_go_with_what_else_cuts_cells_are_named(cut: str, words: str) -> None:
+    """Rows that count or cost more, or are of a slice, are positive three times as often."""
+    some = np.arange(len(TABLE)) % 2 == 1
+    of_kind = 1 + 8 * some[TABLE.kinds.cell]
+    slices = None if cut else SliceCodes({"s": ("a",)}, of_kind[:, None] // 9)
+    magnitudes = {cut: of_kind.astype(float)} if cut else {}
+    kinds = dataclasses.replace(TABLE.kinds, magnitudes=magnitudes, slices=slices)
     table, low = dataclasses.replace(TABLE, kinds=kinds), np.full(len(TABLE), 0.1)
-    seen = labels_at(np.where(heavy, 0.3, 0.1), 2)
-    words = misfit(table, seen, draws_about(low, 2), np.random.default_rng(2))
-    assert "labelled rows that count more than others" in words
-    doubted = [
-        misfit(table, labels_at(RATE, seed), draws_about(RATE, seed), np.random.default_rng(seed))
-        for seed in range(300)
-    ]
-    assert sum(words is not None for words in doubted) < 10
+    seen = labels_at(np.where(some, 0.3, 0.1), 2)
+    found = misfit(table, seen, draws_about(low, 2), np.random.default_rng(2))
+    assert words in found
+    assert doubts(table) < 10
 
 
 def test_no_labels_contradict_nothing() -> None:
