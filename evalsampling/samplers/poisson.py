@@ -131,8 +131,7 @@ class Poisson(Sampler):
         again = np.sort(old[threshold.takes(coins, made.kappa)])
         if len(again):
             after = self._with_old(table, history, after, again)
-        last = dataclasses.replace(after.rounds[-1], wanted=wanted)
-        return dataclasses.replace(after, rounds=(*after.rounds[:-1], last))
+        return after.with_last(wanted=wanted)
 
     def _threshold(
         self, table: CellTable, history: History, left: IntArray, wanted: int
@@ -163,13 +162,11 @@ class Poisson(Sampler):
             cells = np.concatenate([after.cell[drawn.question], cell])
             ranks = np.concatenate([after.rank[drawn.question], history.rank[old]])
             return draw_these(table, history, chance, cells, ranks)
-        drawn = dataclasses.replace(
-            drawn,
+        return after.with_last(
             question=np.concatenate([drawn.question, old]),
             probability=np.append(drawn.probability, chance[cell]),
             new=np.append(drawn.new, np.zeros(len(old), dtype=np.bool_)),
         )
-        return dataclasses.replace(after, rounds=(*after.rounds[:-1], drawn))
 
     def size(self, table: CellTable, history: History) -> FloatArray:
         """Return the size of the rows of each cell, shape (cells,), of the next round."""

@@ -28,7 +28,7 @@ from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.id_columns import IdColumns, columns_of
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray, distinct_rows
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
@@ -209,37 +209,28 @@ class _Kinds:
     def _grouped(
         cls, key: IntArray, count: IntArray, outputs: Outputs, rate: FloatArray | None
     ) -> "_Kinds":
-        order = np.lexsort(key.T[::-1])
-        ordered = key[order]
-        starts = np.ones(len(order), dtype=bool)
-        starts[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
-        first = np.flatnonzero(starts)
+        first, place = distinct_rows(key)
+        order = np.argsort(place, kind="stable")
+        starts = np.searchsorted(place[order], np.arange(len(first)))
         weight = count[order]
-        total = np.add.reduceat(weight, first)
+        total = np.add.reduceat(weight, starts)
 
         def mean(values: FloatArray) -> FloatArray:
             shape = (-1, *(1 for _ in values.shape[1:]))
             with np.errstate(invalid="ignore"):  # unknown scores are infinite
-                sums = np.add.reduceat(values[order] * weight.reshape(shape), first, axis=0)
+                sums = np.add.reduceat(values[order] * weight.reshape(shape), starts, axis=0)
             return sums / total.reshape(shape)
 
         score = outputs.score[order]
-        least, greatest = (end.reduceat(score, first, axis=0) for end in (np.minimum, np.maximum))
-        return cls(
-            ordered[first],
-            total,
-            Outputs(
-                outputs.prediction[order][first],
-                # Rounding may put the mean of equal scores below them, and below a threshold.
-                np.clip(mean(outputs.score), least, greatest),
-                mean(outputs.probability),
-                slices=None if outputs.slices is None else outputs.slices.take(order[first]),
-                tags=None if outputs.tags is None else outputs.tags[order][first],
-                magnitudes={name: mean(of) for name, of in outputs.magnitudes.items()},
-                cluster=None if outputs.cluster is None else outputs.cluster[order][first],
-            ),
-            None if rate is None else mean(rate),
+        least, greatest = (end.reduceat(score, starts, axis=0) for end in (np.minimum, np.maximum))
+        means = dataclasses.replace(
+            outputs.take(first),
+            # Rounding may put the mean of equal scores below them, and below a threshold.
+            score=np.clip(mean(outputs.score), least, greatest),
+            probability=mean(outputs.probability),
+            magnitudes={name: mean(of) for name, of in outputs.magnitudes.items()},
         )
+        return cls(key[first], total, means, None if rate is None else mean(rate))
 
 
 def _distinctions(stratification: Stratification) -> tuple[list[FloatArray], list[bool]]:
