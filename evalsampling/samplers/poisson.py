@@ -8,6 +8,7 @@ References:
 """
 
 import dataclasses
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.score_calibration import Calibration, check_calibration, recalibrated
 from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers.base import Rng, Sampler, no_rounds
-from evalsampling.spec.parameters import check_share
+from evalsampling.spec.values import Proportion
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
@@ -32,9 +33,6 @@ from evalsampling.stats.poisson import (
     inclusion_so_far,
     poisson_rounds,
 )
-
-ONLINE = ("exclude", "include")
-ESTIMATORS = ("ratio", "difference")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,11 +65,11 @@ class Poisson(Sampler):
             number otherwise.
     """
 
-    delta: float = 0.1
-    smoothing: float = 1.0
-    online: str | None = None
+    delta: Proportion = 0.1
+    smoothing: Proportion = 1.0
+    online: Literal["exclude", "include"] | None = None
     calibration: Calibration = None
-    estimator: str = "ratio"
+    estimator: Literal["ratio", "difference"] = "ratio"
     correct_bias: bool = False
     cap: bool = False
     name = "poisson"
@@ -85,21 +83,12 @@ class Poisson(Sampler):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_share("delta", self.delta)
-        check_share("smoothing", self.smoothing)
-        if self.online is not None and self.online not in ONLINE:
-            raise ValueError(f"online must be exclude or include, got {self.online!r}")
         check_calibration(self.calibration)
         if self.calibration is not None and self.online is None:
             raise ValueError(
                 "calibration answers to labels, and rounds that are one sample do not: online must "
                 "be exclude or include"
             )
-        if self.estimator not in ESTIMATORS:
-            raise ValueError(f"estimator must be ratio or difference, got {self.estimator!r}")
-        for key in ("correct_bias", "cap"):
-            if not isinstance(getattr(self, key), bool):
-                raise ValueError(f"{key} must be true or false, got {getattr(self, key)!r}")
         if self.correct_bias and self.estimator == "difference":
             raise ValueError("correct_bias is for the ratio estimator, not for the difference one")
         if self.stochastic and self.online == "exclude":
