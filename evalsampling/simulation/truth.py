@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -32,7 +31,7 @@ from evalsampling.stats.arrays import FloatArray, IntArray, distinct_rows
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
-from evalsampling.storage.filesystems import one_line, readable
+from evalsampling.storage.filesystems import readable
 
 GRADE = "grade"
 """Column of a file of true grades: a list for each query, of one grade for every item."""
@@ -272,7 +271,7 @@ class _Truth:
             convert = pyarrow.csv.ConvertOptions(column_types=text)
             read = functools.partial(pyarrow.csv.read_csv, convert_options=convert)
         batch = _read_batch(path, read)
-        space, columns = plan.labels.space, _TruthColumns.of(batch)
+        space, columns = plan.labels.space, LabelColumns.of(batch)
         ids = batch.ids(id) if isinstance(id, str) else batch.id_texts(id)
         check_unique_ids([batch], id)
         if plan.labels.oracle == "stochastic":
@@ -311,20 +310,6 @@ class _Truth:
                 f"id {ids[row].as_py()!r} has no label in {self.path}"
             )
         return np.asarray(place.to_numpy().astype(np.int64))
-
-
-class _TruthColumns(LabelColumns):
-    """The columns of a file of true labels, whose numbers may be text."""
-
-    def numbers(self, name: str) -> npt.NDArray[np.floating]:
-        """Return a column of finite numbers, shape (n,)."""
-        column = self.column(name)
-        if pa.types.is_string(column.type):
-            try:
-                column = column.cast(pa.float64())
-            except pa.ArrowInvalid as error:
-                raise self.error(name, 0, f"must be numbers: {one_line(error)}") from error
-        return PoolBatch(pa.record_batch({name: column}), self.path).numbers(name)
 
 
 def _read_batch(path: Path, read: Callable[[Path], pa.Table]) -> PoolBatch:
