@@ -20,7 +20,7 @@ from evalsampling.evaluation.labels_at_hand import FILE, contradictions, scope_o
 from evalsampling.evaluation.odd_answers import AnswerGroup, odd_answers
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import MODEL_BASED
-from evalsampling.inference.label_error import correct
+from evalsampling.inference.label_error import CorrectedEstimate, correct
 from evalsampling.inference.results import Estimate
 from evalsampling.labels.register import answers_of
 from evalsampling.labels.tally import Answer
@@ -47,21 +47,6 @@ class MissingLabels:
     late: int
     bounds: tuple[MissingBounds, ...]
     rejected: int = 0
-
-
-@dataclasses.dataclass(frozen=True)
-class CorrectedEstimate:
-    """A number corrected for wrong labels with its band, and the errors of sample and labels."""
-
-    measure: str
-    system: str | None
-    value: float | None
-    low: float | None
-    high: float | None
-    sampling_error: float | None
-    label_error: float | None
-    dominates: bool
-    against: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -211,14 +196,10 @@ def label_error(
             analysis.table, measure
         ):
             continue
-        target = analysis.scope.targets(measure, Domain())[0]
-        estimate = by_target[target]
+        estimate = by_target[analysis.scope.targets(measure, Domain())[0]]
         model = analysis.label_model if estimate.intervals[0].kind == MODEL_BASED else None
-        band = correct(measure, inputs, gold, analysis.seed, estimate, model)
-        if band is not None:
-            told = {**vars(band), "dominates": band.dominates, "against": target.against}
-            corrected.append(CorrectedEstimate(measure.components[0].name, target.system, **told))
-    return LabelError(table, tuple(corrected), None)
+        corrected.append(correct(measure, inputs, gold, analysis.seed, estimate, model))
+    return LabelError(table, tuple(each for each in corrected if each is not None), None)
 
 
 def label_warnings(error: LabelError | None, people: PeopleAgreement | None) -> list[str]:

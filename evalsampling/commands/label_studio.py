@@ -88,8 +88,8 @@ def push(options: BatchOptions) -> PushResult:
         )
     config = store.read(f"{folder}/{CONFIG}").decode()
     votes = 1 if options.adjudication else spec.labels.votes
-    done = server.push(title, config, tasks, votes, spec.sink.chunk)
-    return PushResult(number, done.project, title, done.tasks, done.new)
+    project, there, new = server.push(title, config, tasks, votes, spec.sink.chunk)
+    return PushResult(number, project, title, there, new)
 
 
 def pull(options: PullOptions) -> PullResult:

@@ -146,8 +146,7 @@ class Analysis:
         drawn = sampler.design(self.table, self.history, new_rows, rng, budget)
         if self.clusters is None or "cluster" not in sampler.needs:
             return drawn
-        last = dataclasses.replace(drawn.rounds[-1], together=self.clusters.rows_together)
-        return dataclasses.replace(drawn, rounds=(*drawn.rounds[:-1], last))
+        return drawn.with_last(together=self.clusters.rows_together)
 
     def affords(self, money: float | None) -> bool:
         """Return whether the expected cost of one label more is at most an amount of money."""

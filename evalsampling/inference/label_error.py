@@ -41,24 +41,21 @@ With C classes and equally likely wrong labels, the determinant of P is its powe
 
 
 @dataclasses.dataclass(frozen=True)
-class LabelErrorBand:
-    """A measure corrected for wrong labels, with a band and the two parts of its error."""
+class CorrectedEstimate:
+    """A number corrected for wrong labels with its band, and the errors of sample and labels."""
 
+    measure: str
+    system: str | None
     # corrected value, None if it is undefined or labels hardly depend on the class
     value: float | None
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     sampling_error: float | None  # standard error of the corrected value that is due to sampling
     # error that is due to wrong labels: the root of the squared correction plus the variance that
     # is due to the limited number of gold rows
     label_error: float | None
-
-    @property
-    def dominates(self) -> bool:
-        """Whether wrong labels cause more error than sampling does."""
-        if self.sampling_error is None or self.label_error is None:
-            return self.value is None
-        return self.label_error > self.sampling_error
+    dominates: bool  # whether wrong labels cause more error than sampling does
+    against: str | None = None
 
 
 def correct(
@@ -68,7 +65,7 @@ def correct(
     seed: int,
     estimate: Estimate,
     model: LabelModel | None = None,
-) -> LabelErrorBand | None:
+) -> CorrectedEstimate | None:
     """Return a measure on the whole pool, corrected for wrong labels, with its band.
 
     The corrected value is the estimate plus the difference that the correction makes to the measure
@@ -87,7 +84,8 @@ def correct(
     if sums is None:
         return None
     bounds, classes = measure.components[0].bounds, inputs.table.classes
-    undefined = LabelErrorBand(None, *bounds, None, None)
+    of, bare = estimate.target, (None, *bounds, None, None)
+    undefined = CorrectedEstimate(of.measure, of.system, *bare, dominates=True, against=of.against)
     rates = gold / np.maximum(gold.sum(axis=1, keepdims=True), 1)
     no_errors = np.eye(classes)
     if estimate.value is None or not np.isfinite(sums.value(no_errors)):
@@ -117,12 +115,15 @@ def correct(
     cut, error = float(np.clip(value, *bounds)), scale * sums.standard_error(_inverse(rates))
     # Draws of P make label errors likely even if there were none among the gold rows.
     reach = inner * float(scipy.special.ndtri((1 + inputs.confidence) / 2)) * error
-    return LabelErrorBand(
-        cut,
-        max(min(low, cut - reach), bounds[0]),
-        min(max(high, cut + reach), bounds[1]),
-        error,
-        float(np.hypot(cut - plain, np.std(finite))),
+    label_error = float(np.hypot(cut - plain, np.std(finite)))
+    return dataclasses.replace(
+        undefined,
+        value=cut,
+        low=max(min(low, cut - reach), bounds[0]),
+        high=min(max(high, cut + reach), bounds[1]),
+        sampling_error=error,
+        label_error=label_error,
+        dominates=label_error > error,
     )
 
 

@@ -5,7 +5,6 @@ neither is created again. Tried with Label Studio 1.23.
 """
 
 import contextlib
-import dataclasses
 import functools
 import itertools
 import json
@@ -57,15 +56,6 @@ class _PassingError(InputError):
     """A request that failed for a reason that may pass; it may have been carried out."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Pushed:
-    """The state of a batch on the server after a push."""
-
-    project: int
-    tasks: int
-    new: int
-
-
 class LabelStudio:
     """A client of one server, as one user."""
 
@@ -85,8 +75,11 @@ class LabelStudio:
 
     def push(
         self, title: str, config: str, tasks: Sequence[dict[str, Any]], votes: int, chunk: int
-    ) -> Pushed:
-        """Create the project of a batch if it is missing, and import the tasks that it lacks."""
+    ) -> tuple[int, int, int]:
+        """Create the project of a batch if it is missing, and import the tasks that it lacks.
+
+        Return the number of the project, and of its tasks, all and new ones.
+        """
         project = self._project(title)
         if project is None:
             project = _patiently(lambda: self._create(title, config, votes))
@@ -99,7 +92,7 @@ class LabelStudio:
                 f"{self._url}: of {len(names)} tasks sent {after} are in project {project}: "
                 "push again"
             )
-        return Pushed(project, after, after - before)
+        return project, after, after - before
 
     def pull(self, title: str) -> bytes:
         """Return the JSON export of a project: all its tasks, with skipped answers."""

@@ -84,7 +84,7 @@ class Register:
     def questions_of_id(self) -> Mapping[str, Sequence[int]]:
         """The questions about each row, by its id; only a stochastic oracle has several."""
         questions: dict[str, list[int]] = {}
-        for question, id in enumerate(self.ids[: self.tally.subjects.questions]):
+        for question, id in enumerate(self.ids[: self.tally.questions]):
             questions.setdefault(id, []).append(question)
         return questions
 
@@ -200,7 +200,7 @@ class Register:
         """
         if vote.label is None:
             return ""
-        tally, wanted = self.tally, self.tally.subjects.wanted(subject)
+        tally, wanted = self.tally, self.tally.wanted(subject)
         if wanted == 1 or replace:
             line_of_label = (
                 {label: line for own in lines.values() for label, line in own.items()}

@@ -92,31 +92,19 @@ class Answer(NamedTuple):
     code: int
 
 
-@dataclasses.dataclass(frozen=True)
-class Subjects:
-    """The subjects of votes by number: the questions first, then the tasks that are none.
-
-    Some of these settle a question. So many ``votes`` are wanted for each question.
-    """
-
-    questions: int
-    settles: Mapping[int, int] = dataclasses.field(default_factory=dict)
-    votes: int = 1
-
-    def wanted(self, subject: int) -> int:
-        """Return the number of answers wanted on a subject: one if it settles a dispute."""
-        return 1 if subject in self.settles else self.votes
-
-
 @dataclasses.dataclass
 class Tally:
     """Votes so far, delivery by delivery.
 
     Without corrections, the result depends neither on the order of the deliveries nor on how votes
-    are divided among them.
+    are divided among them. Subjects of votes have numbers: the questions come first, then the tasks
+    that are none.
     """
 
-    subjects: Subjects  # what votes can be about
+    questions: int
+    # questions that other subjects settle, by these
+    settles: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    votes: int = 1  # wanted for each question
     # by subject and annotator, the code of the answer
     answers: dict[int, dict[str | None, int]] = dataclasses.field(default_factory=dict)
     # by question whose label has changed, the number of rounds at its last change
@@ -131,9 +119,9 @@ class Tally:
     def of(
         cls, labels: LabelsSpec, questions: int, settles: Mapping[int, int] | None = None
     ) -> "Tally":
-        """Return the tally without any vote, by the rule of a spec: see `Subjects`."""
+        """Return the tally without any vote, by the rule of a spec."""
         rule = EACH if labels.oracle == "stochastic" else labels.space.rule
-        return cls(Subjects(questions, settles or {}, labels.votes), rule=rule)
+        return cls(questions, settles or {}, labels.votes, rule=rule)
 
     def copy(self) -> "Tally":
         """Return an independent copy, to which other votes can be added."""
@@ -156,12 +144,12 @@ class Tally:
             after = code if before is None else _combined(before, code)
             if replace and code >= 0:
                 after = code
-                if annotator is None or self.subjects.wanted(subject) == 1:
+                if annotator is None or self.wanted(subject) == 1:
                     changed |= self._settled.get(subject) != code
                     self._settled[subject] = code
             changed |= before != after
             codes[annotator] = after
-            question = self.subjects.settles.get(subject)
+            question = self.settles.get(subject)
             touched.add(subject if question is None else question)
             if question is not None and self.code(subject) == NO_LABEL:
                 self._settled.pop(question, None)
@@ -182,6 +170,10 @@ class Tally:
 
     # --- results
 
+    def wanted(self, subject: int) -> int:
+        """Return the number of answers wanted on a subject: one if it settles a dispute."""
+        return 1 if subject in self.settles else self.votes
+
     def is_settled(self, subject: int) -> bool:
         """Tell whether a correction or an adjudication decides a subject, whatever the votes."""
         return subject in self._settled
@@ -196,7 +188,7 @@ class Tally:
         if subject in self._settled:
             return self._settled[subject]
         counts = self._counts(subject)
-        wanted = self.subjects.wanted(subject)
+        wanted = self.wanted(subject)
         if self.rule == MEDIAN and wanted > 1:
             enough = self._is_full(subject) and 2 * counts.total() > wanted
             return math.floor(statistics.median(counts.elements())) if enough else NO_LABEL
@@ -227,7 +219,7 @@ class Tally:
         """
         if self.rule != EACH:
             return None
-        shares = np.zeros((self.subjects.questions, classes))
+        shares = np.zeros((self.questions, classes))
         for question in self._questions:
             counts = self.labels(question)
             if len(counts) > 1:
@@ -239,7 +231,7 @@ class Tally:
         """Number of answers that decide each question, 0 of none; None unless each one counts."""
         if self.rule != EACH:
             return None
-        numbers = np.zeros(self.subjects.questions, dtype=np.int64)
+        numbers = np.zeros(self.questions, dtype=np.int64)
         for question in self._questions:
             numbers[question] = sum(self.labels(question).values())
         return numbers
@@ -247,7 +239,7 @@ class Tally:
     @property
     def _questions(self) -> set[int]:
         """Questions with an answer or a correction."""
-        return {each for each in (*self.answers, *self._settled) if each < self.subjects.questions}
+        return {each for each in (*self.answers, *self._settled) if each < self.questions}
 
     def _counts(self, subject: int) -> collections.Counter[int]:
         """Return the number of answers on a subject for each class."""
@@ -257,7 +249,7 @@ class Tally:
 
     def _is_full(self, subject: int) -> bool:
         """Tell whether a subject has all answers wanted."""
-        return len(self.answers.get(subject, {})) >= self.subjects.wanted(subject)
+        return len(self.answers.get(subject, {})) >= self.wanted(subject)
 
     def state(self, subject: int) -> State:
         """Return whether a subject is decided, and if not, why."""
@@ -273,7 +265,7 @@ class Tally:
     @property
     def codes(self) -> IntArray:
         """Class code of each question, shape (questions,), `NO_LABEL` where it is not decided."""
-        codes = np.full(self.subjects.questions, NO_LABEL, dtype=np.int64)
+        codes = np.full(self.questions, NO_LABEL, dtype=np.int64)
         for question in self._questions:
             codes[question] = self.code(question)
         return codes

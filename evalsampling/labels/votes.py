@@ -54,7 +54,7 @@ def check_votes(
         if subject is not None and not reason:
             try:
                 vote = _with_label(given, meant, register)
-                wanted = register.tally.subjects.wanted(subject)
+                wanted = register.tally.wanted(subject)
                 if wanted > 1 and not replace and vote.annotator is None and vote.is_answer:
                     reason = f"no annotator is named, and a row is to have {wanted} votes"
             except NoVoteError as error:

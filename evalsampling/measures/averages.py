@@ -31,7 +31,8 @@ from evalsampling.measures.base import (
     takes_columns,
 )
 from evalsampling.measures.binary import FBeta
-from evalsampling.spec.parameters import check_share
+from evalsampling.spec.parameters import check_parameters
+from evalsampling.spec.values import Proportion
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.derivatives import partial_derivatives
 from evalsampling.stats.outputs import Outputs
@@ -74,6 +75,7 @@ class Averaged(Measure):
     _word: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         if self.classes < 2:
             raise ValueError(f"{self._word} needs at least 2 classes, got {self.classes}")
         if self.over is not None and (
@@ -186,12 +188,8 @@ class _AveragedF(Averaged):
         alpha: weight of precision, in [0, 1].
     """
 
-    alpha: float = 0.5
+    alpha: Proportion = 0.5
     _whose = "of a class"
-
-    def __post_init__(self) -> None:
-        check_share("alpha", self.alpha)
-        super().__post_init__()
 
     @property
     def _word(self) -> str:  # type: ignore[override]

@@ -4,7 +4,7 @@ Losses and mappings are those of [MR] table 1, where it has the measure. 0/0 is 
 """
 
 import dataclasses
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,8 @@ from evalsampling.measures.base import (
     set_own,
     takes_columns,
 )
-from evalsampling.spec.parameters import check_share, number
+from evalsampling.spec.parameters import check_parameters
+from evalsampling.spec.values import Meta, Proportion
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -121,16 +122,14 @@ class FBeta(Binary, Ratio):
         alpha: weight of precision in the harmonic mean, in [0, 1], in place of beta.
     """
 
-    beta: float = 1.0
-    alpha: float | None = None
+    beta: Annotated[float, Meta(ge=1e-3, le=1e3, description="between 0.001 and 1000")] = 1.0
+    alpha: Proportion | None = None
     made_of = ("recall", "precision")
 
     def __post_init__(self) -> None:
-        if not 1e-3 <= number("beta", self.beta) <= 1e3:
-            raise ValueError(f"beta must be between 0.001 and 1000, got {self.beta!r}")
+        check_parameters(self)
         shown = f"beta={self.beta:.12g}"
         if self.alpha is not None:
-            check_share("alpha", self.alpha)
             if self.beta != 1:
                 raise ValueError("it takes beta or alpha, not both")
             shown = f"alpha={self.alpha:g}"

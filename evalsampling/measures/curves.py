@@ -18,7 +18,8 @@ import numpy as np
 
 from evalsampling.measures.base import Component, Measure, Share, divide, set_own, takes_columns
 from evalsampling.measures.binary import ROUNDING, is_inside
-from evalsampling.spec.parameters import number
+from evalsampling.spec.parameters import check_parameters
+from evalsampling.spec.values import UpToOne
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.derivatives import partial_derivatives
 from evalsampling.stats.outputs import Outputs
@@ -335,12 +336,11 @@ class PrecisionAtRecall(Area):
 
     scale_free = True
 
-    recall: float = 0.9
+    recall: UpToOne = 0.9
     usual_thresholds = 128
 
     def __post_init__(self) -> None:
-        if not 0 < number("recall", self.recall) <= 1:
-            raise ValueError(f"recall must be above 0 and at most 1, got {self.recall}")
+        check_parameters(self)
         set_own(self, name=f"precision_at_recall({self.recall:g})")
         super().__post_init__()
 

@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from evalsampling.measures.base import (
     rows_of_class,
     set_own,
 )
-from evalsampling.spec.parameters import number
-from evalsampling.spec.values import is_number
+from evalsampling.spec.parameters import check_parameters
+from evalsampling.spec.values import Meta, is_number
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.outputs import Outputs
 
@@ -74,12 +74,11 @@ class LogLoss(Risk):
     """
 
     system: int = 0
-    clip: float = 1e-6
+    clip: Annotated[float, Meta(gt=0, lt=0.5, description="above 0 and below 0.5")] = 1e-6
     titles: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0 < number("clip", self.clip) < 0.5:
-            raise ValueError(f"clip must be above 0 and below 0.5, got {self.clip!r}")
+        check_parameters(self)
         name = "log_loss" if self.clip == 1e-6 else f"log_loss(clip={self.clip:.12g})"
         set_own(self, name=name, bounds=(0.0, -math.log(self.clip)))
 

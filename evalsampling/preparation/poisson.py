@@ -112,11 +112,8 @@ def fill_water(
     given = plan.sampler.parameters if plan.sampler.name == "poisson" else {}
     shares = {"delta": 0.1, "smoothing": 1.0}
     shares |= {key: given[key] for key in shares if key in given}
-    try:
-        for key, value in shares.items():
-            check_share(key, value)
-    except ValueError as error:
-        raise InputError(f"sampler: poisson: {error}") from error
+    for key, value in shares.items():
+        check_share(f"sampler: poisson: {key}", value)
     for key in ("cap", "online"):
         if given.get(key):
             raise InputError(

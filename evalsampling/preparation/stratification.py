@@ -45,6 +45,9 @@ FEW_LEAVES = 4
 WORTH_A_WORD = 0.01
 """Share of the money lost to classes of costs above which a warning says so."""
 
+_OF_SLOTS = ("kept", "pooled", "pooled_share")
+"""What is stored of the signatures; all else follows from the plan."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Stratification:
@@ -333,11 +336,7 @@ class Stratification:
             "edges": self.edges.tolist(),
             "bin_edges": self.bin_edges.tolist(),
             "tree": as_plain(self.grouped) if isinstance(self.grouped, KdTree) else None,
-            "signatures": {
-                "kept": self.signatures.kept.tolist(),
-                "pooled": self.signatures.pooled.tolist(),
-                "pooled_share": self.signatures.pooled_share.tolist(),
-            },
+            "signatures": {key: getattr(self.signatures, key).tolist() for key in _OF_SLOTS},
             "scored": self.binned_by_score,
             "own": self.has_system_probabilities,
         }
@@ -345,20 +344,14 @@ class Stratification:
     @classmethod
     def from_mapping(cls, content: dict[str, Any], plan: ReadingPlan) -> "Stratification":
         """Return the stratification that `to_mapping` described, for the plan it belongs to."""
-        slots = content["signatures"]
+        of_plan = {"shape": plan.signature_shape, "order": plan.signature_order}
         return cls(
             plan=plan,
             edges=np.array(content["edges"], dtype=np.float64),
             bin_edges=np.array(content["bin_edges"], dtype=np.float64),
             grouped=_grouped_from(content),
             scores=PoolScores.from_mapping(content),
-            signatures=Signatures(
-                shape=plan.signature_shape,
-                order=plan.signature_order,
-                kept=np.array(slots["kept"], dtype=np.int64),
-                pooled=np.array(slots["pooled"], dtype=np.int64),
-                pooled_share=np.array(slots["pooled_share"], dtype=np.float64),
-            ),
+            signatures=read_record(Signatures, content["signatures"] | of_plan),
             magnitudes={
                 name: MagnitudeClasses(np.array(content[f"{name}s"]), power)
                 for name, power in POWERS.items()

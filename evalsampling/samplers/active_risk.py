@@ -8,7 +8,7 @@ References:
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import mix_evenly
-
-MODELS = ("scores", "uniform", "prior")
-"""Models that take the place of the unknown p(y|x): see `ActiveRisk`."""
 
 
 class DeviationSampler(CellSampler):
@@ -56,7 +53,7 @@ class ActiveRisk(DeviationSampler):
     The estimate is consistent for any pi. Without a calibration q* is the same for every round.
 
     Attributes:
-        model: which pi is used: one of `MODELS`.
+        model: which pi is used.
         class_prior: for the model ``prior``, the share of each class, in the order of the spec's
             classes, summing to 1; None for the shares that are expected from the scores.
         calibration: ``logistic`` or ``isotonic`` regression of the labels so far on the scores,
@@ -64,7 +61,7 @@ class ActiveRisk(DeviationSampler):
         classes: number of classes.
     """
 
-    model: str = "scores"
+    model: Literal["scores", "uniform", "prior"] = "scores"
     class_prior: tuple[float, ...] | None = None
     calibration: Calibration = None
     classes: int = 2
@@ -72,8 +69,6 @@ class ActiveRisk(DeviationSampler):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.model not in MODELS:
-            raise ValueError(f"model must be one of {', '.join(MODELS)}, got {self.model!r}")
         check_calibration(self.calibration)
         if self.calibration is not None and self.model != "scores":
             raise ValueError(f"calibration is of scores, which model {self.model} does not look at")

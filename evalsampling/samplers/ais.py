@@ -25,7 +25,7 @@ from evalsampling.measures.on_cells import (
     model_risk,
 )
 from evalsampling.samplers.base import ReplacementSampler
-from evalsampling.spec.parameters import above_0
+from evalsampling.spec.values import Positive, convert
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -70,10 +70,10 @@ class AdaptiveImportance(ReplacementSampler):
     branching: int = 2
     model: str | OwnModel = "tree"
     accelerate: bool = True
-    epsilon: float = FLOOR
+    epsilon: Positive = FLOOR
     alpha: float | tuple[float, ...] = 1.0
-    beta: float = 1.0
-    prior_weight: float = 1.0
+    beta: Positive = 1.0
+    prior_weight: Positive = 1.0
     classes: int | None = None
     name = "ais"
     models_classes = True
@@ -84,10 +84,6 @@ class AdaptiveImportance(ReplacementSampler):
             raise ValueError(
                 f"model must be one of tree, scores, module:object, got {self.model!r}"
             )
-        if not isinstance(self.accelerate, bool):
-            raise ValueError(f"accelerate must be true or false, got {self.accelerate!r}")
-        for key in ("epsilon", "beta", "prior_weight"):
-            above_0(key, getattr(self, key))
         self._check_alpha()
         for key in ("alpha", "beta", "prior_weight") if self.model != "tree" else ():
             if getattr(self, key) != getattr(type(self), key):
@@ -102,7 +98,7 @@ class AdaptiveImportance(ReplacementSampler):
                 )
             object.__setattr__(self, "alpha", tuple(self.alpha))
         for alpha in np.atleast_1d(np.asarray(self.alpha, dtype=object)):
-            if above_0("alpha", alpha) < 1 and not self.stochastic:
+            if convert("alpha", alpha, Positive, "") < 1 and not self.stochastic:
                 raise ValueError(
                     f"alpha must be at least 1 for a deterministic oracle, got {alpha}"
                 )

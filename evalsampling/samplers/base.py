@@ -20,7 +20,8 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.comparisons import is_aimed_at, is_nil
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
-from evalsampling.spec.parameters import check_count, check_share
+from evalsampling.spec.parameters import check_parameters
+from evalsampling.spec.values import Count, Proportion
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal, StopRule, draw_rows
@@ -76,6 +77,7 @@ class Sampler(abc.ABC):
     numbers: PermanentNumbers | None = dataclasses.field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_parameters(self)
         if self.stochastic and "stochastic" not in self.takes:
             raise ValueError(f"{self.name} draws each row once, so it takes a deterministic oracle")
 
@@ -288,14 +290,8 @@ class ReplacementSampler(Sampler):
     with_replacement = True
     by_row = False
     heeds_costs = True
-    draws: int | None = None
-    delta: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.draws is not None:
-            check_count("draws", self.draws)
-        check_share("delta", self.delta)
+    draws: Count | None = None
+    delta: Proportion = 0.0
 
     @abc.abstractmethod
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:

@@ -25,7 +25,7 @@ from evalsampling.measures.on_cells import (
 from evalsampling.measures.regression import MeanSquaredError
 from evalsampling.measures.risks import Brier
 from evalsampling.samplers.base import CellSampler
-from evalsampling.spec.parameters import check_share
+from evalsampling.spec.values import Proportion
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -72,7 +72,7 @@ class Compare(CellSampler):
     """
 
     variant: str = "rescaled"
-    floor: float = 0.1
+    floor: Proportion = 0.1
     name = "compare"
     trusts_prior = True
 
@@ -80,7 +80,6 @@ class Compare(CellSampler):
         super().__post_init__()
         if self.variant not in VARIANTS:
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}")
-        check_share("floor", self.floor)
         if not self.pairs:
             raise ValueError(
                 f"{self.measure.name} compares nothing: it needs a difference, or a measure of "

@@ -19,7 +19,7 @@ from evalsampling.inference.score_calibration import (
 from evalsampling.measures.deviation import Deviation
 from evalsampling.measures.on_cells import FLOOR, cells_adding_to, expected_norms
 from evalsampling.samplers.base import CellSampler, ReplacementSampler
-from evalsampling.spec.parameters import above_0
+from evalsampling.spec.values import Positive
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -57,7 +57,7 @@ class Importance(ReplacementSampler):
     """
 
     calibration: Calibration = None
-    epsilon: float = FLOOR
+    epsilon: Positive = FLOOR
     name = "importance"
     takes = frozenset({"stochastic", "tags"})
     trusts_prior = True
@@ -65,7 +65,6 @@ class Importance(ReplacementSampler):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_calibration(self.calibration)
-        above_0("epsilon", self.epsilon)
 
     @property
     def models_classes(self) -> bool:

@@ -26,7 +26,7 @@ import numpy as np
 
 from evalsampling.measures.binary import FBeta, Precision, Recall
 from evalsampling.samplers.base import ReplacementSampler
-from evalsampling.spec.parameters import above_0, number
+from evalsampling.spec.values import Positive, UpToOne
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
@@ -47,8 +47,8 @@ class Oasis(ReplacementSampler):
             package, it is divided by the number of draws from the leaf.
     """
 
-    epsilon: float = 1e-3
-    strength: float = 2.0
+    epsilon: UpToOne = 1e-3
+    strength: Positive = 2.0
     name = "oasis"
 
     def __post_init__(self) -> None:
@@ -57,9 +57,6 @@ class Oasis(ReplacementSampler):
             raise ValueError(
                 f"it is made for F-measures, precision and recall, not for {self.measure.name}"
             )
-        if not 0 < number("epsilon", self.epsilon) <= 1:
-            raise ValueError(f"epsilon must be above 0 and at most 1, got {self.epsilon}")
-        above_0("strength", self.strength)
 
     def variance_minimising(self, table: CellTable, history: History) -> Proposal:
         measure = self.measure

@@ -8,6 +8,7 @@ References:
 """
 
 import dataclasses
+from typing import Literal
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from evalsampling.inference.sample import WeightedSample
 from evalsampling.inference.score_calibration import Calibration, check_calibration, recalibrated
 from evalsampling.measures.deviation import Deviation, anticipate
 from evalsampling.samplers.base import Rng, Sampler, no_rounds
-from evalsampling.spec.parameters import check_share
+from evalsampling.spec.values import Proportion
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, distinct_rows
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
@@ -32,9 +33,6 @@ from evalsampling.stats.poisson import (
     inclusion_so_far,
     poisson_rounds,
 )
-
-ONLINE = ("exclude", "include")
-ESTIMATORS = ("ratio", "difference")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,11 +65,11 @@ class Poisson(Sampler):
             number otherwise.
     """
 
-    delta: float = 0.1
-    smoothing: float = 1.0
-    online: str | None = None
+    delta: Proportion = 0.1
+    smoothing: Proportion = 1.0
+    online: Literal["exclude", "include"] | None = None
     calibration: Calibration = None
-    estimator: str = "ratio"
+    estimator: Literal["ratio", "difference"] = "ratio"
     correct_bias: bool = False
     cap: bool = False
     name = "poisson"
@@ -85,21 +83,12 @@ class Poisson(Sampler):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_share("delta", self.delta)
-        check_share("smoothing", self.smoothing)
-        if self.online is not None and self.online not in ONLINE:
-            raise ValueError(f"online must be exclude or include, got {self.online!r}")
         check_calibration(self.calibration)
         if self.calibration is not None and self.online is None:
             raise ValueError(
                 "calibration answers to labels, and rounds that are one sample do not: online must "
                 "be exclude or include"
             )
-        if self.estimator not in ESTIMATORS:
-            raise ValueError(f"estimator must be ratio or difference, got {self.estimator!r}")
-        for key in ("correct_bias", "cap"):
-            if not isinstance(getattr(self, key), bool):
-                raise ValueError(f"{key} must be true or false, got {getattr(self, key)!r}")
         if self.correct_bias and self.estimator == "difference":
             raise ValueError("correct_bias is for the ratio estimator, not for the difference one")
         if self.stochastic and self.online == "exclude":
@@ -131,8 +120,7 @@ class Poisson(Sampler):
         again = np.sort(old[threshold.takes(coins, made.kappa)])
         if len(again):
             after = self._with_old(table, history, after, again)
-        last = dataclasses.replace(after.rounds[-1], wanted=wanted)
-        return dataclasses.replace(after, rounds=(*after.rounds[:-1], last))
+        return after.with_last(wanted=wanted)
 
     def _threshold(
         self, table: CellTable, history: History, left: IntArray, wanted: int
@@ -163,13 +151,11 @@ class Poisson(Sampler):
             cells = np.concatenate([after.cell[drawn.question], cell])
             ranks = np.concatenate([after.rank[drawn.question], history.rank[old]])
             return draw_these(table, history, chance, cells, ranks)
-        drawn = dataclasses.replace(
-            drawn,
+        return after.with_last(
             question=np.concatenate([drawn.question, old]),
             probability=np.append(drawn.probability, chance[cell]),
             new=np.append(drawn.new, np.zeros(len(old), dtype=np.bool_)),
         )
-        return dataclasses.replace(after, rounds=(*after.rounds[:-1], drawn))
 
     def size(self, table: CellTable, history: History) -> FloatArray:
         """Return the size of the rows of each cell, shape (cells,), of the next round."""

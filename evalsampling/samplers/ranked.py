@@ -11,6 +11,7 @@ import abc
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from evalsampling.measures.curves import Thresholded
 from evalsampling.parts.records import finite
 from evalsampling.samplers.base import Rng, Sampler, no_rounds
 from evalsampling.samplers.wave import Wave
-from evalsampling.spec.parameters import check_count, number
+from evalsampling.spec.values import Count, Fraction, Meta, Number, UpToOne
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.envelope import Envelope
@@ -75,13 +76,13 @@ class RankedSampler(Sampler):
     needs = frozenset({"score"})
     keeps_order = True
     by_row = False
-    epsilon: float = 0.03
-    delta: float = 0.05
-    beta: float = 1.05
-    eta: float = 0.0
-    p_min: float | None = None
-    m: int = 100
-    first: int = 1
+    epsilon: UpToOne = 0.03
+    delta: Fraction = 0.05
+    beta: Number = 1.05
+    eta: Annotated[float, Meta(ge=0, lt=0.5, description="at least 0 and below 1/2")] = 0.0
+    p_min: Number | None = None
+    m: Count = 100
+    first: Count = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.measure, Thresholded):
@@ -89,21 +90,13 @@ class RankedSampler(Sampler):
                 f"{self.name} ranks rows by score, so a curve or an average precision comes first, "
                 f"not {self.measure.name}"
             )
-        for name, is_right, words in (
-            ("epsilon", 0 < number("epsilon", self.epsilon) <= 1, "above 0 and at most 1"),
-            ("delta", 0 < number("delta", self.delta) < 1, "above 0 and below 1"),
-            ("eta", 0 <= number("eta", self.eta) < 0.5, "at least 0 and below 1/2"),
-        ):
-            if not is_right:
-                raise ValueError(f"{name} must be {words}, got {getattr(self, name):g}")
-        if number("beta", self.beta) <= 1 / (1 - self.eta):
+        super().__post_init__()
+        if self.beta <= 1 / (1 - self.eta):
             raise ValueError(
                 f"beta must be above 1 / (1 - eta) = {1 / (1 - self.eta):.4g}, got {self.beta:g}"
             )
-        check_count("m", self.m)
-        check_count("first", self.first)
         least = LEAST_PRECISION_UNDER_NOISE if self.eta else 0.0
-        if self.p_min is not None and not least < number("p_min", self.p_min) <= 1:
+        if self.p_min is not None and not least < self.p_min <= 1:
             raise ValueError(
                 f"p_min must be above {least:.3g} and at most 1"
                 f"{', as eta is above 0' * bool(self.eta)}, got {self.p_min:g}"
@@ -434,11 +427,7 @@ class AdaStrat(RankedSampler):
     """
 
     name = "adastrat"
-    levels: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("levels", self.levels)
+    levels: Count = 1
 
     def head_and_queries(self, ranked: RankedList) -> tuple[int, IntArray]:
         # The head is up to l~ (section 4).

@@ -7,6 +7,7 @@ References:
 """
 
 import dataclasses
+from typing import Literal
 
 import numpy as np
 
@@ -17,14 +18,11 @@ from evalsampling.measures.gains import Gain, GainMoments
 from evalsampling.measures.joint import parts_of
 from evalsampling.measures.on_cells import cells_adding_to
 from evalsampling.samplers.base import ReplacementSampler
-from evalsampling.spec.parameters import check_share
+from evalsampling.spec.values import Proportion
 from evalsampling.stats.arrays import BoolArray, FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
-
-VARIANTS = ("rescaled", "active", "uniform_cost")
-"""Names of the sizes that queries are drawn in proportion to: see `Ranking`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,21 +43,18 @@ class Ranking(ReplacementSampler):
 
     Attributes:
         gains: gains whose moments are stored with the cells.
-        variant: one of `VARIANTS`.
+        variant: which of these.
         floor: least size of a query that may be drawn, as a share of the mean, from 0 to 1.
     """
 
     gains: tuple[Gain, ...] = ()
-    variant: str = "rescaled"
-    floor: float = 0.1
+    variant: Literal["rescaled", "active", "uniform_cost"] = "rescaled"
+    floor: Proportion = 0.1
     name = "ranking"
     takes = frozenset({"queries"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.variant not in VARIANTS:
-            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}")
-        check_share("floor", self.floor)
         if not all(
             isinstance(getattr(part, "first", part), Gain) for part in parts_of(self.measure)
         ):

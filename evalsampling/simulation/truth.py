@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -28,11 +27,11 @@ from evalsampling.preparation.stages import RunningTotal
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import ReadingPlan
 from evalsampling.spec.id_columns import IdColumns, columns_of
-from evalsampling.stats.arrays import FloatArray, IntArray
+from evalsampling.stats.arrays import FloatArray, IntArray, distinct_rows
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
 from evalsampling.stats.outputs import Outputs
-from evalsampling.storage.filesystems import one_line, readable
+from evalsampling.storage.filesystems import readable
 
 GRADE = "grade"
 """Column of a file of true grades: a list for each query, of one grade for every item."""
@@ -209,37 +208,28 @@ class _Kinds:
     def _grouped(
         cls, key: IntArray, count: IntArray, outputs: Outputs, rate: FloatArray | None
     ) -> "_Kinds":
-        order = np.lexsort(key.T[::-1])
-        ordered = key[order]
-        starts = np.ones(len(order), dtype=bool)
-        starts[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
-        first = np.flatnonzero(starts)
+        first, place = distinct_rows(key)
+        order = np.argsort(place, kind="stable")
+        starts = np.searchsorted(place[order], np.arange(len(first)))
         weight = count[order]
-        total = np.add.reduceat(weight, first)
+        total = np.add.reduceat(weight, starts)
 
         def mean(values: FloatArray) -> FloatArray:
             shape = (-1, *(1 for _ in values.shape[1:]))
             with np.errstate(invalid="ignore"):  # unknown scores are infinite
-                sums = np.add.reduceat(values[order] * weight.reshape(shape), first, axis=0)
+                sums = np.add.reduceat(values[order] * weight.reshape(shape), starts, axis=0)
             return sums / total.reshape(shape)
 
         score = outputs.score[order]
-        least, greatest = (end.reduceat(score, first, axis=0) for end in (np.minimum, np.maximum))
-        return cls(
-            ordered[first],
-            total,
-            Outputs(
-                outputs.prediction[order][first],
-                # Rounding may put the mean of equal scores below them, and below a threshold.
-                np.clip(mean(outputs.score), least, greatest),
-                mean(outputs.probability),
-                slices=None if outputs.slices is None else outputs.slices.take(order[first]),
-                tags=None if outputs.tags is None else outputs.tags[order][first],
-                magnitudes={name: mean(of) for name, of in outputs.magnitudes.items()},
-                cluster=None if outputs.cluster is None else outputs.cluster[order][first],
-            ),
-            None if rate is None else mean(rate),
+        least, greatest = (end.reduceat(score, starts, axis=0) for end in (np.minimum, np.maximum))
+        means = dataclasses.replace(
+            outputs.take(first),
+            # Rounding may put the mean of equal scores below them, and below a threshold.
+            score=np.clip(mean(outputs.score), least, greatest),
+            probability=mean(outputs.probability),
+            magnitudes={name: mean(of) for name, of in outputs.magnitudes.items()},
         )
+        return cls(key[first], total, means, None if rate is None else mean(rate))
 
 
 def _distinctions(stratification: Stratification) -> tuple[list[FloatArray], list[bool]]:
@@ -281,7 +271,7 @@ class _Truth:
             convert = pyarrow.csv.ConvertOptions(column_types=text)
             read = functools.partial(pyarrow.csv.read_csv, convert_options=convert)
         batch = _read_batch(path, read)
-        space, columns = plan.labels.space, _TruthColumns.of(batch)
+        space, columns = plan.labels.space, LabelColumns.of(batch)
         ids = batch.ids(id) if isinstance(id, str) else batch.id_texts(id)
         check_unique_ids([batch], id)
         if plan.labels.oracle == "stochastic":
@@ -320,20 +310,6 @@ class _Truth:
                 f"id {ids[row].as_py()!r} has no label in {self.path}"
             )
         return np.asarray(place.to_numpy().astype(np.int64))
-
-
-class _TruthColumns(LabelColumns):
-    """The columns of a file of true labels, whose numbers may be text."""
-
-    def numbers(self, name: str) -> npt.NDArray[np.floating]:
-        """Return a column of finite numbers, shape (n,)."""
-        column = self.column(name)
-        if pa.types.is_string(column.type):
-            try:
-                column = column.cast(pa.float64())
-            except pa.ArrowInvalid as error:
-                raise self.error(name, 0, f"must be numbers: {one_line(error)}") from error
-        return PoolBatch(pa.record_batch({name: column}), self.path).numbers(name)
 
 
 def _read_batch(path: Path, read: Callable[[Path], pa.Table]) -> PoolBatch:

@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsampling.errors import InputError
 from evalsampling.spec.sections import nearest
-from evalsampling.spec.values import is_number, shown, wanted_number
+from evalsampling.spec.values import Proportion, convert, says_values
 
 
 def name_and_parameters(kind: str, item: Any) -> tuple[str, dict[str, Any]]:
@@ -45,27 +45,19 @@ def construct(
         raise InputError(f"{kind}: {name}: {error}") from error
 
 
-def number(key: str, value: Any) -> float:
-    """Return a parameter as a float, checked to be a finite number."""
-    if not is_number(value):
-        raise ValueError(f"{key} must be {wanted_number(value)}, got {shown(value)}")
-    return float(value)
+def check_parameters(made: Any) -> None:
+    """Check the fields of a dataclass whose types say what they may be: see `says_values`.
 
-
-def above_0(key: str, value: Any) -> float:
-    """Return a parameter as a float, checked to be a finite number above 0."""
-    if number(key, value) <= 0:
-        raise ValueError(f"{key} must be above 0, got {value}")
-    return float(value)
-
-
-def check_count(key: str, value: Any) -> None:
-    """Check that a parameter is a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"{key} must be a whole number of at least 1, got {value!r}")
+    Numbers of other libraries become Python's.
+    """
+    for field in dataclasses.fields(made):
+        if says_values(field.type):
+            given = getattr(made, field.name)
+            value = convert(field.name, given, field.type, "")
+            if not isinstance(given, int | float):  # These stay as they are written.
+                object.__setattr__(made, field.name, value)
 
 
 def check_share(key: str, value: Any) -> None:
     """Check that a parameter is a number in [0, 1]."""
-    if not 0 <= number(key, value) <= 1:
-        raise ValueError(f"{key} must be between 0 and 1, got {value}")
+    convert(key, value, Proportion, "")

@@ -11,7 +11,7 @@ import typing
 from typing import Annotated, Any, Literal, Union
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta as Meta
 
 from evalsampling.errors import InputError
 
@@ -23,6 +23,8 @@ Count = Annotated[int, Meta(ge=1, description="a whole number of at least 1")]
 Number = Annotated[float, Meta(ge=-_MOST, le=_MOST)]
 Positive = Annotated[float, Meta(gt=0, le=_MOST, description="above 0")]
 Fraction = Annotated[float, Meta(gt=0, lt=1, description="between 0 and 1")]
+Proportion = Annotated[float, Meta(ge=0, le=1, description="between 0 and 1")]
+UpToOne = Annotated[float, Meta(gt=0, le=1, description="above 0 and at most 1")]
 Numbers = Annotated[tuple[Number, ...], Meta(min_length=1, description="a list of numbers")]
 Columns = Annotated[tuple[str, ...], Meta(description="a list of columns")]
 
@@ -30,7 +32,7 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+|\.{3})\]")
 """A step on the way to a value, as `msgspec` writes it: of a struct, a list or a mapping."""
 
 
-def convert(path: str, value: Any, kind: Any) -> Any:
+def convert(path: str, value: Any, kind: Any, colon: str = ":") -> Any:
     """Return a value as a type of `msgspec` has it; errors name its path in the spec."""
     value = _plain(value)
     try:
@@ -39,7 +41,8 @@ def convert(path: str, value: Any, kind: Any) -> Any:
         if isinstance(error.__cause__, InputError):  # Of a struct's own check.
             raise error.__cause__ from error
         path, value, kind = _wrong(path, value, kind, str(error))
-        raise InputError(f"{path}: must be {_wanted(value, kind)}, got {shown(value)}") from error
+        wanted = f"{path}{colon} must be {_wanted(value, kind)}"
+        raise InputError(f"{wanted}, got {shown(value)}") from error
 
 
 def _plain(value: Any) -> Any:
@@ -81,8 +84,16 @@ def bare(kind: Any) -> tuple[Any, str]:
         return bare(next(one for one in typing.get_args(kind) if one is not types.NoneType))
     if typing.get_origin(kind) is Annotated:
         plain, limits, *_ = typing.get_args(kind)
-        return plain, limits.description or ""
+        return plain, getattr(limits, "description", "") or ""
     return kind, ""
+
+
+def says_values(kind: Any) -> bool:
+    """Tell whether a type, or one beside None, says which values it has."""
+    is_union = typing.get_origin(kind) in (Union, types.UnionType)
+    given = typing.get_args(kind) if is_union else [kind]
+    own = [one for one in given if one is not types.NoneType]
+    return all(one is bool or typing.get_origin(one) in (Annotated, Literal) for one in own)
 
 
 def _wanted(value: Any, kind: Any) -> str:
@@ -91,7 +102,7 @@ def _wanted(value: Any, kind: Any) -> str:
     if plain is float and not is_number(value):
         return wanted_number(value)
     if typing.get_origin(plain) is Literal:
-        return f"one of {', '.join(typing.get_args(plain))}"
+        return f"one of {', '.join(map(str, typing.get_args(plain)))}"
     return words or {bool: "true or false", str: "text"}.get(plain, "a mapping")
 
 

@@ -45,6 +45,11 @@ class Density(Protocol):
         """Gradient of the logarithm, shape (n, dimensions)."""
         ...
 
+    @property
+    def information(self) -> FloatArray:
+        """Expected negative second derivatives of the logarithm, (n, dimensions, dimensions)."""
+        ...
+
 
 _JITTER = 0.3
 """Greatest relative deviation of step sizes: with a fixed size trajectories may be periodic."""
@@ -118,17 +123,8 @@ def nested_r_hat(values: FloatArray) -> float:
     return float(np.sqrt(1 + between / within)) if within > 0 else np.inf
 
 
-class ScoredDensity(Density, Protocol):
-    """A density at n points of d dimensions, with its information there."""
-
-    @property
-    def information(self) -> FloatArray:
-        """Expected negative second derivatives of the logarithm, shape (n, d, d)."""
-        ...
-
-
 def climb(
-    density: Callable[[FloatArray], ScoredDensity], start: FloatArray
+    density: Callable[[FloatArray], Density], start: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return modes reached by damped scoring steps, (n, d), their log density and information."""
     initial = density(start)

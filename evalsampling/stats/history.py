@@ -262,15 +262,14 @@ class History:
 
     def _of_questions(self, index: IntArray) -> dict[str, Any]:
         """Return the fields of some questions, by name."""
-        return {
-            "cell": self.cell[index],
-            "rank": self.rank[index],
-            "label": self.label[index],
-            "outputs": self.outputs.take(index),
-            "slice": self.slice[index],
-            "shares": None if self.shares is None else self.shares[index],
-            "answers": None if self.answers is None else self.answers[index],
-        }
+        columns = {name: values[index] for name, values in self._columns.items()}
+        return columns | {"outputs": self.outputs.take(index)}
+
+    @property
+    def _columns(self) -> dict[str, Any]:
+        """The fields with a value for each question, by name, but for those that are None."""
+        names = ("cell", "rank", "label", "slice", "shares", "answers")
+        return {name: held for name in names if (held := getattr(self, name)) is not None}
 
     def _facts(self) -> list[npt.NDArray[Any]]:
         """Return the facts about each question, columns of shape (questions,), the round first."""
@@ -342,24 +341,23 @@ class History:
         slice: IntArray | None = None,
     ) -> "History":
         """Return the history with one more round, without labels; unknown slices are -1."""
-        slices = np.full((len(cell), self.slice.shape[1]), -1) if slice is None else slice
-        shares, answers = self.shares, self.answers
-        if shares is not None:
-            shares = np.concatenate([shares, np.zeros((len(cell), shares.shape[1]))])
-        if answers is not None:
-            answers = np.concatenate([answers, np.zeros(len(cell), dtype=np.int64)])
-        return History(
-            np.concatenate([self.cell, cell]),
-            np.concatenate([self.rank, rank]),
-            np.concatenate([self.label, np.full(len(cell), NO_LABEL)]),
-            Outputs.concatenate([self.outputs, outputs]),
-            np.concatenate([self.slice, slices]),
-            (*self.rounds, drawn),
-            self.corrected,
-            shares,
-            answers,
-            self.taken,
+        unknown = {"label": NO_LABEL, "slice": -1, "shares": 0, "answers": 0}
+        fresh = unknown | {"cell": cell, "rank": rank} | ({} if slice is None else {"slice": slice})
+        columns = {
+            name: np.append(held, np.broadcast_to(fresh[name], (len(cell), *held.shape[1:])), 0)
+            for name, held in self._columns.items()
+        }
+        return dataclasses.replace(
+            self,
+            **columns,
+            outputs=Outputs.concatenate([self.outputs, outputs]),
+            rounds=(*self.rounds, drawn),
         )
+
+    def with_last(self, **changes: Any) -> "History":
+        """Return the history with other values of some fields of its last round."""
+        last = dataclasses.replace(self.rounds[-1], **changes)
+        return dataclasses.replace(self, rounds=(*self.rounds[:-1], last))
 
     def with_labels(self, label: IntArray) -> "History":
         """Return the history with the labels of all questions replaced, shape (questions,).

@@ -14,7 +14,6 @@ References:
     dependence in sampling*, Scandinavian Journal of Statistics 39, 2012.
 """
 
-import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
@@ -156,8 +155,7 @@ def draw_simply(
     chance, cells = simple_chances(inside, left, sizes), rng.permutation(cells)
     ranks = rank[cells] + numbered_within(cells)
     drawn = draw_these(table, history, chance, cells, ranks, posterior)
-    last = dataclasses.replace(drawn.rounds[-1], stratum=inside[cells].astype(np.int64))
-    return dataclasses.replace(drawn, rounds=(*drawn.rounds[:-1], last))
+    return drawn.with_last(stratum=inside[cells].astype(np.int64))
 
 
 def simple_chances(inside: BoolArray, left: IntArray, sizes: Mapping[bool, int]) -> FloatArray:

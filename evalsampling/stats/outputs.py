@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,47 +52,48 @@ class Outputs:
     @property
     def columns(self) -> list[npt.NDArray[Any]]:
         """All that the systems say of each row, columns of shape (n,), in a fixed order."""
-        columns = [*self.prediction.T, *self.score.T, *_flat(self.probability)]
-        for part in (self.grades, self.tags):
-            columns += [] if part is None else _flat(part)
-        columns += self.magnitudes.values()
-        columns += [] if self.cluster is None else [self.cluster]
-        return columns if self.slices is None else [*columns, *self.slices.code.T]
+        columns: list[npt.NDArray[Any]] = []
+
+        def gather(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            columns.extend(values.reshape(len(values), math.prod(values.shape[1:])).T)
+            return values
+
+        self._each(gather)
+        return columns
 
     def of_columns(self, columns: FloatArray) -> tuple["Outputs", int]:
         """Return outputs like these from their `columns`, and how many columns these are."""
-        rows, taken = len(columns), 0
-        parts: list[Any] = []
-        for part in (self.prediction, self.score, self.probability, self.grades, self.tags):
-            own = None
-            if part is not None:
-                width = math.prod(part.shape[1:])
-                own = columns[:, taken : taken + width].reshape(rows, *part.shape[1:])
-                own, taken = own.astype(part.dtype), taken + width
-            parts.append(own)
-        magnitudes = {name: columns[:, taken + i] for i, name in enumerate(self.magnitudes)}
-        taken += len(magnitudes)
-        cluster = None if self.cluster is None else columns[:, taken].astype(np.int64)
-        taken += self.cluster is not None
-        slices = None
-        if self.slices is not None:
-            width = self.slices.code.shape[1]
-            code = columns[:, taken : taken + width].astype(np.int64)
-            slices, taken = SliceCodes(self.slices.named, code), taken + width
-        prediction, score, probability, grades, tags = parts
-        made = Outputs(prediction, score, probability, grades, magnitudes, slices, tags, cluster)
-        return made, taken
+        taken = 0
+
+        def cut(like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            nonlocal taken
+            first, taken = taken, taken + math.prod(like.shape[1:])
+            own = columns[:, first:taken].reshape(len(columns), *like.shape[1:])
+            return own.astype(like.dtype)
+
+        return self._each(cut), taken
 
     def take(self, index: npt.ArrayLike) -> "Outputs":
         """Return the outputs of rows given by index or mask."""
         index = np.asarray(index)
-        grades = None if self.grades is None else self.grades[index]
-        magnitudes = {name: values[index] for name, values in self.magnitudes.items()}
-        tags = None if self.tags is None else self.tags[index]
-        rows = self.prediction[index], self.score[index], self.probability[index]
-        slices = None if self.slices is None else self.slices.take(index)
-        cluster = None if self.cluster is None else self.cluster[index]
-        return Outputs(*rows, grades, magnitudes, slices, tags, cluster)
+        return self._each(lambda values: values[index])
+
+    def _each(self, made: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> "Outputs":
+        """Return outputs with what a function makes of each array, in the order of `columns`."""
+
+        def of(values: npt.NDArray[Any] | None) -> Any:
+            return None if values is None else made(values)
+
+        return Outputs(
+            prediction=made(self.prediction),
+            score=made(self.score),
+            probability=made(self.probability),
+            grades=of(self.grades),
+            tags=of(self.tags),
+            magnitudes={name: made(values) for name, values in self.magnitudes.items()},
+            cluster=of(self.cluster),
+            slices=self.slices and SliceCodes(self.slices.named, made(self.slices.code)),
+        )
 
     @property
     def no_rows(self) -> "Outputs":
@@ -134,11 +135,6 @@ class Outputs:
             np.concatenate(tags) if tags else None,
             _joined([part.cluster for part in parts if len(part)]),
         )
-
-
-def _flat(values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
-    """Return the columns of values of shape (n, ...)."""
-    return [*values.reshape(len(values), math.prod(values.shape[1:])).T]
 
 
 def _joined(parts: Sequence[npt.NDArray[Any] | None]) -> npt.NDArray[Any] | None:

@@ -74,10 +74,6 @@ class SliceCodes:
     named: Named  # what the codes mean
     code: IntArray  # (n, columns)
 
-    def take(self, index: npt.ArrayLike) -> "SliceCodes":
-        """Return the codes of rows given by index or mask."""
-        return SliceCodes(self.named, self.code[np.asarray(index)])
-
     def within(self, where: Where) -> BoolArray:
         """Return whether each row is in a slice, shape (n,)."""
         inside = np.ones(len(self.code), dtype=bool)

@@ -5,14 +5,14 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.labels.controls import Controls
 from evalsampling.labels.tasks import KIND, LINKED, TASK, task_name
+from evalsampling.parts.records import read_record
 from evalsampling.pool.stored_columns import ID
-from evalsampling.stats.history import SAMPLER, Round
+from evalsampling.stats.history import Round
 from evalsampling.storage import checksums_of, parse_parquet
 from evalsampling.storage.checksums import Checksum, place_of
 from evalsampling.storage.filesystems import at_once, readable
@@ -112,19 +112,14 @@ class RoundFiles:
     @property
     def round(self) -> Round:
         """The draws of the round, without outputs and labels of their rows."""
-        posterior = self.design["posterior"]
-        chances = self.design["cell_probability"]
-        return Round(
-            question=self.draws["question"].to_numpy() - 1,
-            probability=self.draws["q"].to_numpy(),
-            new=self.draws["new"].to_numpy(zero_copy_only=False),
-            posterior=None if posterior is None else np.array(posterior),
-            cell_probability=None if chances is None else np.array(chances),
-            wanted=self.design["wanted"],
-            origin=self.design.get("origin", SAMPLER),
-            stratum=self.draws[STRATUM].to_numpy() if STRATUM in self.draws.column_names else None,
-            together=self.design.get("together"),
-        )
+        columns = {
+            "question": self.draws["question"].to_numpy() - 1,
+            "probability": self.draws["q"].to_numpy(),
+            "new": self.draws["new"].to_numpy(zero_copy_only=False),
+        }
+        if STRATUM in self.draws.column_names:
+            columns["stratum"] = self.draws[STRATUM].to_numpy()
+        return read_record(Round, self.design | columns)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -28,7 +28,7 @@ from evalsampling.label_spaces.spellings import plain, yes_and_no
 from evalsampling.labels.formats import read_votes
 from evalsampling.labels.register import Register
 from evalsampling.labels.splink import make_pair
-from evalsampling.labels.tally import Subjects, Tally
+from evalsampling.labels.tally import Tally
 from evalsampling.labels.tasks import opaque_name
 from evalsampling.labels.vendor import escaped
 from evalsampling.labels.vote import Vote
@@ -42,14 +42,14 @@ PAIRS = [(("a", f"00{row}"), ("b", str(row + 7))) for row in range(ROWS)]
 REGISTER = Register(
     question_of_task={task: row for row, task in enumerate(TASKS)},
     ids=IDS,
-    tally=Tally(Subjects(ROWS)),
+    tally=Tally(ROWS),
     space=Classes(tuple(CLASSES), 2),
 )
 OF_PEOPLE = Register(
     question_of_task=REGISTER.question_of_task,
     ids=[str(row) for row in range(ROWS)],
     space=Classes(tuple(WORDS)),
-    tally=Tally(Subjects(ROWS, votes=3)),
+    tally=Tally(ROWS, votes=3),
     pairs={make_pair(*left, *right): [row] for row, (left, right) in enumerate(PAIRS)},
 )
 FEW, MANY = 200, int(os.environ.get("EVALSAMPLING_DELIVERIES", "100000"))

@@ -1,6 +1,5 @@
 """Bets against what a measure is at most: by all outcomes of tiny designs, and known bounds."""
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Iterable
@@ -134,8 +133,7 @@ def one_sample(
         cell = np.array([c for c, _ in chosen], dtype=np.int64)
         ranks = rank[cell] + numbered_within(cell)
         drawn = draw_these(pool.table, history, chance, cell, ranks)
-        last = dataclasses.replace(drawn.rounds[-1], stratum=inside[cell].astype(np.int64))
-        after = dataclasses.replace(drawn, rounds=(*drawn.rounds[:-1], last))
+        after = drawn.with_last(stratum=inside[cell].astype(np.int64))
         given = [int(labels[c][r]) for c, r in zip(cell, ranks, strict=True)]
         code = np.append(history.label, given).astype(np.int64)
         yield 1 / len(orders), after.with_labels(code)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation
-from evalsampling.inference.label_error import LabelErrorBand, correct
+from evalsampling.inference.label_error import CorrectedEstimate, correct
 from evalsampling.measures import BY_NAME
 from tests.slow import fast, slowly
 
@@ -29,7 +29,7 @@ def evaluation(
     return one, truth
 
 
-def band(one: Evaluation, gold: np.ndarray) -> LabelErrorBand:
+def band(one: Evaluation, gold: np.ndarray) -> CorrectedEstimate:
     inputs = one.analysis.sampler.inputs(one.analysis.table, one.history, 0.95)
     found = correct(one.analysis.sampler.measure, inputs, gold, 1, one.estimate()[0])
     assert found is not None

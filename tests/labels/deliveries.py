@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.labels.register import Register
-from evalsampling.labels.tally import Subjects, Tally
+from evalsampling.labels.tally import Tally
 
 FORMATS = ("votes.csv", "votes.jsonl", "votes.parquet", "votes.xlsx")
 
@@ -27,7 +27,7 @@ def register_of(
         question_of_task={task: row for row, task in enumerate(tasks)},
         ids=ids,
         space=space or Classes(),
-        tally=Tally(Subjects(len(ids), votes=votes)),
+        tally=Tally(len(ids), votes=votes),
     )
 
 

@@ -15,14 +15,13 @@ from evalsampling.labels.tally import (
     Answer,
     Awaited,
     State,
-    Subjects,
     Tally,
 )
 from evalsampling.stats.history import NO_LABEL
 
 
 def tally(*answers: tuple[str | None, int], votes: int = 3) -> Tally:
-    one = Tally(Subjects(1, votes=votes))
+    one = Tally(1, votes=votes)
     one.add([Answer(0, *answer) for answer in answers], replace=False, rounds=1)
     return one
 
@@ -73,7 +72,7 @@ def test_decisions(
     rule: str, answers: list[tuple[str | None, int]], votes: int, code: int, state: State
 ) -> None:
     for order in itertools.permutations(answers):
-        one = Tally(Subjects(1, votes=votes), rule=rule)
+        one = Tally(1, votes=votes, rule=rule)
         one.add([Answer(0, *answer) for answer in order], replace=False, rounds=1)
         assert (one.code(0), one.state(0), one.codes.tolist()) == (code, state, [code])
 
@@ -85,7 +84,7 @@ def test_no_order_and_no_division_matters() -> None:
         votes = [Answer(0, few[i], few[i + 1]) for i in (0, 2, 4)]
         found = set()
         for order in itertools.permutations(votes):
-            one = Tally(Subjects(1, votes=2))
+            one = Tally(1, votes=2)
             for vote in order:
                 one.add([vote], replace=False, rounds=1)
             found.add((one.code(0), one.state(0), tuple(sorted(one.answers[0].items()))))
@@ -98,7 +97,7 @@ def test_no_order_and_no_division_matters() -> None:
         found = set()
         for _ in range(5):
             draw.shuffle(votes)
-            one = Tally(Subjects(4, votes=3))
+            one = Tally(4, votes=3)
             cuts = sorted(draw.sample(range(20), 3))
             for begin, end in itertools.pairwise([0, *cuts, 20]):
                 one.add(votes[begin:end], replace=False, rounds=1)
@@ -126,7 +125,7 @@ def test_a_contradiction_is_ended_by_a_correction() -> None:
 
 
 def test_an_adjudication_decides() -> None:
-    one = Tally(Subjects(1, {1: 0}, votes=3))
+    one = Tally(1, {1: 0}, votes=3)
     one.add([Answer(0, name, code) for name, code in zip("abc", range(3), strict=True)], False, 1)
     assert one.state(0) is State.DISPUTED
     one.add([Answer(1, None, SKIPPED)], replace=False, rounds=1)
@@ -176,7 +175,7 @@ def test_where_each_answer_counts_no_majority_decides(
     answers: list[tuple[str, int]], state: State, labels: dict[int, int], shares: list[float]
 ) -> None:
     for order in itertools.permutations(answers):
-        one = Tally(Subjects(1, votes=3), rule=EACH)
+        one = Tally(1, votes=3, rule=EACH)
         for answer in order:
             one.add([Answer(0, *answer)], replace=False, rounds=1)
         assert one.state(0) is state
@@ -188,7 +187,7 @@ def test_where_each_answer_counts_no_majority_decides(
 
 
 def test_answers_that_settle_are_none_of_another_question() -> None:
-    one = Tally(Subjects(1, settles={1: 0}, votes=2), rule=EACH)
+    one = Tally(1, settles={1: 0}, votes=2, rule=EACH)
     one.add([Answer(0, "a", 1), Answer(1, "judge", 0)], replace=False, rounds=1)
     assert one.numbers.tolist() == [1]
     assert one.shares(2).shape == (1, 2)

@@ -1,7 +1,7 @@
 """What all samplers share."""
 
 import dataclasses
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from evalsampling.samplers import (
     Stratified,
 )
 from evalsampling.samplers.base import no_rounds, weights_under
+from evalsampling.spec.values import Count
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import DRAWS_PER_NEW_ROW, Proposal
 from evalsampling.stats.history import NO_LABEL, History
@@ -405,3 +406,35 @@ def test_labels_missing_at_random_leave_accuracy_where_it_is(kind: type) -> None
     error = np.std(values, ddof=1) / 10
     assert error < 0.01
     assert abs(np.mean(values) - truth) < 3.5 * error + 0.02 * (1 - truth)
+
+
+@dataclasses.dataclass(frozen=True)
+class Told(Passive):
+    """A sampler with parameters of each kind, some of which say nothing of their values."""
+
+    least: Count | None = None
+    strict: bool = False
+    how: Literal["one", "other"] = "one"
+    words: Annotated[float, "of a note alone"] = 0.5
+    name: str = "told"
+
+
+def test_parameters_of_a_type_that_says_its_values_are_checked() -> None:
+    told = Told(Accuracy(), delta=np.float32(0.5), least=np.int64(3), words=2)
+    assert (told.delta, told.least, told.words) == (0.5, 3, 2)
+    assert [type(each) for each in (told.delta, told.least, told.words)] == [float, int, int]
+    assert type(Told(Accuracy(), delta=1).delta) is int, "it stays as it is written"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"least": 0}, "least must be a whole number of at least 1, got 0"),
+        ({"strict": 1}, "strict must be true or false, got 1"),
+        ({"how": "none"}, "how must be one of one, other, got 'none'"),
+        ({"delta": None}, "delta must be a number, got None"),
+    ],
+)
+def test_wrong_parameters_of_each_kind(given: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Told(Accuracy(), **given)

@@ -431,8 +431,8 @@ def test_rows_that_cannot_be_drawn_leave_other_measures_alone() -> None:
     [
         ({"delta": 2}, "delta must be between 0 and 1"),
         ({"smoothing": "much"}, "smoothing must be a number"),
-        ({"online": "both"}, "online must be exclude or include"),
-        ({"estimator": "mean"}, "estimator must be ratio or difference"),
+        ({"online": "both"}, "online must be one of exclude, include"),
+        ({"estimator": "mean"}, "estimator must be one of ratio, difference"),
         ({"cap": 5}, "cap must be true or false"),
         ({"correct_bias": True, "estimator": "difference"}, "correct_bias is for the ratio"),
         ({"oracle": "stochastic", "online": "exclude"}, "online must be include"),

@@ -337,7 +337,7 @@ def test_curves_have_the_bounds_of_the_envelope() -> None:
     [
         ({"measure": FBeta()}, "ranks rows by score, so a curve or an average precision comes"),
         ({"epsilon": 0}, "epsilon must be above 0 and at most 1, got 0"),
-        ({"delta": 1}, "delta must be above 0 and below 1, got 1"),
+        ({"delta": 1}, "delta must be between 0 and 1, got 1"),
         ({"eta": 0.5}, "eta must be at least 0 and below 1/2"),
         ({"beta": 1}, "beta must be above 1 / \\(1 - eta\\) = 1, got 1"),
         ({"eta": 0.1, "beta": 1.1, "oracle": "stochastic"}, "= 1.111, got 1.1"),

@@ -15,7 +15,7 @@ from evalsampling.inference.score_calibration import Calibration, check_calibrat
 from evalsampling.measures.binary import Accuracy
 from evalsampling.measures.deviation import Deviation
 from evalsampling.samplers.active_risk import DeviationSampler
-from evalsampling.spec.parameters import check_share
+from evalsampling.spec.values import Proportion
 from evalsampling.stats.arrays import FloatArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.history import History
@@ -35,15 +35,14 @@ class OptimalImportance(DeviationSampler):
             before each round; None for the scores as they are.
     """
 
-    delta: float = 0.1
-    smoothing: float = 1.0
+    delta: Proportion = 0.1
+    smoothing: Proportion = 1.0
     calibration: Calibration = None
     name = "optimal_importance"
     takes = frozenset({"stochastic", "tags"})
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_share("smoothing", self.smoothing)
         check_calibration(self.calibration)
 
     @property
@@ -65,7 +64,7 @@ class OptimalImportance(DeviationSampler):
 class ActiveUniformCosts(OptimalImportance):
     """The optimal design for labels that all cost the same: q in proportion to sqrt(h)."""
 
-    delta: float = 0.0
+    delta: Proportion = 0.0
     name = "active_uniC"
     needs = frozenset({"cost"})
     heeds_costs = False
@@ -75,8 +74,8 @@ class ActiveUniformCosts(OptimalImportance):
 class ActiveUniformLabels(OptimalImportance):
     """The optimal design if all labels are equally likely: q in proportion to sqrt(h / cost)."""
 
-    delta: float = 0.0
-    smoothing: float = 0.0
+    delta: Proportion = 0.0
+    smoothing: Proportion = 0.0
     name = "active_uniD"
 
 
@@ -84,7 +83,7 @@ class ActiveUniformLabels(OptimalImportance):
 class ActiveCosts(OptimalImportance):
     """Draws rows, or queries, by their costs alone: q in proportion to 1 / sqrt(cost)."""
 
-    delta: float = 0.0
+    delta: Proportion = 0.0
     name = "active_lambda"
     needs = frozenset({"cost"})
     takes = frozenset({"stochastic", "tags", "queries"})
@@ -98,7 +97,7 @@ class ActiveCosts(OptimalImportance):
 class ActiveError(OptimalImportance):
     """The optimal design for the error rate, whatever measure is estimated from it."""
 
-    delta: float = 0.0
+    delta: Proportion = 0.0
     name = "active_err"
     models_classes = True
 

@@ -11,12 +11,13 @@ References:
 
 import abc
 import dataclasses
+from typing import Annotated
 
 import numpy as np
 
 from evalsampling.inference.sample import WeightedSample
 from evalsampling.samplers.base import Rng, Sampler
-from evalsampling.spec.parameters import check_count, number
+from evalsampling.spec.values import Count, Meta
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.costs import per_root_cost
@@ -42,13 +43,9 @@ class EqualCountStrata(Sampler):
         strata: greatest number of strata, at least 1.
     """
 
-    strata: int = 10
+    strata: Count = 10
     takes = frozenset[str]()
     models_classes = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_count("strata", self.strata)
 
     @abc.abstractmethod
     def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
@@ -120,14 +117,9 @@ class ModelStratified(EqualCountStrata):
             model is certain gets labels too.
     """
 
-    least: float = 0.01
+    least: Annotated[float, Meta(gt=0, le=0.5, description="above 0 and at most 0.5")] = 0.01
     name = "strat_model"
     trusts_prior = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < number("least", self.least) <= 0.5:
-            raise ValueError(f"least must be above 0 and at most 0.5, got {self.least}")
 
     def deviations(self, table: CellTable, history: History, stratum: IntArray) -> FloatArray:
         """Return sqrt(e (1 - e)) of each stratum, e being its mean error under the prior."""
