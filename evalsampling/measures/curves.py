@@ -15,7 +15,6 @@ import functools
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy
 
 from evalsampling.measures.base import Component, Measure, Share, divide, set_own, takes_columns
 from evalsampling.measures.binary import ROUNDING, is_inside
@@ -356,10 +355,8 @@ class PrecisionAtRecall(Area):
         if not risk[-1] > 0:
             return np.full((1, len(risk)), np.nan)
         place, share, passed, hits = self._around(risk)
-        steps = -np.diff([passed, hits])
-        rows, found = np.maximum(steps[:, steps[0] > 0], 0)
-        rates = scipy.optimize.isotonic_regression(found / rows, weights=rows).x
-        rate, precision = rates[np.count_nonzero(steps[0, :place] > 0)], self.value(risk)[0]
+        rise, run = (part[: place + 1, None] - part[place + 1 :] for part in (hits, passed))
+        rate, precision = np.max(np.min(rise / run, axis=1)), self.value(risk)[0]  # Isotonic.
         moved = np.zeros_like(passed)
         moved[place : place + 2] = np.array([share, 1 - share]) * precision**2 / self.recall
         by_positives = precision * (1 - precision / rate) + moved[0] / rate
