@@ -59,7 +59,7 @@ def _what_to_expect(result: PlanResult) -> list[str]:
         if row.budget is not None and row.half_width is not None and row.standard_error is not None:
             by_sampler = largest.setdefault(row.measure, {})
             before = by_sampler.get(row.sampler)
-            if before is None or row.budget >= (before.budget or 0):
+            if before is None or row.budget > (before.budget or 0):
                 by_sampler[row.sampler] = row
     sentences = []
     for measure, by_sampler in largest.items():

@@ -21,7 +21,7 @@ def _run(options: PrepareCommandOptions, beam: Sequence[str]) -> PrepareResult |
     by_beam = options.check_ids or options.top_up is not None or beam
     if by_beam and (options.in_process or options.threads is not None):
         given = "--in-process" if options.in_process else "--threads"
-        raise UsageError(f"{given} takes no --check-ids, --top-up or options of Beam")
+        raise UsageError(f"{given} takes no {' '.join(beam) or '--check-ids or --top-up'}")
     if not by_beam:
         return prepare_in_process(load_spec(options.spec), options.threads)
     if options.top_up is not None and options.check_ids:

@@ -335,7 +335,6 @@ class PrecisionAtRecall(Area):
     """
 
     scale_free = True
-
     recall: UpToOne = 0.9
     usual_thresholds = 128
 
@@ -347,30 +346,28 @@ class PrecisionAtRecall(Area):
     def value(self, risk: FloatArray) -> FloatArray:
         if not np.real(risk[-1]) > 0:
             return np.full(1, np.nan)
-        return np.array([self._precision(*self._around(risk)[1])])
+        place, share, passed, _ = self._around(risk)
+        rows = passed[place + 1] + share * (passed[place] - passed[place + 1])
+        return np.array([self.recall * risk[-1] / rows])
 
     def jacobian(self, risk: FloatArray) -> FloatArray:
+        """Return derivatives, by rates that never fall: a step that is met is high by luck."""
         if not risk[-1] > 0:
             return np.full((1, len(risk)), np.nan)
-        place, around = self._around(risk)
-        *slopes, by_positives = partial_derivatives(self._precision, *around)
-        by_rows, by_hits = np.zeros((2, len(self.thresholds) + 2))
-        by_rows[place : place + 2], by_hits[place : place + 2] = slopes[:2], slopes[2:]
-        by_positives += by_hits[0]  # All positives reach a threshold below the first.
-        return np.concatenate([by_rows[1:-1], by_hits[1:-1], [by_positives]])[None]
+        place, share, passed, hits = self._around(risk)
+        rise, run = (part[: place + 1, None] - part[place + 1 :] for part in (hits, passed))
+        rate, precision = np.max(np.min(rise / run, axis=1)), self.value(risk)[0]  # Isotonic.
+        moved = np.zeros_like(passed)
+        moved[place : place + 2] = np.array([share, 1 - share]) * precision**2 / self.recall
+        by_positives = precision * (1 - precision / rate) + moved[0] / rate
+        slopes = np.concatenate([-moved[1:-1], moved[1:-1] / rate, [by_positives]])
+        return slopes[None] / risk[-1]
 
-    def _around(self, risk: FloatArray) -> tuple[int, FloatArray]:
-        """Return the place of the threshold below, and F and T of both neighbours, and P."""
+    def _around(self, risk: FloatArray) -> tuple[int, FloatArray, FloatArray, FloatArray]:
+        """Return the place of the threshold below, the share of its step, and all F and T."""
         passed, hits, positives = self._parts(risk)
         passed, hits = np.concatenate([[1], passed, [0]]), np.concatenate([[positives], hits, [0]])
-        enough = np.real(hits) >= np.real(self.recall * positives) * (1 - ROUNDING)
-        place = int(np.flatnonzero(enough)[-1])
-        both = slice(place, place + 2)
-        return place, np.concatenate([passed[both], hits[both], [positives]])
-
-    def _precision(self, *around: FloatArray) -> FloatArray:
-        """Return T* / F*, given F and T of both neighbours, and P: see `_around`."""
-        rows, rows_above, hits, hits_above, positives = around
         wanted = self.recall * positives
-        slope = (rows - rows_above) / (hits - hits_above)
-        return wanted / (rows_above + slope * (wanted - hits_above))
+        place = int(np.flatnonzero(np.real(hits) >= np.real(wanted) * (1 - ROUNDING))[-1])
+        share = (wanted - hits[place + 1]) / (hits[place] - hits[place + 1])
+        return place, share, passed, hits

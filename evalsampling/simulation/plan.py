@@ -371,7 +371,7 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
     """Return the entry of the least budget with a wanted half-width.
 
     Between two budgets the logarithm of the half-width is taken to be linear in that of the
-    budget; after a budget without a finite half-width, the next one is returned.
+    budget. The least budget, and one after a budget without a finite half-width, stay as they are.
     """
     unknown = dict.fromkeys(("budget", "standard_error", "power", "draws", "labels", "cost"))
     entry: dict[str, Any] = {**rows[0], **unknown, **NO_RANGE, **mean_selection([])}
@@ -383,7 +383,7 @@ def _needed(rows: Sequence[dict[str, Any]], half_width: float) -> dict[str, Any]
     after = rows[first]
     before = rows[max(first - 1, 0)]
     if first == 0 or before["half_width"] in (None, math.inf) or after["half_width"] == 0:
-        return entry | {key: after[key] for key in ("budget", "standard_error")}
+        return entry | {key: after[key] for key in ("budget", "standard_error", "half_width")}
     ends = [np.log(row["half_width"]) for row in (before, after)]
     share = float((ends[0] - np.log(half_width)) / (ends[0] - ends[1]))
     budget, error = (

@@ -54,7 +54,7 @@ def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
         (["sample", "{workspace}", "--withdraw", "1", "--size", "7"], "--size is of a round"),
         (["prepare", "{spec}", "--in-process", "--check-ids"], "--in-process takes no"),
         (["prepare", "{spec}", "--in-process", "--top-up"], "--in-process takes no"),
-        (["prepare", "{spec}", "--in-process", "--runner=FnApiRunner"], "--in-process takes no"),
+        (["prepare", "{spec}", "--in-process", "--runner=Fn", "-q"], "takes no --runner=Fn -q"),
         (["prepare", "{spec}", "--number_of_wrokers=3"], "number_of_wrokers"),
         (["prepare", "{spec}", "--top-up", "--check-ids"], "are two calls, not one"),
         (["prepare", "{spec}", "--check", "--in-process"], "--check goes with no other option"),

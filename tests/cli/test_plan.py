@@ -92,12 +92,12 @@ def row(budget: float | None, width: float, **told: Any) -> PlannedError:
         ([row(100, 0.2), row(None, 0.1)],
          {0: "F1 with 100 labels: ± 0.2 by ais.", 4: "f1 100 0.1000 0.2000",
           5: "f1 more - 0.1000"}),
-        # A half-width that was asked for adds a row of a smaller budget.
-        ([row(100, 0.2), row(500, 0.1), row(228, 0.15)],
+        # A half-width that was asked for adds a row of a smaller budget, or of the same.
+        ([row(100, 0.2), row(500, 0.1), row(228, 0.15), row(500, 0.1)],
          {0: "F1 with 500 labels: ± 0.1 by ais."}),
         ([row(20, 4.9e-17, half_width_low=0.0, half_width_high=0.0)],
          {0: "F1 with 20 labels: ± 0 by ais."}),
-        ([row(20, 4.9e-17, half_width_low=0.083, half_width_high=0.095)],
+        ([row(20, 4.9e-17, half_width_low=0.083, half_width_high=0.095), row(20, 0.2)],
          {0: "F1 with 20 labels: ± 0.083 to 0.095 by ais.",
           1: "Nine real pools in ten were in such ranges."}),
         ([row(20, 0.3, half_width_low=0.2, half_width_high=0.5, no_claim=0.5)],

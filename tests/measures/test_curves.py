@@ -180,6 +180,10 @@ def test_between_thresholds_rows_are_interpolated() -> None:
     assert precision(0.875, (2.5, 6.0)) == pytest.approx(3.5 / (4 + 3 / 2))
     # Beyond the last threshold nothing is reached: 1 of 3 positives among 4 rows.
     assert precision(0.25, (2.5, 6.0)) == pytest.approx(3 / 4)
+    # Below the first are all rows: 2 of 4 positives among the 3 rows from 6.5 on.
+    assert precision(0.75, (6.5, 8.0)) == pytest.approx(3 / (3 + 7 / 2))
+    assert precision(1.0, (6.5, 8.0)) == pytest.approx(4 / 10)
+    assert np.isnan(PrecisionAtRecall((0.0,)).value(np.array([0.5, 0.0, 0.0]))).all()
 
 
 def test_it_is_the_curves_precision_where_a_threshold_has_the_recall() -> None:
@@ -191,15 +195,11 @@ def test_it_is_the_curves_precision_where_a_threshold_has_the_recall() -> None:
         assert value_of(at, outputs, label)[0] == pytest.approx(one)
 
 
-def test_below_the_first_threshold_are_all_rows() -> None:
-    """2 of 4 positives among the 3 rows from 6.5 on, the others among the other 7."""
-    assert precision(0.75, (6.5, 8.0)) == pytest.approx(3 / (3 + 7 / 2))
-    assert precision(1.0, (6.5, 8.0)) == pytest.approx(4 / 10)
-
-
-def test_it_is_undefined_without_positives() -> None:
-    nobody = PrecisionAtRecall((0.0,)).value(np.array([0.5, 0.0, 0.0]))
-    assert np.isnan(nobody).all()
+def test_a_step_that_luck_made_high_has_the_rate_of_it_and_the_next() -> None:
+    """10 positives of 10 rows and then 6 of 20: 16 of 30. Half of all 20 are found by 24 rows."""
+    risk = np.array([0.6, 0.3, 0.2, 0.2, 0.16, 0.06, 0.2])
+    slopes = PrecisionAtRecall((0.0, 1.0, 2.0), recall=0.5).jacobian(risk)[0, 3:6]
+    assert slopes == pytest.approx(np.array([0, 0.4, 0.6]) * 0.1 / 0.24**2 / (16 / 30))
 
 
 @pytest.mark.parametrize("recall", [0, 1.5, "much", True])
