@@ -1,4 +1,4 @@
-"""Servers that speak as BigQuery's two APIs do, of tables in memory and files in a bucket."""
+"""A server that speaks as BigQuery does, of tables in memory and files in a bucket."""
 
 import collections
 import contextlib
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
-import grpc
 import pytest
 from apache_beam.internal.gcp import auth
 from apache_beam.io.gcp import bigquery as beam_bigquery
@@ -23,17 +22,8 @@ from apache_beam.io.gcp.internal.clients.bigquery import BigqueryV2
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from google.cloud import storage
-from google.cloud.bigquery_storage_v1 import types
-
-from tests.servers import serving_grpc
 
 PROJECT, DATASET = "a-project", "evaluation"
-
-READS = "BIGQUERY_STORAGE_EMULATOR_HOST"
-"""Variable with host and port of the server of the Storage Read API."""
-
-STREAMS, PAGE_ROWS = 3, 100
-"""Of a table that is read, and rows of a message."""
 
 Row = dict[str, Any]
 
@@ -308,60 +298,3 @@ def _account(directory: Path, address: str) -> Path:
     path = directory / "account.json"
     path.write_text(json.dumps(account), "utf-8")
     return path
-
-
-class FakeReads:
-    """The server of the Storage Read API, of one table, whose rows it gives in Avro."""
-
-    def __init__(self, name: str, table: Table) -> None:
-        self._table = table
-        self._path = "projects/{}/datasets/{}/tables/{}".format(*name.split("."))
-        self.streams: list[str] = []
-        """That were read, in order."""
-
-    def create(self, request: types.CreateReadSessionRequest, _: Any) -> types.ReadSession:
-        """Answer CreateReadSession."""
-        session = request.read_session
-        assert (session.table, session.data_format) == (self._path, types.DataFormat.AVRO)
-        name = f"{request.parent}/locations/x/sessions/1"
-        streams = [types.ReadStream(name=f"{name}/streams/{n}") for n in range(STREAMS)]
-        return types.ReadSession(name=name, avro_schema=self._avro_schema, streams=streams)
-
-    @property
-    def _avro_schema(self) -> dict[str, str]:
-        return {"schema": json.dumps(self._table.avro_schema)}
-
-    def read(self, request: types.ReadRowsRequest, _: Any) -> Iterator[types.ReadRowsResponse]:
-        """Answer ReadRows: every so-manieth row of the table."""
-        self.streams.append(request.read_stream)
-        rows = self._table.rows[int(request.read_stream[-1]) :: STREAMS][request.offset :]
-        for begin in range(0, len(rows), PAGE_ROWS):
-            page, content = rows[begin : begin + PAGE_ROWS], io.BytesIO()
-            for row in page:
-                fastavro.schemaless_writer(content, self._table.avro_schema, row)
-            yield types.ReadRowsResponse(
-                avro_schema=self._avro_schema,
-                avro_rows={"serialized_binary_rows": content.getvalue()},
-                row_count=len(page),
-            )
-
-
-@contextlib.contextmanager
-def serving_reads(name: str, table: Table) -> Iterator[FakeReads]:
-    """Serve a table by its name, `project.dataset.table`, to whoever looks at `READS`."""
-    fake = FakeReads(name, table)
-    calls = {
-        "CreateReadSession": grpc.unary_unary_rpc_method_handler(
-            fake.create,
-            request_deserializer=types.CreateReadSessionRequest.deserialize,
-            response_serializer=types.ReadSession.serialize,
-        ),
-        "ReadRows": grpc.unary_stream_rpc_method_handler(
-            fake.read,
-            request_deserializer=types.ReadRowsRequest.deserialize,
-            response_serializer=types.ReadRowsResponse.serialize,
-        ),
-    }
-    service = "google.cloud.bigquery.storage.v1.BigQueryRead"
-    with serving_grpc(READS, grpc.method_handlers_generic_handler(service, calls)):
-        yield fake

@@ -142,10 +142,7 @@ class PoolBatch:
         return without_views(column)
 
     def payload(self, name: str, rows: IntArray) -> pa.Array:
-        """Return some values of a column as annotators are shown them: see `rendering.rendered`.
-
-        Only these values are decoded; nulls stay.
-        """
+        """Return some values as annotators are shown them, nulls too: see `rendering.rendered`."""
         values = plain(self._stored(name).take(pa.array(rows)))
         schema = pa.schema([]) if self.item is None else self.item.schema
         if name in schema.names and is_number(values.type) and is_number(schema.field(name).type):
@@ -177,10 +174,7 @@ class PoolBatch:
         return values
 
     def scores(self, name: str, thresholds: FloatArray = NO_THRESHOLDS) -> npt.NDArray[np.floating]:
-        """Return a column of scores, shape (n,), as `numbers.placed` has them.
-
-        An infinite score is the highest or the lowest of all: `score_kinds.BEYOND`.
-        """
+        """Return scores, shape (n,), as `numbers.placed` has them; infinite ones are `BEYOND`."""
         values = self._numbers(name, thresholds)
         problem = f"must be a number, got nan{self._left_out(f'{name} > -{BEYOND:g}')}"
         self.refuse(name, np.isnan(values), lambda _: problem)
@@ -237,10 +231,7 @@ class PoolBatch:
 
 
 def whole_number_texts(column: pa.Array) -> pa.Array:
-    """Return texts with whole floats and truth values spelled as whole numbers.
-
-    A typed column of them counts so: ``1`` for ``1.0``, ``True`` and ``true``.
-    """
+    """Return texts as columns with types count: ``1`` for ``1.0``, ``True`` and ``true``."""
     texts = pc.replace_substring_regex(column, pattern=r"^(-?[0-9]+)\.0+$", replacement=r"\1")
     lower = pc.utf8_lower(texts)
     held = pc.if_else(pc.equal(lower, "true"), "1", texts)

@@ -95,20 +95,14 @@ def read_magnitudes(batch: PoolBatch, pool: PoolSpec) -> dict[str, FloatArray]:
 
 
 def read_clusters(batch: PoolBatch, pool: PoolSpec, seed: int) -> IntArray | None:
-    """Return the number of each row's cluster, shape (n,), below 2^53, as a float holds it.
-
-    It is a part of the keyed hash of the cluster's name; None if the pool has no clusters.
-    """
+    """Return each row's cluster, shape (n,), as a hash below 2^53; None without clusters."""
     if pool.cluster is None:
         return None
     return (hash_ids(batch.ids(pool.cluster), seed) >> np.uint64(11)).astype(np.int64)
 
 
 def read_predictions(batch: PoolBatch, plan: ReadingPlan) -> npt.NDArray[np.integer]:
-    """Return the predictions of the systems as cells tell them apart, shape (n, systems).
-
-    Of a single system they may be narrow integers, as they are stored.
-    """
+    """Return predictions as cells tell them apart, shape (n, systems), maybe narrow integers."""
     predictions, space, columns = [], plan.labels.space, LabelColumns.of(batch)
     for system in plan.pool.systems:
         by_score = system.threshold is not None and system.score is not None
@@ -137,10 +131,7 @@ def read_features(batch: PoolBatch, plan: ReadingPlan) -> FloatArray:
 
 
 def _label_counts(batch: PoolBatch, plan: ReadingPlan) -> FloatArray:
-    """Return how many labels are expected to be right, wrong and missing, shape (n, 3 systems).
-
-    Of rows with many labels: by these numbers rows differ in how far their labels move a measure.
-    """
+    """Return how many labels are expected to be right, wrong, missing: shape (n, 3 systems)."""
     space, columns = plan.labels.space, LabelColumns.of(batch)
     rule = EVEN if plan.pool.probability is None else COLUMN
     p = space.probabilities(columns, plan.pool.probability, rule, None)
@@ -313,10 +304,7 @@ class LabelColumns(PoolBatch):
         return np.asarray(codes.to_numpy().astype(np.int64))
 
     def _spelled(self, name: str, column: pa.Array, classes: Sequence[int | str]) -> IntArray:
-        """Return the place of each text among classes, also of other spellings of a class.
-
-        That is ``1.0`` for 1, ``Match `` for match, and a word like yes for the class that says so.
-        """
+        """Return the place of each text among classes; ``1.0``, ``Match `` or yes may be one."""
         coded = pc.dictionary_encode(column)
         texts, known = coded.dictionary.to_pylist(), {str(c): n for n, c in enumerate(classes)}
         whole, meant = all(isinstance(value, int) for value in classes), meant_texts(texts, known)
@@ -393,10 +381,7 @@ def first_fraction(column: pa.Array) -> int:
 
 
 def read_given(batch: PoolBatch, labels: LabelsSpec) -> dict[str, pa.Array]:
-    """Return the columns `GIVEN` and `GIVEN_NUMBER` of a batch; none without labels at hand.
-
-    Numbers are read of rows with a label alone.
-    """
+    """Return `GIVEN`, and `GIVEN_NUMBER` of rows with a label; none without labels at hand."""
     at_hand = labels.at_hand
     if at_hand is None:
         return {}

@@ -47,22 +47,10 @@ class Format(Protocol):
     inferred: bool  # whether the types of columns are known from the first rows only
 
     def inspect(self, file: StoredFile) -> Contents:
-        """Return the columns of a file.
-
-        Raises:
-            InputError: if it cannot be read.
-        """
+        """Return the columns of a file, or raise an `InputError`."""
 
     def read(self, file: StoredFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Yield all rows of a file in batches of bounded size.
-
-        Args:
-            file: to read.
-            schema: names and types of the columns that are wanted.
-
-        Raises:
-            InputError: if the file cannot be read, naming the row.
-        """
+        """Yield all rows of a file, as a schema has them, in batches of bounded size."""
 
 
 class RowSelection(Protocol):

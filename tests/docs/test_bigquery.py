@@ -6,21 +6,16 @@ the emulator of Google Cloud Storage does not understand the client's requests t
 """
 
 import datetime
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import grpc
 import pytest
 from apache_beam.io.gcp.gcsio import GcsIO
-from google.cloud import bigquery_storage_v1, storage
-from google.cloud.bigquery_storage_v1.services.big_query_read.transports import (
-    BigQueryReadGrpcTransport,
-)
+from google.cloud import storage
 
-from tests.bigquery import DATASET, PROJECT, READS, STREAMS, FakeRest, Table, serving, serving_reads
+from tests.bigquery import DATASET, PROJECT, FakeRest, Table, serving
 from tests.in_pipelines import PLAIN, RETRYING, keep, kept, pipeline
 from tests.sampled_round import SampledRound, in_order
 from tests.slow import slowly
@@ -150,29 +145,3 @@ def _delete_one_by_one(io: GcsIO, paths: list[str]) -> list[tuple[str, None]]:
     for path in paths:
         io.delete(path)
     return [(path, None) for path in paths]
-
-
-@pytest.mark.slow
-def test_labels_are_read_without_a_bucket(
-    sources: ModuleType,
-    drawn: SampledRound,
-    labels: Table,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """By the Storage Read API."""
-    with serving_reads(f"{PROJECT}.{DATASET}.labels", labels) as reads:
-        monkeypatch.setattr(bigquery_storage_v1, "BigQueryReadClient", _storage_client)
-        with pipeline() as root:
-            answers = sources.from_bigquery(root, path_of("labels"), method="DIRECT_READ")
-            keep(drawn.estimated(answers), tmp_path / "estimates")
-        assert len(reads.streams) == STREAMS
-    compare(drawn, tmp_path / "estimates")
-
-
-_Client = bigquery_storage_v1.BigQueryReadClient
-
-
-def _storage_client() -> Any:
-    channel = grpc.insecure_channel(os.environ[READS])
-    return _Client(transport=BigQueryReadGrpcTransport(channel=channel))
