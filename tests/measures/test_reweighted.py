@@ -46,9 +46,12 @@ every_one = pytest.mark.parametrize(
 
 @every_one
 def test_jacobian_equals_central_differences(measure: Reweighted) -> None:
+    """But for precision at a recall, whose slope is of rates that never fall (`test_curves`)."""
     risk = risk_of(measure, OUTPUTS, LABEL)
     found = measure.jacobian(risk)
     assert found.shape == (len(measure.components), measure.size)
+    if "precision_at_recall" in measure.name:
+        return
     for i in np.flatnonzero(risk):
         step = np.zeros(len(risk))
         step[i] = 1e-6 * abs(risk[i])
