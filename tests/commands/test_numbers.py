@@ -184,7 +184,7 @@ def test_simulate_and_plan(job: Jobs) -> None:
     expected = np.sqrt((3 * np.mean(variance**2) - np.mean(variance) ** 2) / 60)
     assert errors["passive", "mse"] == pytest.approx(expected, rel=1)
     bad = one.directory / "truth.csv"
-    for value, words in (("300", "300 is not from 0 to 100"), ("many", "must be numbers")):
+    for value, words in (("300", "300 is not from 0 to 100"), ("many", "must be a number")):
         bad.write_text(f"id,label\n0,{value}\n")
         assert words in call("simulate", one.spec, "--truth", bad, *options).err
 

@@ -46,7 +46,7 @@ every_one = pytest.mark.parametrize(
 
 @every_one
 def test_jacobian_equals_central_differences(measure: Reweighted) -> None:
-    """But for precision at a recall, whose slope is of rates that never fall (`test_curves`)."""
+    """But for precision at a recall: its slope is of rates that never fall (`test_curves`)."""
     risk = risk_of(measure, OUTPUTS, LABEL)
     found = measure.jacobian(risk)
     assert found.shape == (len(measure.components), measure.size)
