@@ -161,7 +161,7 @@ def test_labels_calibrate_probabilities_of_several_classes() -> None:
 
 
 def test_labels_of_a_row_may_have_other_odds_than_their_probabilities() -> None:
-    """A tagger was trained on balanced data: precision of the first label was .04 too low before."""
+    """A tagger was trained on balanced data: precision of its first label was .04 too low once."""
     names, errors = ("a", "b"), []
     columns = [f"{of}_{name}" for of in ("chance", "says") for name in names]
     for seed in range(6):
