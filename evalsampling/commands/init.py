@@ -19,6 +19,7 @@ from evalsampling.stats.score_kinds import ROUNDING
 from evalsampling.storage import is_url
 
 _ID = "no two alike; of pairs a list: [LEFT, RIGHT]"
+"""What a spec says of the key."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,12 +118,7 @@ def _spec_text(
         "",
         "pool:",
         f"  path: {_quoted(pattern)}",
-        _line(
-            "id",
-            guess.id,
-            "names each row: no two alike; of pairs a list: [LEFT, RIGHT]",
-            guess.why_open,
-        ),
+        _line("id", guess.id, f"names each row: {_ID}", guess.why_open),
         *(_of_systems(guess) if guess.systems else _of_one_system(guess)),
     ]
     of_all = options.positive is None and len(guess.classes) > 2
