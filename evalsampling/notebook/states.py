@@ -5,7 +5,6 @@ import dataclasses
 import datetime
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -177,7 +176,7 @@ class MemoryState:
 
     def run(self, gates: GatesSpec) -> Run:
         """Return the estimates as receivers get them."""
-        started, analysis = datetime.datetime.now(datetime.UTC), self.analysis
+        analysis = self.analysis
         estimates, labels = analysis.estimate(), len(analysis.history.labelled)
         rows, judged, doubted = analysis.table.rows, None, self.doubts(analysis)
         if gates:
@@ -191,7 +190,6 @@ class MemoryState:
             source=self.pool.spec.pool,
             pool=(),
             rows=rows,
-            started=started,
             time=datetime.datetime.now(datetime.UTC),
             round=len(analysis.history.rounds),
             labels=labels,
@@ -283,8 +281,7 @@ class StoredState:
 
     def run(self, gates: GatesSpec) -> Run:
         """Return the estimates as receivers get them: the result of `estimate` on the workspace."""
-        started = time.time()
-        return run_of(self.snapshot, result_of(self.snapshot, gates=gates), started)
+        return run_of(self.snapshot, result_of(self.snapshot, gates=gates))
 
     @contextlib.contextmanager
     def as_workspace(self) -> Iterator[tuple[str, str]]:

@@ -33,7 +33,7 @@ class Receiver(Protocol):
         """Send a run, and return where it is now, in words; the same run again adds nothing."""
 
 
-RECEIVERS = ("table", "openlineage", "dagster", "mlflow")
+RECEIVERS = ("table", "dagster", "mlflow")
 """Receivers by name, which is that of their module: imported when they are asked for."""
 
 

@@ -32,7 +32,6 @@ class Run:
     source: PoolSpec
     pool: Sequence[Mapping[str, Any]]
     rows: int
-    started: datetime.datetime
     time: datetime.datetime
     round: int
     labels: int

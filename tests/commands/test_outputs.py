@@ -1,6 +1,5 @@
 """Files that commands write for users: only their own are replaced, and no input ever."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ ATTACKS: dict[str, tuple[str, ...]] = {
     "votes as Parquet": ("export", "--to", "p.parquet"),
     "table of estimates": ("estimate", "--report-to", "table:p.parquet"),
     "table as CSV": ("estimate", "--report-to", "table:products.csv"),
-    "events": ("estimate", "--report-to", "openlineage:e.yaml"),
-    "several": ("estimate", "--report-to", "table:new.parquet", "openlineage:e.yaml"),
+    "several": ("estimate", "--report-to", "table:new.parquet", "table:p.parquet"),
     "fetched votes": ("pull", "--url", "http://nowhere", "--to", "v.json"),
 }
 """A command and its output; with ``{workspace}`` behind its name."""
@@ -182,14 +180,13 @@ def test_labels_of_the_call_are_never_replaced(labelled: Job) -> None:
 
 
 def test_an_evaluation_in_memory_replaces_no_file_of_others(tmp_path: Path) -> None:
-    file = tmp_path / "e.jsonl"
+    file = tmp_path / "e.csv"
     file.write_text("{}\n")
     scores = [0.1, 0.4, 0.6, 0.9] * 25
     made = Evaluation.from_arrays(scores, [int(score > 0.5) for score in scores])
     with pytest.raises(InputError, match="is there, and evalsampling did not write it"):
-        made.report_to(f"openlineage:{file}")
+        made.report_to(f"table:{file}")
     assert file.read_text() == "{}\n"
     for overwrite in (True, False):
-        made.report_to(f"openlineage:{file}", overwrite=overwrite)
-        event = json.loads(file.read_text().splitlines()[0])
-        assert event["producer"].startswith("urn:evalsampling")
+        made.report_to(f"table:{file}", overwrite=overwrite)
+        assert file.read_text().startswith('"estimate_id","run_id"')

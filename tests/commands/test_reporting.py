@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from evalsampling import Evaluation
-from evalsampling.receivers import openlineage
+from evalsampling.receivers import mlflow
 from tests.jobs import Job, Jobs, call, files_below
-from tests.receivers.runs import lines_of
 
 
 @pytest.fixture
@@ -93,18 +92,17 @@ def test_what_cannot_be_is_said_before_labels_are_taken(
 
 
 def test_receivers_get_what_is_printed(labelled: Job, tmp_path: Path) -> None:
-    events, folder = tmp_path / "events.jsonl", tmp_path / "tables"
-    line = ["--at-least", "recall=0.2", "--report-to", f"table:{folder}", f"openlineage:{events}"]
+    latest, folder = tmp_path / "latest.parquet", tmp_path / "tables"
+    line = ["--at-least", "recall=0.2", "--report-to", f"table:{folder}", f"table:{latest}"]
     result = labelled.estimate(*line).done
     assert "reports" not in result.json
-    assert f"reported to {events}" in result.err
+    assert f"reported to {latest}" in result.err
     [file] = folder.iterdir()
     table = pq.read_table(file)
     assert table["value"].to_pylist() == [each["value"] for each in result.json["measures"]]
     assert table["gate"].to_pylist() == [None, "reached", None]
-    _, end = lines_of(events)
-    assert end["run"]["runId"].replace("-", "") == table["run_id"][0].as_py() == file.stem
-    assert end["inputs"][0]["name"] == str(labelled.directory / "pool")
+    assert table["run_id"][0].as_py() == file.stem
+    assert pq.read_table(latest) == table
     assert labelled.estimate(*line).status == 0
     assert [*folder.iterdir()] == [file], "the same estimates again"
     evaluation = Evaluation.open(labelled.workspace)
@@ -185,15 +183,16 @@ def test_numbers_are_printed_before_they_are_sent(
         order.append("sent")
         raise ConnectionError("no answer from http://me:secret@host")
 
-    monkeypatch.setattr(openlineage, "send", send)
+    monkeypatch.setattr(mlflow, "check", lambda _: None)
+    monkeypatch.setattr(mlflow, "send", send)
     monkeypatch.setattr(
         sys.modules["evalsampling.cli.main"], "_print", lambda _: order.append("printed")
     )
-    result = labelled.estimate("--report-to", "openlineage:http://me:secret@host", "--quiet")
+    result = labelled.estimate("--report-to", "mlflow:http://me:secret@host", "--quiet")
     assert order == ["printed", "sent"]
     assert result.status == 1
     [line] = result.err.splitlines()
-    assert line.startswith("not reported to openlineage:http://...@host: ConnectionError: ")
+    assert line.startswith("not reported to mlflow:http://...@host: ConnectionError: ")
     assert "secret" not in line
 
 

@@ -25,7 +25,7 @@ class Broken:
 
 
 def test_an_unknown_receiver_is_wrong_usage() -> None:
-    with pytest.raises(UsageError, match="no receiver 'tabel'; there are table, openlineage, "):
+    with pytest.raises(UsageError, match="no receiver 'tabel'; there are table, dagster, "):
         Address.read("tabel:x")
 
 

@@ -1,6 +1,7 @@
 """A run of `estimate`: its name, and its tidy table."""
 
 import dataclasses
+import datetime
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.receivers.runs import evaluation, run
 
 
 def test_the_same_estimates_have_the_same_name_and_others_another() -> None:
-    again = dataclasses.replace(run(), time=run().started)
+    again = dataclasses.replace(run(), time=datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC))
     assert again.id == run().id
     assert len(run().id) == 32
     others = [

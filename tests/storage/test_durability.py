@@ -151,7 +151,7 @@ def test_a_file_that_cannot_be_replaced_is_told_by_its_own_name(tmp_path: Path) 
 
 
 def test_a_device_or_a_pipe_is_not_replaced_by_a_file(tmp_path: Path) -> None:
-    """As `--report-to openlineage:/dev/stdout`: a rename would take it away for all programs."""
+    """As `--report-to table:/dev/stdout`: a rename would take it away for all programs."""
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="pipe: cannot be written: Operation not supported"):
         replace_file(str(tmp_path / "pipe"), b"new")
