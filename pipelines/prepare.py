@@ -36,7 +36,7 @@ from evalsampling.pipelines.running import (
 )
 from evalsampling.spec import EvaluationSpec
 from evalsampling.telemetry import logs, progress
-from evalsampling.transforms import BeamEngine, read_meters
+from evalsampling.transforms import BeamEngine
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot
 
@@ -79,9 +79,7 @@ def prepare(
     watched = progress.watch(JOB, "rows")
     with preparing, watched, spilling as folder:
         plan_passes(BeamEngine(pipeline), preparation, folder)
-        done = run(pipeline)
-        with workspace.in_use():
-            workspace.add_steps(JOB, read_meters(done))
+        run(pipeline)
     return finished(preparation)
 
 
@@ -124,8 +122,7 @@ def top_up(spec: EvaluationSpec, wanted: int | None, options: PipelineOptions) -
             pipeline = beam.Pipeline(options=options)
             plan_top_up(BeamEngine(pipeline), work)
             with progress.watch("top-up", "rows", snapshot.pool.marker["rows"]):
-                done = run(pipeline)
-            workspace.add_steps(work.name, read_meters(done))
+                run(pipeline)
         held = len(snapshot.pool.reserve.places())
         if work is not None:
             workspace.add_manifest(work.manifest(started, held))

@@ -79,7 +79,7 @@ def test_no_scorer_is_imported_but_by_prepare(job: Jobs, monkeypatch: pytest.Mon
     marker.write_text(json.dumps(sealed(content)))
     module.rename(one.directory / "scorer_of_others.py")
     monkeypatch.delitem(sys.modules, "scorer_of_theirs")
-    assert call("status", one.workspace, "--jobs").status == 0
+    assert call("status", one.workspace).status == 0
     assert one.sample().status == 0
     assert one.sample("--next", "--runner=FnApiRunner").status == 0
     assert one.answer(1).status == 0

@@ -2,33 +2,26 @@
 
 import argparse
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from evalsampling.cli.command import Command
-from evalsampling.cli.wording import counted, cut, table, wrapped
+from evalsampling.cli.wording import counted, cut
 from evalsampling.commands.options import WorkspaceOptions, flag
 from evalsampling.commands.status import StatusResult, status
 from evalsampling.commands.verify import VerifyResult, verify
-from evalsampling.errors import UsageError
-from evalsampling.workspace.manifest import JobRecord
 
 
 @dataclasses.dataclass(frozen=True)
 class _Options(WorkspaceOptions):
-    jobs: bool = flag(
-        "also list its jobs, with rows, time and memory of their steps (`--json` has more)"
-    )
     verify: bool = flag("tell whether all its files are there and as they were written")
 
 
 def _run(options: _Options) -> StatusResult | VerifyResult:
-    if options.verify and options.jobs:
-        raise UsageError("--jobs and --verify are two calls, not one")
     return verify(options) if options.verify else status(options)
 
 
-def _text(arguments: argparse.Namespace, result: StatusResult | VerifyResult) -> str:
+def _text(_: argparse.Namespace, result: StatusResult | VerifyResult) -> str:
     if isinstance(result, VerifyResult):
         return _verified(result)
     prepared, rounds = result.prepared, counted(result.rounds, "round")
@@ -38,12 +31,11 @@ def _text(arguments: argparse.Namespace, result: StatusResult | VerifyResult) ->
     )
     if result.withdrawn:
         rounds += f", {len(result.withdrawn)} withdrawn"
-    summary = (
+    return (
         f"{counted(prepared.rows, 'row')} prepared in {prepared.seconds:.1f} s on "
         f"{prepared.runner}{selection}\n{rounds}, {_labels(result)}, "
         f"{result.awaited.words}, {result.rejects} rejected"
     )
-    return "\n\n".join([summary, *_tables(result.jobs)]) if arguments.jobs else summary
 
 
 def _verified(result: VerifyResult) -> str:
@@ -78,42 +70,6 @@ def _labels(result: StatusResult) -> str:
         return labels
     limit = "" if result.money is None else f" of {result.money:,.2f}"
     return f"{labels} for {result.cost:,.2f}{limit}"
-
-
-def _tables(jobs: Sequence[JobRecord]) -> list[str]:
-    """Return a table of all jobs, and one of the steps of each job that has any."""
-    head, *rows = table(
-        ["job", "started", "runner", "seconds"],
-        [
-            [
-                job.name[:17],
-                job.manifest["started"][:19].replace("T", " "),
-                job.manifest["runner"] or "-",
-                f"{job.manifest['seconds']:,.1f}",
-            ]
-            for job in jobs
-        ],
-        left=3,
-    )
-    lines = [head]
-    for row, job in zip(rows, jobs, strict=True):
-        counts = ", ".join(f"{key} {count:,}" for key, count in job.manifest["counts"].items())
-        lines += [row, *wrapped(f"  {counts}", "  ")]
-    return ["\n".join(lines), *(_steps_table(job.name, job.steps) for job in jobs if job.steps)]
-
-
-def _steps_table(name: str, steps: Mapping[str, Mapping[str, float]]) -> str:
-    rows = [
-        [
-            step,
-            f"{cost['rows']:,}",
-            f"{cost['seconds']:,.1f}",
-            f"{cost['rows'] / cost['seconds']:,.0f}" if cost["seconds"] >= 0.1 else "",
-            f"{cost['peak_mebibytes']:,}",
-        ]
-        for step, cost in steps.items()
-    ]
-    return "\n".join(table([name, "rows", "seconds", "rows/s", "peak MiB"], rows))
 
 
 COMMAND = Command.of(_Options, _run, _text, status=_status)

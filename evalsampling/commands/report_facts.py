@@ -51,7 +51,7 @@ def report_facts(
         "version": VERSION,
         "title": title or workspace.path.rstrip("/").rpartition("/")[2],
         "workspace": workspace.path,
-        "as_of": max((job.manifest["started"] for job in jobs), default=None),
+        "as_of": max((job["started"] for job in jobs.values()), default=None),
         "evaluation": {
             "rows": snapshot.pool.table.rows,
             "budget": spec.budget.planned,

@@ -7,7 +7,7 @@ from typing import Any
 from evalsampling.commands.options import WorkspaceOptions
 from evalsampling.commands.result import Result
 from evalsampling.labels.tally import Awaited
-from evalsampling.workspace.manifest import JobRecord, read_jobs
+from evalsampling.workspace.manifest import read_jobs
 from evalsampling.workspace.snapshot import Snapshot
 
 
@@ -32,7 +32,7 @@ class StatusResult(Result):
     budget: int | None  # of labels; None if only money is limited
     rejects: int
     prepared: PreparedStatus
-    jobs: tuple[JobRecord, ...]
+    jobs: Mapping[str, Mapping[str, Any]]  # manifests by name
     awaited: Awaited = Awaited()
     disputed: int = 0
     withdrawn: tuple[int, ...] = ()
@@ -40,11 +40,11 @@ class StatusResult(Result):
     money: float | None = None
 
     def to_json(self) -> Any:
-        """Return the object that `status --json` prints, jobs by their names."""
+        """Return the object that `status --json` prints."""
         content = super().to_json()
         if self.prepared.selection is None:
             del content["prepared"]["selection"]
-        return content | {"jobs": {job.name: job.to_json() for job in self.jobs}}
+        return content
 
 
 def status(options: WorkspaceOptions) -> StatusResult:
@@ -62,7 +62,7 @@ def status(options: WorkspaceOptions) -> StatusResult:
             **{key: marker[key] for key in ("rows", "seconds", "runner", "versions")},
             selection=pool.spec.pool.selection or None,
         ),
-        jobs=tuple(read_jobs(pool.workspace)),
+        jobs=read_jobs(pool.workspace),
         disputed=len(snapshot.undecided["disputed"]),
         withdrawn=tuple(sorted(snapshot.withdrawn)),
         cost=None if pool.spec.pool.cost is None else snapshot.history.money,

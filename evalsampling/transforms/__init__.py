@@ -11,7 +11,6 @@ from evalsampling.transforms.engine import SumCells as SumCells
 from evalsampling.transforms.estimates import DesignRound as DesignRound
 from evalsampling.transforms.estimates import EstimateMeasures as EstimateMeasures
 from evalsampling.transforms.estimates import JoinLabels as JoinLabels
-from evalsampling.transforms.metering import read_meters as read_meters
 from evalsampling.transforms.rounds import AssignCells as AssignCells
 from evalsampling.transforms.rounds import SampleRound as SampleRound
 from evalsampling.transforms.rounds import WriteTasks as WriteTasks

@@ -16,7 +16,6 @@ from evalsampling.preparation.stages import Step
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.storage import is_url, open_store, replace_file
 from evalsampling.transforms.gathering import Gather, check_together
-from evalsampling.transforms.metering import Meter
 from evalsampling.transforms.stages import map_batches
 from evalsampling.workspace.pool_facts import PoolFacts, Rounds, cells_and_rejects, cells_of
 
@@ -119,12 +118,11 @@ class SampleRound(beam.PTransform):
 
 class _Pick(beam.DoFn):
     def __init__(self, facts: PoolFacts, rounds: tuple[RoundChances, ...]) -> None:
-        self._facts, self._picker, self._meter = facts, facts.picker(rounds), Meter()
+        self._facts, self._picker = facts, facts.picker(rounds)
 
     def process(self, cells: CellBatch) -> Iterator[Any]:
         self._facts.check_own("rows with their cells", cells.workspace)
-        with self._meter.work(len(cells)):
-            rows = self._picker.pick(cells)
+        rows = self._picker.pick(cells)
         if len(rows):
             yield rows
             for task in self._picker.tasks(rows).to_pylist():

@@ -16,7 +16,6 @@ from evalsampling.pool.layout import PlannedFile
 from evalsampling.preparation.assignment import CellBatch
 from evalsampling.preparation.stages import Gatherer, Keyed, Reading, Step, Total
 from evalsampling.telemetry import progress
-from evalsampling.transforms.metering import Meter, MeteredMap
 
 STORED = "items"
 """Output with the items that read what was stored."""
@@ -63,10 +62,9 @@ class ReadItems(beam.PTransform):
 class _Read(beam.DoFn):
     def __init__(self, step: Step, stored: Step | None) -> None:
         self._read, self._stored = step.function, stored
-        self._meter = Meter()
 
     def process(self, item: Any, *arguments: Any) -> Iterator[Any]:
-        for batch in self._meter.each(self._read(item, *arguments)):
+        for batch in self._read(item, *arguments):
             yield batch
             progress.advance(len(batch))
         if self._stored is not None:
@@ -79,8 +77,8 @@ def map_step(step: Step) -> beam.ParDo:
 
 
 def map_batches(step: Step) -> beam.ParDo:
-    """Return the transform that calls a step with each batch, metered."""
-    return beam.ParDo(MeteredMap(step.function), *step.arguments).with_output_types(step.result)
+    """Return the transform that calls a step with each batch."""
+    return beam.Map(step.function, *step.arguments).with_output_types(step.result)
 
 
 class SumFn(beam.CombineFn):
@@ -133,7 +131,7 @@ class MergeByKey(beam.PTransform):
         if gather is not None:
             elements = elements | gather.name >> beam.ParDo(_GatherBundles(gather))
         for step in steps:
-            elements = elements | step.name >> beam.ParDo(_Expand(step))
+            elements = elements | step.name >> beam.FlatMap(step)
         return (
             elements
             | last.name >> beam.FlatMap(_encoded, last)  # (key, state as bytes)
@@ -152,20 +150,10 @@ def _merged(group: tuple[int, Iterable[bytes]], merge: Any, *arguments: Any) -> 
     return merge(key, map(pickle.loads, states), *arguments)
 
 
-class _Expand(beam.DoFn):
-    def __init__(self, step: Step) -> None:
-        self._step = step
-        self._meter = Meter()
-
-    def process(self, element: Any) -> Iterator[Any]:
-        return self._meter.each(self._step(element))
-
-
 class _GatherBundles(beam.DoFn):
     def __init__(self, step: Step) -> None:
         self._step = step
         self._gatherer: Gatherer | None = None
-        self._meter = Meter()
 
     def start_bundle(self) -> None:
         self._gatherer = None
@@ -173,8 +161,7 @@ class _GatherBundles(beam.DoFn):
     def process(self, batch: Any) -> None:
         if self._gatherer is None:
             self._gatherer = self._step(batch)
-        with self._meter.work(len(batch)):
-            self._gatherer.add(batch)
+        self._gatherer.add(batch)
 
     def finish_bundle(self) -> Iterator[window.WindowedValue]:
         if self._gatherer is None:

@@ -12,7 +12,6 @@ from typing import Any
 
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.pool import PoolSpec
-from evalsampling.storage.base import VERSION
 from evalsampling.storage.commits import uncommitted
 from evalsampling.storage.filesystems import at_once
 from evalsampling.workspace.workspace import Workspace
@@ -60,41 +59,16 @@ HERE = ExecutionContext()
 """In this process, without Beam."""
 
 
-@dataclasses.dataclass(frozen=True)
-class JobRecord:
-    """The manifest of a job, and rows, seconds and memory of its steps, if somebody waited."""
-
-    name: str
-    steps: Mapping[str, Mapping[str, float]]
-    manifest: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the object of the job in `status --json`."""
-        return {"steps": self.steps, **self.manifest}
-
-
-def read_jobs(workspace: Workspace) -> list[JobRecord]:
-    """Return all jobs of a workspace, in the order they were started."""
-    manifests = _read_folder(workspace, "jobs", _KEYS)
-    steps = {
-        job: {name: cost for name, cost in of_job.items() if name != VERSION}
-        for job, of_job in _read_folder(workspace, "steps").items()
-    }
-    order = sorted(manifests, key=lambda name: (manifests[name]["started"], name))
-    return [JobRecord(name, steps.get(name, {}), manifests[name]) for name in order]
-
-
-def _read_folder(
-    workspace: Workspace, folder: str, keys: Sequence[str] = ()
-) -> dict[str, dict[str, Any]]:
-    """Return the JSON objects of a folder, by name; each must have some keys."""
+def read_jobs(workspace: Workspace) -> dict[str, Mapping[str, Any]]:
+    """Return the manifests of all jobs of a workspace, in the order they were started."""
     store = workspace.store
-    names = [name for name in store.sizes(f"{folder}/") if name.endswith(".json")]
+    names = [name for name in store.sizes("jobs/") if name.endswith(".json")]
     loose = uncommitted(store) if names else set()
     counted = [name for name in names if name not in loose]
-    objects = at_once(functools.partial(store.read_json, keys=keys), counted)
+    manifests = at_once(functools.partial(store.read_json, keys=_KEYS), counted)
     stems = [name.rpartition("/")[2].removesuffix(".json") for name in counted]
-    return dict(zip(stems, objects, strict=True))
+    jobs = zip(stems, manifests, strict=True)
+    return dict(sorted(jobs, key=lambda job: (job[1]["started"], job[0])))
 
 
 @functools.cache

@@ -51,7 +51,6 @@ _LATEST = (
     (r"labels/.+\.parquet", 1),
     (r"budgets/\d+\.json", 1),
     (r"jobs/.+\.json", 1),
-    (r"steps/[^/]+\.json", 1),
     (r"estimates/[^/]+\.json", 1),
 )
 """Pattern of the names of each kind of files, and the version that this package writes and reads.
@@ -176,10 +175,6 @@ class Workspace:
         """Store the manifest of a job."""
         for name, content in _job(manifest).items():
             self.store.write_json(name, content)
-
-    def add_steps(self, job: str, steps: dict[str, dict[str, float]]) -> None:
-        """Store rows, time and memory of the steps of a job."""
-        self.store.write_json(f"steps/{job}.json", steps)
 
     @contextlib.contextmanager
     def in_use(self) -> Iterator[None]:

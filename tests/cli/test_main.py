@@ -58,7 +58,6 @@ def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
         (["prepare", "{spec}", "--number_of_wrokers=3"], "number_of_wrokers"),
         (["prepare", "{spec}", "--top-up", "--check-ids"], "are two calls, not one"),
         (["prepare", "{spec}", "--check", "--in-process"], "--check goes with no other option"),
-        (["status", "{workspace}", "--verify", "--jobs"], "are two calls, not one"),
         (["sample", "{workspace}", "--budget-labels", "7"], "goes with --budget"),
         (["sample", "{workspace}", "--budget", "70", "--adjudicate"], "--budget goes with neither"),
         (
@@ -91,7 +90,7 @@ def test_reader_that_has_gone(job: Any) -> None:
 def test_a_closed_stdout_is_no_failure(job: Any, form: list[str]) -> None:
     """The work was done; there is nobody to tell."""
     one: Job = job().prepared()
-    command = [sys.executable, "-m", "evalsampling", "status", "--jobs", str(one.workspace), *form]
+    command = [sys.executable, "-m", "evalsampling", "status", str(one.workspace), *form]
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, check=False, text=True
     )
@@ -111,7 +110,7 @@ def test_missing_files_exit_with_1(tmp_path: Any) -> None:
     ("arguments", "meant"),
     [
         (["estimate", "run", "--labls", "x"], "--labls; did you mean --labels?"),
-        (["status", "run", "--job"], "--job; did you mean --jobs?"),
+        (["status", "run", "--verfy"], "--verfy; did you mean --verify?"),
         (["estimate", "run", "--zzz=secret"], "without --runner: --zzz\n"),
         (["plan", "s", "--sampler", "ais,passiv"], "'passiv'; did you mean passive?"),
     ],

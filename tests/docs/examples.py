@@ -46,7 +46,7 @@ JSON = {
 }
 """Commands whose objects docs/cli.md shows, each below the heading of its name."""
 
-OF_THE_MACHINE = {"workspace", "seconds", "versions", "peak_mebibytes", "bytes"}
+OF_THE_MACHINE = {"workspace", "seconds", "versions", "bytes"}
 """Keys whose values differ from run to run."""
 
 

@@ -78,11 +78,11 @@ class Case:
 def _counts(name: str) -> bool:
     """Tell whether a file must be there.
 
-    Costs of steps are told by who waited to the end; the lock of a killed `prepare` stays, and so
-    do, in a bucket, files that no commit names: nobody can know there that their writer is dead.
-    The rows of a top-up that was killed are in the files of two, which must hold the same rows.
+    The lock of a killed `prepare` stays, and so do, in a bucket, files that no commit names: nobody
+    can know there that their writer is dead. The rows of a top-up that was killed are in the files
+    of two, which must hold the same rows.
     """
-    loose = (".unfinished/", ".in-use", ".preparing", "steps/")
+    loose = (".unfinished/", ".in-use", ".preparing")
     return not name.startswith((*loose, "reserve/top-up-", "jobs/top-up-"))
 
 

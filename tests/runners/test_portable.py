@@ -8,8 +8,6 @@ import pytest
 
 from evalsampling.preparation.poisson import poisson_sample
 from evalsampling.spec import EvaluationSpec
-from evalsampling.workspace.manifest import read_jobs
-from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import replaced
 from tests.changing_pools import (
     assert_refused,
@@ -50,14 +48,6 @@ def test_same_as_in_process(job: Any, server: Server) -> None:
     here, there = (job(files=3, group_rows=100, budget=60) for _ in range(2))
     assert evaluate(there, server.options) == evaluate(here, [])
     assert_same(there.workspace, reference(there), budget=60)
-
-
-def test_metrics_arrive(job: Any, server: Server) -> None:
-    one = job(files=3)
-    assert one.prepare(*server.options).status == 0
-    steps = read_jobs(Workspace(one.workspace))[0].steps
-    assert steps["FetchScores/ReadBatches"]["rows"] == 2000
-    assert steps["FetchCells/ReadCells"]["rows"] == 2000
 
 
 def test_poisson_sample_is_that_of_one_process(tmp_path: Path, server: Server) -> None:

@@ -35,7 +35,7 @@ def test_no_credentials_in_files_or_output(
     one = job()
     results = [one.prepare(*options), one.sample(*options)]
     results += [one.estimate("--labels", one.deliver(one.answers(1)), *options)]
-    results += [one.prepare("--top-up", 10_000, *options), call("status", one.workspace, "--jobs")]
+    results += [one.prepare("--top-up", 10_000, *options), call("status", one.workspace)]
     assert [result.status for result in results] == [0] * 5
     results += [one.prepare(f"--tokne={SECRET}", *options), one.sample(*options[1:])]
     results += [call("status", one.workspace, "--token", SECRET)]

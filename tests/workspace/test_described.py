@@ -129,7 +129,7 @@ def test_what_may_be_deleted(life: Life) -> None:
         assert call("status", workspace).status == 0
         assert call("status", "--verify", workspace).status == 0
 
-    deleted("estimates", "jobs", "steps", "rounds/*/batch.csv", "labels/*.rejects.csv")
+    deleted("estimates", "jobs", "rounds/*/batch.csv", "labels/*.rejects.csv")
     assert len(list(workspace.glob("estimates/*"))) == 1, "it is kept again"
     gold = life.one.directory.parent / "gold.csv"
     gold.rename(gold.with_suffix(".aside"))
@@ -168,10 +168,10 @@ def check_names(names: list[str]) -> None:
     assert [name for name in names if not any(re.fullmatch(one, name) for one in patterns)] == []
     met = {one for one in patterns for name in names if re.fullmatch(one, name)}
     unmet = {one for one in patterns if one not in met}
-    # By a scorer, by tables that are stored, by jobs that were waited for, by what is under way, by
+    # By a scorer, by tables that are stored, by what is under way, by
     # a later check of ids.
     rare = (
-        "scored/", "stored/", "steps/", r"\.preparing", r"\.answer", r"\.unfinished/", "jobs/check",
+        "scored/", "stored/", r"\.preparing", r"\.answer", r"\.unfinished/", "jobs/check",
         r"labels/[0-9a-f]{64}\-",
     )  # fmt: skip
     assert [one for one in unmet if not one.startswith(rare)] == []
@@ -199,7 +199,7 @@ def check_json(name: str, path: Path) -> None:
     elif kind == "jobs":
         of_others = set() if name.startswith("jobs/estimate") else OF_ESTIMATES
         assert keys == keys_of(section("jobs/*.json")) - ALWAYS - of_others
-    elif kind not in ("estimates", "taken", "steps"):
+    elif kind not in ("estimates", "taken"):
         title = {"rounds": "rounds/NNNN/", "adjudications": "adjudications/NNNN/"}
         words = set(re.findall(r"`(\w+)`", section(title.get(kind, f"{kind}/"))))
         assert keys - words - OF_MARKERS == set(), name

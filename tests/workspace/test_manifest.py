@@ -80,7 +80,7 @@ def test_what_does_nothing_new_adds_nothing(job: Jobs) -> None:
     before = files_below(one.workspace)
     one.drawn()
     one.estimate("--labels", labels)
-    call("status", one.workspace, "--jobs")
+    call("status", one.workspace)
     assert files_below(one.workspace) == before
     one.estimate("--measure", "recall")
     assert len(manifests(one)) == 4
@@ -119,14 +119,7 @@ def test_status_tells_jobs_in_their_order(job: Jobs) -> None:
     told = call("status", one.workspace, "--json").json["jobs"]
     names = [name.partition("-")[0] for name in told]
     assert names == ["prepare", "sample", "estimate", "sample", "estimate"]
-    assert {name: {**one, "steps": {}} for name, one in manifests(one).items()} == {
-        name: {**one, "steps": {}} for name, one in told.items()
-    }
-    assert told["sample-0001"]["steps"] == {}
-    text = call("status", one.workspace, "--jobs").out
-    lines = text.splitlines()
-    (place,) = (n for n, line in enumerate(lines) if line.startswith("sample-0002"))
-    assert "new_rows 20" in lines[place + 1]
+    assert told == manifests(one)
 
 
 def test_a_round_that_is_lost_has_no_manifest(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:

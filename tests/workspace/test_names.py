@@ -23,7 +23,7 @@ KNOWN = re.compile(
     r"|rounds/\d{4}/((design|closed)\.json|(draws|batch)\.parquet|batch\.(csv|jsonl)|tasks\.parquet)"
     r"|labels/[0-9a-f]{64}(-\d+)?\.parquet|labels/\w[\w.-]*-[0-9a-f]{12}(-\d+)?\.rejects\.csv"
     r"|taken/\d{4}\.json"
-    r"|estimates/[0-9a-f]{64}\.json|steps/(prepare|top-up-\d{4})\.json"
+    r"|estimates/[0-9a-f]{64}\.json"
     r"|jobs/(prepare|sample-\d{4}|top-up-\d{4}|estimate-[0-9a-f]{64})\.json"
 )
 """Every name a workspace may have in it."""

@@ -19,7 +19,6 @@ READ_BY = {
     "evaluation.json": "status", "rounds/0001/design.json": "status",
     "rounds/0001/closed.json": "estimate", "adjudications/0001/design.json": "estimate",
     "taken/0001.json": "estimate", "budgets/0001.json": "sample", "jobs/prepare.json": "status",
-    "steps/prepare.json": "status",
 }  # fmt: skip
 """A file of each kind that is JSON, and a command that reads it; estimates are read by none."""
 
