@@ -42,7 +42,6 @@ from evalsampling.preparation.slices import Slices
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.build import build_sampler
-from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose
 from evalsampling.spec import AnalysisPlan, LabelsSpec, MeasureSpec, PoolSpec, ReadingPlan
 from evalsampling.spec.hidden import HiddenPrior
 from evalsampling.spec.labels_at_hand import PICKED, WITHIN
@@ -348,11 +347,6 @@ class Analysis:
         sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
         inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]
         return [label_likelihood(self.table, self.history, sample, part) for part in inside]
-
-    def diagnose(self) -> list[LeafDiagnosis]:
-        """Return the rates of each leaf by the scores and by the labels."""
-        self.check_rates("diagnose")
-        return diagnose(self.table, self.history)
 
     def check_rates(self, what: str) -> None:
         """Raise an `InputError` that something is of rates of classes, where labels are none."""

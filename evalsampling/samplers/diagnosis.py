@@ -1,6 +1,5 @@
-"""Diagnostics of a sampler: its model compared with the labels, its proposal with the optimal."""
+"""How far the proposal of a sampler is from the optimal one."""
 
-import dataclasses
 
 import numpy as np
 
@@ -10,46 +9,6 @@ from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.draws import Proposal
 from evalsampling.stats.history import History
-
-
-@dataclasses.dataclass(frozen=True)
-class LeafDiagnosis:
-    """Class probabilities of a leaf: by the prior, by its labels, and by the sampler's model."""
-
-    leaf: int
-    rows: int
-    labelled: int
-    prior: tuple[float, ...]
-    # share of each class among the labels of the leaf, each label weighted by the rows of its cell
-    # that it represents; None without a label
-    observed: tuple[float, ...] | None
-    # by the model that the latest round was drawn by (the sampler `calibrated` assumes next to no
-    # hidden positives there: `DESIGN_SHARE`); None if the sampler has none
-    posterior: tuple[float, ...] | None
-
-
-def diagnose(table: CellTable, history: History) -> list[LeafDiagnosis]:
-    """Return the class probabilities of each leaf by the prior, the labels and the latest model."""
-    counts = history.seen(len(table), table.classes)
-    labelled = np.bincount(history.cell[history.labelled], minlength=len(table))
-    seen = labelled > 0
-    # Rows of a cell have equal chances, so the plain share of a label is unbiased within it.
-    share = counts / np.maximum(labelled, 1)[:, None]
-    mass = table.sum_by_leaf((table.count * seen)[:, None] * share)
-    total = mass.sum(axis=1)
-    by_leaf = table.sum_by_leaf(labelled[:, None])[:, 0]
-    model = history.rounds[-1].posterior if history.rounds else None
-    return [
-        LeafDiagnosis(
-            leaf=leaf,
-            rows=int(table.leaf_count[leaf]),
-            labelled=int(by_leaf[leaf]),
-            prior=tuple(table.leaf_prior[leaf].tolist()),
-            observed=tuple((mass[leaf] / total[leaf]).tolist()) if total[leaf] else None,
-            posterior=None if model is None else tuple(model[leaf].tolist()),
-        )
-        for leaf in range(len(table.leaves))
-    ]
 
 
 def divergence(

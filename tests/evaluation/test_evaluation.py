@@ -304,29 +304,6 @@ def test_region_that_cannot_be_told() -> None:
         other.analysis.region(measures.Precision())
 
 
-def test_diagnose() -> None:
-    truth = make_pool().truth
-    evaluation = Evaluation.from_arrays(**arrays())
-    before = evaluation.analysis.diagnose()
-    assert [leaf.leaf for leaf in before] == list(range(len(evaluation.analysis.table.leaves)))
-    assert sum(leaf.rows for leaf in before) == 2000
-    assert all(leaf.observed is None and leaf.posterior is None for leaf in before)
-    answered(evaluation, truth)
-    history, table = evaluation.history, evaluation.analysis.table
-    leaves = evaluation.analysis.diagnose()
-    assert sum(leaf.labelled for leaf in leaves) == len(history.labelled)
-    for leaf in leaves:
-        assert sum(leaf.prior) == pytest.approx(1)
-        assert (leaf.observed is None) == (leaf.labelled == 0)
-        assert leaf.posterior is not None
-        assert sum(leaf.posterior) == pytest.approx(1)
-        labels = history.label[table.leaf[history.cell] == leaf.leaf]
-        if leaf.observed is not None and len(set(labels.tolist())) == 1:
-            assert leaf.observed[labels[0]] == pytest.approx(1)
-    passive = answered(Evaluation.from_arrays(**arrays(sampler="passive")), truth, rounds=1)
-    assert all(leaf.posterior is None for leaf in passive.analysis.diagnose())
-
-
 def test_measure_of_the_users_own() -> None:
     pool = make_pool()
     evaluation = answered(Evaluation.from_arrays(**arrays(sampler="passive")), pool.truth)

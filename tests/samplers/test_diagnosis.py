@@ -1,4 +1,4 @@
-"""Diagnostics by hand, and against sums over rows."""
+"""Divergence against sums over rows."""
 
 import numpy as np
 import pytest
@@ -6,60 +6,8 @@ import pytest
 from evalsampling.errors import InputError
 from evalsampling.measures import Accuracy, FBeta, Joint, Measure, Precision, Recall
 from evalsampling.samplers import AdaptiveImportance, Importance, Oasis, Passive
-from evalsampling.samplers.diagnosis import LeafDiagnosis, diagnose, divergence
-from evalsampling.stats.history import NO_LABEL, Round
+from evalsampling.samplers.diagnosis import divergence
 from tests.samplers.pools import Pool, best_proposal, make_pool, with_second_system
-
-TINY = Pool(
-    leaf=np.array([0, 0, 0, 0, 0, 2, 2]),
-    prediction=np.array([0, 0, 0, 0, 1, 1, 1]),
-    probability=np.array([[0.75, 0.25]] * 4 + [[0.25, 0.75]] + [[0.5, 0.5]] * 2),
-    label=np.array([0, 0, 0, 1, 1, 1, 0]),
-)
-"""Cells of four, one and two rows; leaf 1 is empty."""
-
-
-def test_leaves_by_hand() -> None:
-    """Leaf 0 has a cell of four, two of them labelled 0 and 1, and one of one labelled 1: its
-    share of positives is (4 x 1/2 + 1) / 5. Leaf 2 has one label, of two questions."""
-    order = [np.array(rows) for rows in ([0, 3, 1, 2], [4], [5, 6])]
-    cell, rank = np.array([0, 1, 2, 0, 2]), np.array([0, 0, 0, 1, 1])
-    drawn = Round(np.arange(5), np.full(5, 1 / 7), np.full(5, True))
-    outputs = TINY.outputs.take([0, 4, 5, 3, 6])
-    history = TINY.start().with_round(drawn, cell, rank, outputs)
-    history = TINY.answer(history, order)
-    label = history.label.copy()
-    label[(history.cell == 2) & (history.rank == 1)] = NO_LABEL
-    history = history.with_labels(label)
-    none, prior = None, ((0.65, 0.35), (0.0, 0.0), (0.5, 0.5))
-    assert all(
-        each.observed is each.posterior is None for each in diagnose(TINY.table, TINY.start())
-    )
-    assert diagnose(TINY.table, history) == [
-        LeafDiagnosis(0, 5, 3, pytest.approx(prior[0]), pytest.approx((0.4, 0.6)), none),
-        LeafDiagnosis(1, 0, 0, prior[1], none, none),
-        LeafDiagnosis(2, 2, 1, pytest.approx(prior[2]), (0.0, 1.0), none),
-    ]
-
-
-def test_posterior_is_that_of_the_latest_round() -> None:
-    pool = make_pool(200, 4, seed=1, classes=3, positive=0.4)
-    history, _ = pool.run(AdaptiveImportance(FBeta()), 2, 20, seed=1)
-    posterior = history.rounds[-1].posterior
-    found = diagnose(pool.table, history)
-    assert [d.posterior for d in found] == [tuple(row) for row in posterior.tolist()]
-    assert sum(d.labelled for d in found) == 40
-
-
-def test_observed_shares_are_unbiased_for_the_leaf() -> None:
-    """All rows labelled: exactly the shares of the leaf, whatever the sampler preferred."""
-    pool = make_pool(120, 4, 0, classes=3, positive=0.4)
-    history, _ = pool.run(Passive(FBeta()), 20, 120, 0)
-    assert len(history) == 120
-    for d in diagnose(pool.table, history):
-        share = np.bincount(pool.label[pool.leaf == d.leaf], minlength=3) / d.rows
-        np.testing.assert_allclose(d.observed, share, atol=1e-12)
-
 
 MEASURES = [FBeta(), Accuracy(), Joint((FBeta(), Accuracy()))]
 

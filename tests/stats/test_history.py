@@ -170,7 +170,7 @@ def test_adaptive_samplers_learn_from_each_vote(
 
 
 def test_answers_of_each_class_are_counted_by_cell(pool: Pool, chance: np.ndarray) -> None:
-    """Also by `diagnose` and the bands of a report: by votes, not by majorities."""
+    """Also by the bands of a report: by votes, not by majorities."""
     sampler = Importance(Accuracy(), "stochastic", delta=0.2)
     history, positive = ask(pool, sampler, chance, 3, 60, seed=4)
     seen = history.seen(len(pool.table), 2)
