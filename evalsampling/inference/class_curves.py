@@ -14,7 +14,7 @@ from evalsampling.stats.history import History
 from evalsampling.stats.log_odds import log_odds_of_rank
 
 _WEIGHT_SPREAD, _SLOPE_SPREAD = 2.0, 0.5
-"""Standard deviations of the priors of a log-weight of a class, about 0, and the slope, about 1."""
+"""Standard deviations of the priors of a log-weight of a class, about 0, and of a slope."""
 
 _LEAST = 1e-9
 """Least probability whose logarithm is taken."""
@@ -40,39 +40,35 @@ def obstacle(table: CellTable) -> str | None:
 def fit_curves(table: CellTable, history: History, hidden: HiddenPrior) -> dict[int, CurveFit]:
     """Return the fitted curve of each class; with two classes that of the second alone.
 
-    Of several classes the labels calibrate the probabilities first: a classifier that was trained
-    on as many rows of each class ranks rows of common classes too high among those of rare ones.
+    Of several classes the labels calibrate the probabilities first, as training on as many rows of
+    each ranks common classes too high, and they say which system to go by.
     """
     seen = labels_by_cell(table, history, Domain(), picked=False)
-    classes, priors = (1,) if table.classes == 2 else range(table.classes), None
-    if table.classes > 2 and seen.any() and not table.leaves.exchangeable:
-        priors = [temperature_scaled(prior, seen) for prior in _priors(table)]
-    return {y: fit_either_way(table, y, seen, hidden, priors) for y in classes}
+    classes, prior = (1,) if table.classes == 2 else range(table.classes), None
+    if table.classes > 2 and not table.leaves.exchangeable:
+        prior = pooled(_priors(table), seen)
+    return {y: fit_either_way(table, y, seen, hidden, prior) for y in classes}
 
 
 def fit_either_way(
-    table: CellTable,
-    y: int,
-    seen: IntArray,
-    hidden: HiddenPrior,
-    priors: Sequence[FloatArray] | None = None,
+    table: CellTable, y: int, seen: IntArray, hidden: HiddenPrior, prior: FloatArray | None = None
 ) -> CurveFit:
     """Return the curve of a class under which the labels are likeliest: rising or falling.
 
     It is a rising one unless positives lie further down it than other labelled rows do. Of several
     classes it may jump where rows are predicted to be of the class: those next in rank, for which
-    another class is likeliest, may be of it far more seldom. ``priors`` are those of `likeliness`.
+    another class is likeliest, may be of it far more seldom. ``prior`` is that of `likeliness`.
     """
     labelled, positive = seen.sum(axis=1), seen[:, y]
-    ways = [_curve(table, y, hidden, priors)]
+    ways = [_curve(table, y, hidden, prior)]
     if table.classes > 2:
-        ways.append(_curve(table, y, hidden, priors, jumps=True))
+        ways.append(_curve(table, y, hidden, prior, jumps=True))
     rising = max((way.fit(labelled, positive) for way in ways), key=lambda fit: fit.log_evidence)
     corner, negative = rising.curve.corner, labelled - positive
     of_hits, of_misses = positive @ corner, negative @ corner
     if of_hits * max(negative.sum(), 1) <= of_misses * max(positive.sum(), 1):
         return rising
-    falling = _curve(table, y, hidden, priors, falls=True).fit(labelled, positive)
+    falling = _curve(table, y, hidden, prior, falls=True).fit(labelled, positive)
     return falling if falling.log_evidence > rising.log_evidence else rising
 
 
@@ -80,14 +76,14 @@ def _curve(
     table: CellTable,
     y: int,
     hidden: HiddenPrior,
-    priors: Sequence[FloatArray] | None,
+    prior: FloatArray | None,
     falls: bool = False,
     jumps: bool = False,
 ) -> CalibrationCurve:
     """Return the model of the curve of a class; the cells keep it, unless labels order them."""
-    key, memory = ("curve", y, hidden, falls, jumps), table.memory if priors is None else {}
+    key, memory = ("curve", y, hidden, falls, jumps), table.memory if prior is None else {}
     if key not in memory:
-        x = likeliness(table, y, priors)
+        x = likeliness(table, y, prior)
         x = -x if falls else x
         predicted = _predicted(table, y)
         effect = predicted if jumps else unexplained_predictions(table, y, x)
@@ -98,20 +94,20 @@ def _curve(
     return curve
 
 
-def likeliness(table: CellTable, y: int, priors: Sequence[FloatArray] | None = None) -> FloatArray:
+def likeliness(table: CellTable, y: int, prior: FloatArray | None = None) -> FloatArray:
     """Return the order of cells by how likely their rows are of a class, shape (cells,).
 
     It is the rank by the prior probability; with several systems the greatest rank by any: a row
     that one of them holds likely is. Leaves by the greatest rank are in that order already.
 
-    `priors`: probabilities by each system, (cells, classes); by default as the systems give them.
+    `prior`: probabilities by all systems, (cells, classes); by default each system has its own.
     """
     if table.leaves.exchangeable:  # What is expected of verdicts is no score that could order them.
         return np.zeros(len(table))
     if table.leaves.in_order:
         order = table.leaf if y else -table.leaf
         return log_odds_of_rank(order.astype(np.float64), table.count)
-    first, *others = (prior[:, y] for prior in priors or _priors(table))
+    first, *others = (each[:, y] for each in (_priors(table) if prior is None else [prior]))
     orders = first, *(order for order in others if np.ptp(order) > 0)
     return np.max([log_odds_of_rank(order, table.count) for order in orders], axis=0)
 
@@ -122,26 +118,30 @@ def _priors(table: CellTable) -> list[FloatArray]:
     return [table.prior, *(table.kinds.by_cell(each) for each in own if np.ptp(each, axis=0).any())]
 
 
-def temperature_scaled(prior: FloatArray, seen: IntArray) -> FloatArray:
-    """Return probabilities with the weights of classes and the slope that labels make likeliest.
+def pooled(priors: Sequence[FloatArray], seen: IntArray) -> FloatArray:
+    """Return probabilities by all systems, by weights and slopes that labels make likeliest.
 
-    p_c is in proportion to w_c prior_c^slope (bias-corrected temperature scaling: A. Alexandari,
-    A. Kundaje and A. Shrikumar, *Maximum likelihood with bias-corrected calibration is hard-to-beat
-    at label shift adaptation*, ICML 2020). Both arrays have the shape (cells, classes).
+    p_c is in proportion to w_c times the product over systems of prior_c^slope: a logarithmic pool
+    (C. Genest and J. V. Zidek, *Statistical Science* 1, 1986), of one system bias-corrected
+    temperature scaling (A. Alexandari, A. Kundaje and A. Shrikumar, ICML 2020). Without labels each
+    of s slopes is 1 / s. All arrays have the shape (cells, classes).
     """
-    level, labelled = np.log(np.maximum(prior, _LEAST)), seen.sum(axis=1, keepdims=True)
+    level, labelled = np.log(np.maximum(priors, _LEAST)), seen.sum(axis=1, keepdims=True)
+    systems = len(priors)
 
     def logarithm(z: FloatArray) -> FloatArray:
-        weighted = _WEIGHT_SPREAD * z[1:] + (1 + _SLOPE_SPREAD * z[0]) * level
-        return weighted - scipy.special.logsumexp(weighted, axis=1, keepdims=True)
+        slope = 1 / systems + _SLOPE_SPREAD * z[:systems]
+        weighted = _WEIGHT_SPREAD * z[systems:] + np.tensordot(slope, level, 1)
+        return np.asarray(weighted - scipy.special.logsumexp(weighted, axis=1, keepdims=True))
 
     def objective(z: FloatArray) -> tuple[float, FloatArray]:
         log_p = logarithm(z)
         further = labelled * np.exp(log_p) - seen
-        slope = np.append(_SLOPE_SPREAD * (further * level).sum(), _WEIGHT_SPREAD * further.sum(0))
-        return float(z @ z / 2 - (seen * log_p).sum()), z + slope
+        of_slopes = _SLOPE_SPREAD * np.tensordot(level, further, 2)
+        gradient = z + np.append(of_slopes, _WEIGHT_SPREAD * further.sum(axis=0))
+        return float(z @ z / 2 - (seen * log_p).sum()), gradient
 
-    start = np.zeros(1 + prior.shape[1])
+    start = np.zeros(systems + level.shape[2])
     return np.exp(logarithm(scipy.optimize.minimize(objective, start, jac=True, tol=1e-10).x))
 
 
