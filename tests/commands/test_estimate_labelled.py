@@ -165,9 +165,8 @@ def test_files_of_labels_that_do_not_fit(
 
 
 OF_A_ROW = {
-    "id": "{0}", "title": "t{0}", "amount": "{0}.5", "score": "0.{1:02}", "risk": "0.{1:02}",
-    "pred": "{2}", "flag": "{2}", "prediction": "{3}", "verdict": "{3}", "sure": "0.{4}",
-    "human": "{5}",
+    "id": "{0}", "amount": "{0}.5", "title": "t{0}", "score": "0.{1:02}", "risk": "0.{1:02}",
+    "pred": "{2}", "human": "{5}", "prediction": "{3}", "sure": "0.{4}",
 }  # fmt: skip
 
 
@@ -175,9 +174,9 @@ OF_A_ROW = {
     ("first", "second", "system"),
     [
         ("id,score,human", "id,score,human", "score: score_{0}, prediction: {{threshold: 0.5}}"),
-        ("id,score,flag", "id,amount,risk,pred", "score: score_{0}, prediction: prediction_{0}"),
+        ("id,score,pred", "id,amount,risk,pred", "score: score_{0}, prediction: prediction_{0}"),
         ("id,title,prediction", "id,prediction", "prediction: prediction_{0}"),
-        ("id,sure,verdict", "id,sure,verdict",
+        ("id,sure,prediction", "id,sure,prediction",
          "score: score_{0}, score_is: confidence, prediction: prediction_{0}"),
     ],
 )  # fmt: skip
