@@ -45,10 +45,8 @@ def evaluation_with(**spec: object) -> Evaluation:
     ],
 )
 def test_measures_may_be_objects(given: object, named: object) -> None:
-    assert (
-        evaluation_with(measure=given).analysis.measures
-        == evaluation_with(measure=named).analysis.measures
-    )
+    expected = evaluation_with(measure=named).analysis.measures
+    assert evaluation_with(measure=given).analysis.measures == expected
 
 
 def test_every_measure_has_a_name() -> None:
@@ -58,10 +56,8 @@ def test_every_measure_has_a_name() -> None:
 
 
 def test_a_sampler_may_be_a_class() -> None:
-    assert (
-        evaluation_with(sampler=Passive).analysis.sampler
-        == evaluation_with(sampler="passive").analysis.sampler
-    )
+    expected = evaluation_with(sampler="passive").analysis.sampler
+    assert evaluation_with(sampler=Passive).analysis.sampler == expected
     given = {"name": Passive, "delta": 0.2}
     assert entry_of_sampler(given) == {"name": "passive", "delta": 0.2}
     own = evaluation_with(sampler={"name": Doubled, "share": 0.3})

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evalsampling.commands.estimate import EstimateOptions, estimate
@@ -26,7 +26,9 @@ class EstimateCommandOptions(TableOptions, EstimateOptions):
 
 
 def estimate_labelled(
-    options: EstimateCommandOptions, shown: Callable[[EstimateResult], None]
+    options: EstimateCommandOptions,
+    shown: Callable[[EstimateResult], None],
+    systems: Sequence[str] = (),
 ) -> EstimateResult:
     """Estimate from the labels in a table; without labels from those of a workspace.
 
@@ -41,39 +43,39 @@ def estimate_labelled(
     of_file, table = options.label_file, options.workspace
     if options.drawn is None:
         what = "--label goes" if of_file is None else f"{of_file}, as labels of a table, goes"
-        way_out = "; answers to a round come by --labels" * (of_file is not None)
+        way_out = (
+            f"; answers to a round come by --labels; {_two(table, of_file)}" if of_file else ""
+        )
         raise UsageError(f"{what} with --drawn, which nobody can find out: {DRAWN}{way_out}")
     from evalsampling.commands.init import InitOptions, init  # Few calls are of tables.
     from evalsampling.commands.prepare_plan import prepare_in_process
     from evalsampling.evaluation.specs import load_spec
-    from evalsampling.pool.label_file import with_labels
+    from evalsampling.pool.label_file import with_second_file
 
     # The workspace is in the current folder, called after the file.
     name = table.rstrip("/").rpartition("/")[2] if is_url(table) else Path(table).name
     stem = re.sub(r"[^\w-]+", "-", name.partition(".")[0]).strip("-") or "table"
     if of_file is not None:
-        with with_labels(table, of_file, options.label, Path(stem)) as (both, label):
+        with with_second_file(table, of_file, options.label, Path(stem)) as (both, label, systems):
+            if label is None:
+                raise InputError(f"{of_file}: has what a system says: {_two(table, of_file)}")
             of_table = dataclasses.replace(options, workspace=both, label_file=None, label=label)
-            return estimate_labelled(of_table, shown)
+            return estimate_labelled(of_table, shown, systems)
     workspace = f"{stem}-evaluation"
     path = Path(f"{workspace}.yaml")
     is_new = not path.exists()
     if is_new:
         asked = {name: getattr(options, name) for name in ("label", *OF_TABLE)}
-        written = init(InitOptions(table, output=str(path), workspace=workspace, **asked))
+        written = init(InitOptions(table, output=str(path), workspace=workspace, **asked), systems)
         if written.open:
-            raise InputError(
-                f"{path}: fill in {' and '.join(written.open)}, which the columns of "
-                f"{table} leave open ({written.why}), and run this again"
-            )
+            why = f"which the columns of {table} leave open ({written.why}), and run this again"
+            raise InputError(f"{path}: fill in {' and '.join(written.open)}, {why}")
     spec = load_spec(path)
     positive = spec.labels.space.text(spec.labels.positive)
     others = _others(spec.reading, options, positive)
     if others:
-        raise InputError(
-            f"{path}: is there already, and says {others}; change it there, or remove it and "
-            f"{workspace}"
-        )
+        way_out = f"change it there, or remove it and {workspace}"
+        raise InputError(f"{path}: is there already, and says {others}; {way_out}")
     try:
         prepare_in_process(spec)
     except InputError:
@@ -90,6 +92,10 @@ def estimate_labelled(
     about = f"; measures are about {positive}" * spec.labels.space.is_binary
     guessed = f"{path}: predictions are {' and '.join(says)}{orders}{about}"
     return dataclasses.replace(result, messages=(*result.messages, guessed))
+
+
+def _two(pool: str, second: str) -> str:
+    return f"`evalsampling init {pool} {second}` makes one table of two systems"
 
 
 def _others(plan: ReadingPlan, options: EstimateCommandOptions, positive: str) -> str:

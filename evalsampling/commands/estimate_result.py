@@ -253,10 +253,9 @@ def curve_of(snapshot: Snapshot, at: Sequence[int]) -> RankCurve | None:
     curve = snapshot.analysis.curve
     if curve is None:
         if at:
-            raise InputError(
-                f"{snapshot.pool.workspace.path}: no curve: that takes the sampler adastrat or "
-                f"logstrat (here: {snapshot.pool.spec.sampler.name}), and labels of its first round"
-            )
+            sampler = f"sampler adastrat or logstrat (here: {snapshot.pool.spec.sampler.name})"
+            what = f"no curve: that takes the {sampler}, and labels of its first round"
+            raise InputError(f"{snapshot.pool.workspace.path}: {what}")
         return None
     measures = curve.measures
     places = dict.fromkeys(curve.ranked.at_rank(rank) for rank in at or curve.ranked.rank.tolist())

@@ -11,7 +11,7 @@ from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import NO, YES, plain, yes_and_no
 from evalsampling.pool.guesses import TRUTHS, Guess
-from evalsampling.pool.label_file import with_labels
+from evalsampling.pool.label_file import with_second_file
 from evalsampling.pool.sampled_columns import NUMBER_TEXT, SampledColumn, look_at
 from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN, LabelsAtHand, read_labels_at_hand
 from evalsampling.spec.sections import Section, nearest
@@ -48,14 +48,18 @@ class InitResult(Result):
     why: str | None = None
 
 
-def init(options: InitOptions) -> InitResult:
-    """Write a commented spec for a pool; where labels are in another file, a table of both too."""
-    path, others = Path(options.output), options.label_file
+def init(options: InitOptions, systems: Sequence[str] = ()) -> InitResult:
+    """Write a commented spec for a pool; of a second file, labels or a system, a table of both too.
+
+    ``systems`` are the names of those whose columns are `score_NAME` and `prediction_NAME`.
+    """
+    path, second = Path(options.output), options.label_file
     if path.exists():
         raise InputError(f"{path}: is there already; --output names another file")
-    if others is not None:
-        with with_labels(options.pool, others, options.label, path) as (pool, label):
-            return init(dataclasses.replace(options, pool=pool, label_file=None, label=label))
+    if second is not None:
+        with with_second_file(options.pool, second, options.label, path) as (pool, label, systems):
+            of_both = dataclasses.replace(options, pool=pool, label_file=None, label=label)
+            return init(of_both, systems)
     files, columns = look_at(options.pool, options.label)
     for name in (each.name for each in columns if each.is_measured):
         if name == options.label or name.lower() in TRUTHS:
@@ -68,6 +72,10 @@ def init(options: InitOptions) -> InitResult:
     of_labels = () if at_hand is None else at_hand.columns
     known = (*of_labels, *options.columns)
     guess = Guess.of(columns, known, options.label, options.positive)
+    if systems:
+        by_name = {column.name: column for column in columns}
+        of_each = {s: (by_name.get(f"score_{s}"), by_name.get(f"prediction_{s}")) for s in systems}
+        guess = dataclasses.replace(guess, systems=of_each)
     text = _spec_text(pattern, columns, guess, at_hand, options)
     try:
         with path.open("x", encoding="utf-8") as file:
@@ -186,15 +194,19 @@ def _lines_at_hand(at_hand: LabelsAtHand | None, truth: SampledColumn | None) ->
 
 def _of_systems(guess: Guess) -> list[str]:
     """Return the lines of several systems."""
-    return [
+    lines = [
         "  # are these labels of a row, and no systems? Then labels: {multilabel: [NAMES]}",
         "  systems:  # score: numeric, higher means more likely positive",
-        *(
-            f"    {_quoted(name)}: {{{'' if score is None else f'score: {_quoted(score.name)}, '}"
-            f"prediction: {_quoted(prediction.name)}}}"
-            for name, (score, prediction) in guess.systems.items()
-        ),
     ]
+    for name, (score, said) in guess.systems.items():
+        own = dataclasses.replace(guess, score=score, prediction=said)
+        keys = {} if score is None else {"score": _quoted(score.name)}
+        keys |= {"score_is": "confidence"} if own.is_confidence else {}
+        even = "FILL-IN" if (limit := _threshold(own)) is None else limit
+        keys["prediction"] = f"{{threshold: {even}}}" if said is None else _quoted(said.name)
+        each = ", ".join(f"{key}: {value}" for key, value in keys.items())
+        lines.append(f"    {_quoted(name)}: {{{each}}}")
+    return lines
 
 
 def _of_one_system(guess: Guess) -> list[str]:

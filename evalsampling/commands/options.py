@@ -90,7 +90,7 @@ class SpecOptions:
 
 
 LABEL_FILE = argument(
-    "file of labels of some of its rows, by ids (then --drawn says how these were drawn)",
+    "file of labels of some rows, by ids (then --drawn says how these were drawn), or of a system",
     nargs="?",
     metavar="labels",
 )

@@ -148,19 +148,14 @@ def plan(options: PlanOptions) -> PlanResult:
         raise UsageError("--effect must not be 0, and goes with --power")
     spec = load_pinned(options.spec)
     if options.power is not None and not 1 - spec.confidence < options.power < 1:
-        raise UsageError(
-            f"--power must be between {1 - spec.confidence:.3g}, the level of the test, and 1, "
-            f"got {options.power:g}"
-        )
+        level = f"{1 - spec.confidence:.3g}, the level of the test"
+        raise UsageError(f"--power must be between {level}, and 1, got {options.power:g}")
     if options.power is not None and spec.pool.cluster is not None:
-        raise InputError(
-            f"{options.spec}: --power is that of rows by themselves: leave pool.cluster out"
-        )
+        why = "--power is that of rows by themselves: leave pool.cluster out"
+        raise InputError(f"{options.spec}: {why}")
     if options.power is not None and not _compares(spec.reading):
-        raise InputError(
-            f"{options.spec}: --power is that of a comparison, and no measure compares systems: "
-            "name two systems or more in pool.systems"
-        )
+        why = "no measure compares systems: name two systems or more in pool.systems"
+        raise InputError(f"{options.spec}: --power is that of a comparison, and {why}")
     with unchanged(spec.pool):
         stratification = stratify_pool(spec.reading)
         table, clusters = read_table_and_clusters(stratification)

@@ -125,9 +125,9 @@ class Preparation:
     ) -> "Preparation":
         """Return the preparation of a spec."""
         if spec.pool.lists is not None:
+            way = "in Python, by `Evaluation.from_frame`, or compare samplers by `simulate`"
             raise InputError(
-                "pool.lists: rankings have no workspace: draw and grade queries in Python, by "
-                "`Evaluation.from_frame`, or compare samplers by `simulate`"
+                f"pool.lists: rankings have no workspace: draw and grade queries {way}"
             )
         if spec.workspace is None:
             raise InputError("the spec names no workspace; add `workspace: DIRECTORY`")
@@ -309,9 +309,8 @@ class Preparation:
         names = {file["path"] for file in pool}
         for path in (file.stored.path for file in planned_files(self.spec.pool)):
             if path not in names:
-                raise InputError(
-                    f"{path}: was not in the pool when {self.workspace.path} was prepared; {_ANEW}"
-                )
+                then = f"when {self.workspace.path} was prepared"
+                raise InputError(f"{path}: was not in the pool {then}; {_ANEW}")
 
 
 def check_gated_slices(spec: EvaluationSpec, counts: SliceCounts) -> None:

@@ -78,10 +78,8 @@ def sample(
 ) -> SampleResult:
     """Draw the next round and write its batch, or return the open round's batch again.
 
-    Waits for other commands on the workspace.
-
     Args:
-        options: what is asked for.
+        options: what is asked for, once no other command is on the workspace.
         context: what the work runs on, for the record.
         request: name of the request, like no other. The same one again gets what it has got,
             however often a job is tried.

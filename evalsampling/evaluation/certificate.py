@@ -121,13 +121,9 @@ def _found(search: Search) -> Certificate:
         return _not_found(search, blank)
     threshold, highest = search.best
     rows = search.rows_above(threshold)
+    text = " ".join(_proved(search, threshold, highest, rows))
     return dataclasses.replace(
-        blank,
-        holds=True,
-        threshold=threshold,
-        highest=highest,
-        rows=rows,
-        statement=" ".join(_proved(search, threshold, highest, rows)),
+        blank, holds=True, threshold=threshold, highest=highest, rows=rows, statement=text
     )
 
 
@@ -217,7 +213,7 @@ def _apart(search: Search, proof: Proof, allowed: BoolArray) -> str:
     rest = f"{others} at none"
     if allowed.any():
         ends = above[np.flatnonzero(allowed)[[0, -1]]]
-        rest = f"{others} only {f'up to {_score(ends[0])}' if allowed[-1] else _range(*ends)}"
+        rest = f"{others} only {f'up to {ends[0]:.6g}' if allowed[-1] else _range(*ends)}"
     return f"No threshold keeps {'both' if len(goals) == 2 else 'all'}: {first}, {rest}."
 
 
@@ -232,8 +228,7 @@ def _not_found(search: Search, blank: Certificate) -> Certificate:
         near = _apart(search, max(proved, key=lambda proof: proof.last), allowed)
         return dataclasses.replace(blank, statement=" ".join([nothing, near, *hint]))
     proof = max(sequences, key=lambda proof: proof.wealth / proof.level)
-    threshold = float(search.thresholds[proof.order[0]])
-    goals = search.promise.goals
+    threshold, goals = float(search.thresholds[proof.order[0]]), search.promise.goals
     name, part, value, low = min(
         search.at(threshold, proof), key=lambda each: each[3] - goals[each[0]]
     )
@@ -241,7 +236,7 @@ def _not_found(search: Search, blank: Certificate) -> Certificate:
     if value > goals[name] and proof.wealth > 0:
         more = _about(labels * (proof.level / proof.wealth - 1))
     near = (
-        f"The nearest is {_score(threshold)} with {search.rows_above(threshold):,} rows: "
+        f"The nearest is {threshold:.6g} with {search.rows_above(threshold):,} rows: "
         f"{_named([name])}{f' where {part}' if part else ''} is estimated at "
         f"{shown(value, 3)}, and proved to be at least {shown(low, 3)}."
     )
@@ -249,22 +244,20 @@ def _not_found(search: Search, blank: Certificate) -> Certificate:
         near += " More labels are unlikely to help while the estimate is no higher."
     else:
         near += f" If it stays so, about {more:,} labels more are expected to do."
+    text = " ".join([nothing, near, *hint, *_without_label(search)])
     return dataclasses.replace(
-        blank,
-        nearest=threshold,
-        value=value,
-        low=low,
-        more_labels=more,
-        statement=" ".join([nothing, near, *hint, *_without_label(search)]),
+        blank, nearest=threshold, value=value, low=low, more_labels=more, statement=text
     )
 
 
 def _score(value: float) -> str:
-    return f"{value:.6g}"
+    """Return a threshold with all digits that it takes: another has other rows above it."""
+    texts = (f"{value:.{digits}g}" for digits in range(6, 18))
+    return next(text for text in texts if float(text) == value)
 
 
 def _range(highest: float, lowest: float) -> str:
-    return f"from {_score(lowest)} up to {_score(highest)}"
+    return f"from {lowest:.6g} up to {highest:.6g}"
 
 
 def _about(number: float) -> int:

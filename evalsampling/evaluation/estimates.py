@@ -1,5 +1,6 @@
 """What an evaluation estimates, for notebooks: found by name, shown as a table, handed on."""
 
+import collections
 import dataclasses
 import html
 import textwrap
@@ -75,15 +76,14 @@ class Estimates(list[Estimate]):
     @overload
     def __getitem__(self, key: str, /) -> Estimate: ...
     def __getitem__(self, key: Any, /) -> Any:
-        """Return an estimate by its place or name, or several by a slice.
-
-        Names are those of `results.place_of`.
+        """Return an estimate by its place or name (`results.place_of`), or several by a slice.
 
         Raises:
             KeyError: if there is no estimate of a name, or several.
         """
         if isinstance(key, str):
-            key = place_of(key, [estimate.target for estimate in self])
+            titles, targets = self._titles, [estimate.target for estimate in self]
+            key = titles.index(key) if titles.count(key) == 1 else place_of(key, targets)
         estimate = super().__getitem__(key)
         if isinstance(key, slice):
             return Estimates(estimate, self.warnings, self.people)
@@ -91,7 +91,16 @@ class Estimates(list[Estimate]):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """Return all numbers of each estimate by its title, as `estimate --json` tells them."""
-        return {estimate.target.title: as_json(estimate) for estimate in self}
+        return dict(zip(self._titles, map(as_json, self), strict=True))
+
+    @property
+    def _titles(self) -> list[str]:
+        """Titles; where several thresholds have one, it has all digits of each."""
+        targets = [estimate.target for estimate in self]
+        rows = collections.Counter(target.title for target in targets)
+        ends = ((f" at {one.threshold or 0:.6g}", f" at {one.threshold!r}") for one in targets)
+        pairs = zip(targets, ends, strict=True)
+        return [t.title if rows[t.title] == 1 else t.title.replace(*end, 1) for t, end in pairs]
 
     def to_arrow(self) -> pa.Table:
         """Return a table with a row for each estimate, which any library of data frames takes.
@@ -113,10 +122,8 @@ class Estimates(list[Estimate]):
         try:
             return self.to_arrow().to_pandas()
         except ImportError as error:
-            raise InputError(
-                "to_frame needs pandas, which is not installed; "
-                "to_arrow() gives a table that other libraries take"
-            ) from error
+            way_out = "to_arrow() gives a table that other libraries take"
+            raise InputError(f"to_frame needs pandas, which is not installed; {way_out}") from error
 
     def __repr__(self) -> str:
         """Return a sentence for each estimate, and the assumptions of the intervals."""

@@ -77,6 +77,8 @@ class MemoryPool:
         given = {"score": score, "prediction": prediction}
         columns_by_name = {name: values for name, values in given.items() if values is not None}
         pool, space, strata = spec["pool"], _space_of(spec), spec.get("strata", {})
+        if isinstance(prediction, float | int) or (type(prediction) is dict and not space.flags):
+            pool["prediction"] = columns_by_name.pop("prediction")  # A threshold of the score.
         if score is not None and (space.tagged or {"columns", "features"} & {*strata, *pool}):
             pool.setdefault("score", "score")
         if space.flags and _is_matrix(prediction):
@@ -141,10 +143,8 @@ class MemoryPool:
         indexed = [(name, values.index) for name, values in columns.items() if has_index(values)]
         for name, index in indexed:
             if len(index) == rows and not index.equals(indexed[0][1]):
-                raise InputError(
-                    f"{name}: its index is not that of {indexed[0][0]}; "
-                    "bring the rows in one order first"
-                )
+                others = f"that of {indexed[0][0]}; bring the rows in one order first"
+                raise InputError(f"{name}: its index is not {others}")
         checked = EvaluationSpec.from_mapping({"budget": max(rows, 1), **spec}, Path())
         if checked.pool.where is not None:
             raise InputError(

@@ -50,10 +50,10 @@ def curve_estimates(
     by_end = zip(*(part.ends for part in parts), strict=True)
     ends = [np.concatenate(of_parts).tolist() for of_parts in by_end]
     guarantee, confidence, estimates = curve.guarantee, curve.guarantee.confidence, []
-    is_guaranteed, needed = guarantee.factor is not None, measure.undefined_without
+    is_guaranteed = guarantee.factor is not None
     for target, value, low, high in zip(scope.targets(measure, Domain()), *ends, strict=True):
         if not np.isfinite(value):
-            reason = f"{target.title} is undefined (0/0): no {needed} or no such rows"
+            reason = f"{target.title} is undefined (0/0): no {measure.undefined_without}"
             estimates.append(undefined(target, confidence, "undefined", reason, warn=True))
             continue
         interval = whole_range(target.bounds, METHOD)

@@ -351,10 +351,8 @@ def check_returns(measure: Measure, outputs: Outputs, label: IntArray) -> None:
         values = measure.values(loss)
     outside = values[(values < low - _ROUNDING) | (values > high + _ROUNDING)]
     if len(outside):
-        raise InputError(
-            f"measure: {measure.name}: is {outside[0]:.4g} of a row by itself, which lies outside "
-            "its bounds: set bounds to its least and greatest value"
-        )
+        why = "which lies outside its bounds: set bounds to its least and greatest value"
+        raise InputError(f"measure: {measure.name}: is {outside[0]:.4g} of a row by itself, {why}")
 
 
 def divide(numerator: FloatArray, denominator: FloatArray, undefined: float = np.nan) -> FloatArray:

@@ -214,6 +214,7 @@ class PRCurve(Curve):
 
     scale_free = True
     name = "pr_curve"
+    undefined_without = "positives, or no rows at or above it"
     words = ("precision", "recall", "f1")
     follow = frozenset({"f1"})
     shares_of = (
@@ -236,6 +237,7 @@ class ROCCurve(Curve):
     """
 
     name = "roc_curve"
+    undefined_without = "positives, or no negatives"
     words = ("true_positive_rate", "false_positive_rate")
     shares_of = (
         ("true_positive_rate", ("true_positive_rate",), "positives", "positive", "reached",

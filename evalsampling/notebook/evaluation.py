@@ -150,8 +150,8 @@ class Evaluation:
         Args:
             score: shape (n,), finite: drives the strata. None if ``columns`` hold what the spec's
                 ``pool`` names.
-            prediction: shape (n,): classes predicted, or with ``labels.multilabel`` lists of labels
-                or shape (n, labels), 0 and 1; None likewise.
+            prediction: shape (n,): classes predicted, or ``{"threshold": 0.5}``, or with
+                ``labels.multilabel`` lists or shape (n, labels), 0 and 1; None likewise.
             id: shape (n,), integers or strings, no two alike, or a table whose columns are the id
                 together; if not given, the index of a Series that has one, else row numbers.
             probability: shape (n,): prior probability of the positive class, or (n, classes);

@@ -110,10 +110,8 @@ def check_one_format(files: Sequence[PlannedFile]) -> bool:
     first = files[0].stored.path
     for file in files:
         if format_of(file.stored.path) is not format_of(first):
-            raise InputError(
-                f"{file.stored.path}: another format than {first}; "
-                "a pool has files of one format; name them by a pattern, as folder/*.parquet"
-            )
+            why = "a pool has files of one format; name them by a pattern, as folder/*.parquet"
+            raise InputError(f"{file.stored.path}: another format than {first}; {why}")
     return format_of(first) is PARQUET
 
 
@@ -157,10 +155,9 @@ def _common_type(
         alike = inferred or file is files[0] or are_alike(own, common)
         both = unified(own, common) if alike else None
         if both is None:
-            raise InputError(
-                f"{path}: column {name!r} has type {own}, but {common} in {first}; "
-                "write it with one type in all files"
-            )
+            types = f"has type {own}, but {common} in {first}"
+            way = "write it with one type in all files"
+            raise InputError(f"{path}: column {name!r} {types}; {way}")
         common = both
     if not inferred:
         return common
@@ -201,10 +198,7 @@ def _scratch() -> tempfile.TemporaryDirectory[str]:
 
 
 def lacks_assumed_score(pool: PoolSpec) -> bool:
-    """Tell whether a pool lacks the column ``score``, where the spec names no score.
-
-    False where the pool cannot be read: the error comes from what reads it.
-    """
+    """Tell whether a pool that can be read lacks the column ``score`` and names no other."""
     if not pool.assumes_score or is_stored(pool):
         return False
     try:
@@ -248,10 +242,8 @@ class Catalog:
         assert sides is not None, "the spec was checked"
         for name in (*sides[0], *sides[1]):
             if name not in self.schema.names:
-                raise InputError(
-                    f"pool.pairs: unordered pairs are found before a scorer runs, and no file has "
-                    f"{name!r}"
-                )
+                why = f"unordered pairs are found before a scorer runs, and no file has {name!r}"
+                raise InputError(f"pool.pairs: {why}")
         return dataclasses.replace(self, left_out=LeftOut.find(self.items, sides, plan.seed))
 
     @classmethod

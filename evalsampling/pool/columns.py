@@ -185,9 +185,8 @@ def _groups(batch: PoolBatch, name: str, what: str) -> pa.Array:
     elif not (pa.types.is_integer(kind) or pa.types.is_boolean(kind) or is_text(kind)):
         row = first_fraction(column) if is_number(kind) else 0
         got = f"{kind}: {column[row].as_py()}" if is_number(kind) else str(kind)
-        raise batch.error(
-            name, row, f"{what} are whole numbers, booleans, dates or text, got {got}"
-        )
+        wanted = f"{what} are whole numbers, booleans, dates or text"
+        raise batch.error(name, row, f"{wanted}, got {got}")
     return pc.fill_null(column.cast(pa.string()), NULL)
 
 
@@ -210,16 +209,12 @@ def missing_column(name: str, plan: ReadingPlan) -> str:
         return "; pool.variance names the column of predictive variances; if all are alike, of ones"
     named = pool.probability
     if isinstance(named, Mapping) and not isinstance(named, Confidences):
-        return (
-            "; pool.score names the column that strata are cut from: name another, or cut them "
-            "from the probabilities by strata.method: kd and pool.features: "
-            f"[{', '.join(named.values())}]"
-        )
+        features = f"strata.method: kd and pool.features: [{', '.join(named.values())}]"
+        way = f"name another, or cut them from the probabilities by {features}"
+        return f"; pool.score names the column that strata are cut from: {way}"
     another = f"another, as {named}" if isinstance(named, str) else "another"
-    return (
-        f"; pool.score names the column of scores: name {another} or, if there is none, leave it "
-        "to what is predicted by strata.method: predictions"
-    )
+    way = "if there is none, leave it to what is predicted by strata.method: predictions"
+    return f"; pool.score names the column of scores: name {another} or, {way}"
 
 
 def number_columns(plan: ReadingPlan) -> frozenset[str]:
@@ -314,7 +309,8 @@ class LabelColumns(PoolBatch):
             for text, number in zip(texts, numbers, strict=True)
         ]
         unknown = [text for text, code in zip(texts, codes, strict=True) if code is None]
-        if len(unknown) == len(texts) > 0 and whole and not self.holds_text(column):
+        untyped = self.item is not None and self.item.untyped and pa.types.is_string(column.type)
+        if len(unknown) == len(texts) > 0 and whole and not untyped:
             problem = f"type {column.type} holds none of the classes {[*classes]}"
             way_out = "labels.classes names others, labels.positive the positive one"
             raise self.error(name, 0, f"{problem}: {way_out}")
@@ -394,12 +390,9 @@ def read_given(batch: PoolBatch, labels: LabelsSpec) -> dict[str, pa.Array]:
     for row, text in zip(labelled.tolist(), texts, strict=True):
         code = space.codes.get(meant.get(text, text))
         if code is None:
-            raise batch.error(
-                at_hand.column,
-                row,
-                f"{space.problem(text)}; the cell is empty where nobody was asked, not where "
-                "nobody could decide: such rows are seldom missing at random",
-            )
+            why = "not where nobody could decide: such rows are seldom missing at random"
+            problem = f"{space.problem(text)}; the cell is empty where nobody was asked, {why}"
+            raise batch.error(at_hand.column, row, problem)
         codes[row] = code
     columns = {GIVEN: pa.array(codes, mask=codes < 0)}
     if at_hand.number is not None:

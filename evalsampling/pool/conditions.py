@@ -321,10 +321,8 @@ def _check_alike(
     kinds, unlike = {_kind(first), _kind(second)} - {"anything"}, {first, second} - {pa.null()}
     is_exact = len(unlike) < 2 or not any(own(kind) for kind in unlike for own in _OF_ONE_TYPE)
     if len(kinds) > 1 or kinds & {"other"} or not is_exact:
-        raise InputError(
-            f"{KEY}: column {name!r} has type {first} and {other!r} {second}; they cannot be "
-            "compared"
-        )
+        clash = f"has type {first} and {other!r} {second}"
+        raise InputError(f"{KEY}: column {name!r} {clash}; they cannot be compared")
     if untyped and kinds == {"text"} and operator not in ("=", "!="):
         raise InputError(
             f"{KEY}: {name} {operator} {other}: both are text in these files, of which 10 is "

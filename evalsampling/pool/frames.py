@@ -163,7 +163,5 @@ def _as_table(frame: Any, name: str) -> pa.Table:
             return pa.interchange.from_dataframe(frame)
     except Exception as error:  # Each library has errors of its own.
         raise InputError(f"{name}: cannot be read as a table: {one_line(error)}") from error
-    raise InputError(
-        f"{name}: must be a DataFrame, an Arrow table or a mapping of columns, "
-        f"got {type(frame).__name__}"
-    )
+    wanted = "must be a DataFrame, an Arrow table or a mapping of columns"
+    raise InputError(f"{name}: {wanted}, got {type(frame).__name__}")

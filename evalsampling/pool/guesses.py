@@ -21,13 +21,16 @@ MOST_SLICES = {"text": 20, "truth": 2, "whole": 10}
 
 IDS = ("id", "key", "uid", "uuid", "pair_id", "row_id", "record_id")
 _PROBABILITIES = ("probability", "prob", "proba", "chance")
+SAID = ("prediction", "predicted", "pred")
+"""Words in names of what a system says, and nobody else."""
+
 _PREDICTIONS = (
-    "prediction", "predicted", "pred", "guess", "decision", "class", "label", "output",
+    *SAID, "guess", "decision", "class", "label", "output",
     "verdict", "judge", "judgement", "flagged", "flag", "passed", "result", "outcome",
 )  # fmt: skip
 _OF_PEOPLE_TOO = {"class", "label", "result", "outcome"}
 
-_VERDICTS = ("prediction", "predicted", "pred", "verdict", "decision")
+_VERDICTS = (*SAID, "verdict", "decision")
 _LINKS = ("match", "matched", "link", "linked", "flag", "flagged", "positive", "hit")
 """Ends of names of predictions, and of those of predicted positives, beside a column of labels."""
 
@@ -53,9 +56,9 @@ class Guess:
     # other columns that may be the scores of further systems
     rivals: tuple[SampledColumn, ...]
     unread_score: SampledColumn | None  # called or written as one, which it cannot be as it stands
-    # score, if any, and prediction of each, by name, where there are several: ``gbm_score`` and
+    # score and prediction of each, if any, by name, where there are several: ``gbm_score`` and
     # ``gbm_pred``, ``rf_score`` and ``rf_pred``; or columns with the words of the labels
-    systems: Mapping[str, tuple[SampledColumn | None, SampledColumn]]
+    systems: Mapping[str, tuple[SampledColumn | None, SampledColumn | None]]
     truth: SampledColumn | None  # labels that rows have already, by its name
     # the probability of each class, of more than two; empty if one has none
     by_class: Mapping[int | str, SampledColumn]
@@ -112,6 +115,12 @@ class Guess:
     def positive(self) -> int | str:
         """The class that measures may be about: of two that are no yes and no the rarer one."""
         return _positive(self.classes, self.rows_of)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """What a system says of rows: the role of each column, by its name."""
+        roles = {"score": self.score, "prediction": self.prediction}
+        return {one.name: role for role, one in roles.items() if one is not None}
 
     @classmethod
     def of(
@@ -199,8 +208,10 @@ class Guess:
         others = [] if is_one else [column for column in shares if column is not score]
         probability = best(others, _PROBABILITIES) if len(classes) == 2 else None
         systems = _systems((*numbers, *whole), coded) if len(classes) == 2 else {}
-        if len(words) > 1:
-            systems = {column.name: (None, column) for column in words}
+        alone = words if len(words) > 1 else coded if score is None else ()
+        names = [one.name if one in words else _without(SAID, one.name) for one in alone]
+        if sum(map(bool, names)) > 1:
+            systems = {name: (None, one) for name, one in zip(names, alone, strict=True) if name}
         several = classes if len(classes) > 2 else ()
         by_class = named if several and named else _named(several, shares)
         if not _sum_to_one([*by_class.values()]):
@@ -240,6 +251,17 @@ class Guess:
         )  # fmt: skip
         is_said = label or truths or not guess.may_be_labels
         return guess if is_said else dataclasses.replace(guess, prediction=None, truth=prediction)
+
+
+def is_system(
+    own: Sequence[SampledColumn], columns: Sequence[SampledColumn], label: str | None
+) -> bool:
+    """Return whether a file has what a system says of a pool's rows, and no labels but these."""
+    names, score = {one.name for one in columns}, Guess.of(columns, [label or ""], label).score
+    if score is not None and {score.name} <= {one.name for one in own} <= names:
+        return label is None or label in names
+    graded = any(one.is_measured for one in own) and not any(one.values for one in own)
+    return label is None and best(own, LABELS) is None and (graded or best(own, SAID) is not None)
 
 
 def _overlap(score: SampledColumn, said: SampledColumn) -> bool:

@@ -1,7 +1,8 @@
-"""Labels of some rows in a file of their own: the table of these and of the pool."""
+"""A second file of a pool's rows, with labels of some or another system: the table of both."""
 
 import contextlib
 import filecmp
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -17,47 +18,58 @@ from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import PoolFile
 from evalsampling.pool.files import decodable, find_files
 from evalsampling.pool.formats.registry import format_of
-from evalsampling.pool.guesses import IDS, LABELS, Guess, best
+from evalsampling.pool.guesses import IDS, LABELS, Guess, best, is_system
 from evalsampling.pool.sampled_columns import MOST_ROWS, look_at, rows_of, typed
 from evalsampling.pool.source import partitioned
 from evalsampling.spec.sections import nearest
 
 
 @contextlib.contextmanager
-def with_labels(pool: str, labels: str, label: str | None, spec: Path) -> Iterator[tuple[str, str]]:
-    """Give a file of a pool's rows with the columns of a file of labels, and the one of labels.
+def with_second_file(
+    pool: str, second: str, label: str | None, spec: Path
+) -> Iterator[tuple[str, str | None, Sequence[str]]]:
+    """Give a file of a pool's rows with columns of a second file; its labels; and its two systems.
 
-    It is beside the spec: CSV if the pool is text without types, else Parquet. One that is there
-    already has to be the same; a new one goes again if the block fails.
+    The second file has labels of some rows, or what another system says of all: then columns are
+    `score_NAME` and `prediction_NAME`, and labels, if named, those of the first. The file given is
+    beside the spec: CSV if the pool is text without types, else Parquet. One that is there already
+    has to be the same; a new one goes again if the block fails.
     """
-    columns, beside = look_at(pool)[1], look_at(labels)[1]
+    columns, beside = look_at(pool)[1], look_at(second)[1]
     names, others = [one.name for one in columns], [one.name for one in beside]
     both = [one for one in columns if one.name in others]  # Numbers may be those of its lines.
     shared = Guess.of([one for one in both if one.kind != "whole" or best([one], IDS) is not None])
     id = [one.name for one in shared.id]
     if not id:
         raise InputError(
-            f"{labels}: rows are not named as in {pool}: both need ids in a column that is called "
+            f"{second}: rows are not named as in {pool}: both need ids in a column that is called "
             f"so, as id. There are {', '.join(names)}; and {', '.join(others)}; {shared.why_open}"
         )
-    is_system = {*others} <= {*names} and any(o.is_measured for o in beside if o.name not in id)
-    if label is None and not is_system:
-        coded = [one for one in beside if one.values and one.name not in id]
-        own = [one for one in coded if one.name not in names] or coded
-        likely = best(own, LABELS) or best(coded, LABELS) or (own[0] if len(own) == 1 else None)
-        label = None if likely is None else likely.name
-    if label not in others or label in id:
-        end = nearest(label or "", others, "two systems are columns of one table; there are")
-        raise InputError(f"{labels}: name its column of labels by --label{end}")
-    added = {"true_label" if label in names else label: label}  # The pool may have one too.
-    added |= {name: name for name in others if name not in (*names, label)}
+    rest = [one for one in beside if one.name not in id]
+    systems, renamed = [], {}
+    if is_system(rest, columns, label):
+        systems = _names(pool, second)
+        own, others_of = (Guess.of(each, [label or ""], label).roles for each in (columns, beside))
+        renamed = {name: f"{role}_{systems[0]}" for name, role in own.items()}
+        added = {f"{role}_{systems[1]}": name for name, role in others_of.items()}
+    else:
+        coded = [one for one in rest if one.values]
+        new = [one for one in coded if one.name not in names] or coded
+        likely = best(new, LABELS) or best(coded, LABELS) or (new if len(new) == 1 else [None])[0]
+        told = likely.name if label is None and likely is not None else label
+        if told not in others or told in id:
+            end = nearest(told or "", others, "there are")
+            raise InputError(f"{second}: name its column of labels by --label{end}")
+        label = "true_label" if told in names else told  # The pool may have one too.
+        added = {label: told} | {name: name for name in others if name not in (*names, told)}
     untyped = format_of(find_files(pool)[0].path).untyped
-    table = spec.with_name(f"{spec.stem}-labelled.{'csv' if untyped else 'parquet'}")
+    what, end = "systems" if systems else "labelled", "csv" if untyped else "parquet"
+    table = spec.with_name(f"{spec.stem}-{what}.{end}")
     draft = table.with_name(f".{table.name}")
     try:
         with contextlib.ExitStack() as files:
             writer = None
-            for rows in _joined(pool, labels, id, added, untyped):
+            for rows in _joined(pool, second, id, added, renamed, untyped):
                 kind = pyarrow.csv.CSVWriter if untyped else pq.ParquetWriter
                 writer = writer or files.enter_context(kind(str(draft), rows.schema))
                 writer.write_batch(rows)
@@ -69,19 +81,31 @@ def with_labels(pool: str, labels: str, label: str | None, spec: Path) -> Iterat
     finally:
         draft.unlink(missing_ok=True)
     try:
-        yield str(table), next(iter(added))
+        yield str(table), label, systems
     except InputError:
         if is_new:
             table.unlink()
         raise
 
 
+def _names(*files: str) -> list[str]:
+    """Return names of two systems by what the paths of their files differ in."""
+    words = [re.findall(r"[^\W_]+", one) for one in files]
+    both = (words, words[::-1])
+    names = ["_".join(w for w in own if w not in other) for own, other in zip(*both, strict=True)]
+    return names if all(names) else ["first", "second"]
+
+
 def _joined(
-    pool: str, labels: str, id: Sequence[str], added: Mapping[str, str], untyped: bool
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a pool with columns of labels, first those that `look_at` is to see."""
-    told = pa.Table.from_batches([batch.rows for batch in _rows(labels)]).combine_chunks()
-    beside = PoolBatch(told.to_batches()[0], labels)
+    pool: str, second: str, id: Sequence[str], added: Mapping[str, str],
+    renamed: Mapping[str, str], untyped: bool,
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    """Yield a pool's rows with columns of a second file, first those that `look_at` is to see.
+
+    Where columns of the pool are renamed, each row is to be in that file.
+    """
+    told = pa.Table.from_batches([batch.rows for batch in _rows(second)]).combine_chunks()
+    beside = PoolBatch(told.to_batches()[0], second)
     keys = _keys(beside, id)
     row, found = pc.index_in(keys, keys).to_numpy(), np.zeros(len(keys), np.int64)
     twice = row < np.arange(len(row))
@@ -99,12 +123,17 @@ def _joined(
         unmet, schema = unmet + places.null_count, schema or rows.schema
         with decodable(batch.path):
             rows = rows.cast(schema)
+        if renamed:
+            if places.null_count:
+                lacking = pc.index(pc.is_null(places), True).as_py()
+                raise batch.error(id[0], lacking, f"{ids[lacking]} is in no row of {second}")
+            rows = rows.rename_columns([renamed.get(name, name) for name in rows.column_names])
         for name, column in columns.items():
             rows = rows.append_column(name, column.take(places))
         yield rows.filter(pc.equal(pc.fill_null(pc.less(places, MOST_ROWS // 2), False), is_first))
     beside.refuse(id[0], found > 1, lambda k: f"{keys[k]} is in {found[k]} rows of {pool}")
     lost = f"as are {(found == 0).sum():,} of {len(found):,} rows; there are ids such as {ids[-1]}"
-    swapped = "; the pool is named first, its labels second" * (not unmet)
+    swapped = "; the pool is named first, its labels second" * (not (unmet or renamed))
     beside.refuse(id[0], found == 0, lambda k: f"{keys[k]} is in no row of {pool}, {lost}{swapped}")
 
 

@@ -117,10 +117,7 @@ class Scorer:
 def score_item(
     item: WorkItem, scorer: Scorer, columns: Sequence[str], directory: str
 ) -> Iterator[PoolBatch]:
-    """Yield the scored rows of a work item, storing their columns below a directory or URL.
-
-    The file is there when the last batch has been taken.
-    """
+    """Yield a work item's scored rows; their columns are stored once the last batch is taken."""
 
     def written(batch: PoolBatch) -> pa.RecordBatch:
         if item.where is None:
@@ -141,16 +138,14 @@ def _scored(item: WorkItem, scorer: Scorer, columns: Sequence[str]) -> Iterator[
         for name in columns:
             if not result.has(name):
                 names = ", ".join(result.rows.schema.names)
-                raise InputError(
-                    f"{batch.path}: column {name!r} is missing after scoring; there are: {names}"
-                )
+                lost = f"column {name!r} is missing after scoring"
+                raise InputError(f"{batch.path}: {lost}; there are: {names}")
         rows = pa.record_batch([column_of(result.rows, name) for name in columns], columns)
         first = rows.schema if first is None else first
         for field, kept in zip(rows.schema, first, strict=True):
             if field.type != kept.type:
-                raise batch.error(
-                    field.name, 0, f"scored as {field.type}, but as {kept.type} before"
-                )
+                types = f"scored as {field.type}, but as {kept.type} before"
+                raise batch.error(field.name, 0, types)
         yield dataclasses.replace(result, rows=rows)
 
 

@@ -143,9 +143,8 @@ def test_the_half_width_or_why_there_is_none(job: Any) -> None:
         one.sample("--size", 60)
         one.answer(number)
     told = one.estimate().json
-    assert (
-        f"half-width {told['half_width']:.4f}: " in call("estimate", one.workspace, "--detail").out
-    )
+    printed = call("estimate", one.workspace, "--detail").out
+    assert f"half-width {told['half_width']:.4f}: " in printed
     assert told["half_width_reason"] is None
 
 

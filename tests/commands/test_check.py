@@ -215,9 +215,8 @@ def test_a_workspace_of_another_spec(job: Any, tmp_path: Path) -> None:
     one: Job = job().prepared()
     changed(one, seed=6)
     assert "prepared with another seed" in call("prepare", "--check", one.spec).out
-    assert (
-        "cannot be read: No such file" in call("prepare", "--check", tmp_path / "absent.yaml").out
-    )
+    told = call("prepare", "--check", tmp_path / "absent.yaml").out
+    assert "cannot be read: No such file" in told
 
 
 def test_match_weights_of_splink_are_recognised(job: Any) -> None:

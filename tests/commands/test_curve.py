@@ -24,10 +24,8 @@ WIDE = {**KEYS["sampler"], "epsilon": 0.3, "beta": 1.5}
 def test_rounds_until_the_guarantee(job: Any) -> None:
     """At the end `sample` has nothing more to ask."""
     one: Job = job(ranked_pool(1200), **{**KEYS, "sampler": WIDE}).prepared()
-    assert (
-        "no curve: that takes the sampler adastrat or logstrat (here: adastrat)"
-        in call("estimate", one.workspace, "--at", 5).refused
-    )
+    refused = call("estimate", one.workspace, "--at", 5).refused
+    assert "no curve: that takes the sampler adastrat or logstrat (here: adastrat)" in refused
     told: list[Any] = []
     for number in range(1, 21):
         round = one.sample().json

@@ -144,7 +144,8 @@ def test_labels_in_a_file_of_their_own(tmp_path: Path, pool: str, labels: str) -
         ("p.csv", "id,a,b\n1,0,1\n2,1,0\n", "its column of labels by --label"),
         ("p.csv", "id,human\n", "labels.csv: there are no rows"),
         ("p.csv", "id,human\n1,0\n2,odd\n", "label 'odd' is none of: 0, 1"),
-        ("p.csv", FILES["p.csv"], "two systems are columns of one table; there are: id, sc"),
+        ("p.csv", FILES["p.csv"], "`evalsampling init p.csv labels.csv` makes one table of two"),
+        ("p.csv", "id,score,pred\n1,0.5,1\n2,0.1,0\n", "row 0: 0 is in no row of labels.csv"),
         ("l.csv", FILES["p.csv"], "the pool is named first, its labels second"),
         ("twice.csv", "id,human\n1,0\n", "There are id, score, label; and id, human; "),
         ("lines.csv", ",human\n0,0\n1,1\n", "rows are not named as in lines.csv"),
@@ -161,6 +162,45 @@ def test_files_of_labels_that_do_not_fit(
     before = files_below(tmp_path)
     assert message in call("estimate", pool, "labels.csv", "--drawn", "random").refused
     assert files_below(tmp_path) == before
+
+
+OF_A_ROW = {
+    "id": "{0}", "amount": "{0}.5", "title": "t{0}", "score": "0.{1:02}", "risk": "0.{1:02}",
+    "pred": "{2}", "human": "{5}", "prediction": "{3}", "sure": "0.{4}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "system"),
+    [
+        ("id,score,human", "id,score,human", "score: score_{0}, prediction: {{threshold: 0.5}}"),
+        ("id,score,pred", "id,amount,risk,pred", "score: score_{0}, prediction: prediction_{0}"),
+        ("id,title,prediction", "id,prediction", "prediction: prediction_{0}"),
+        ("id,sure,prediction", "id,sure,prediction",
+         "score: score_{0}, score_is: confidence, prediction: prediction_{0}"),
+    ],
+)  # fmt: skip
+def test_two_systems_in_two_files(first: str, second: str, system: str) -> None:
+    """The second was refused, or its predictions were taken for labels."""
+    for name, columns, step in (("old", first, 7), ("new", second, 11)):
+        row = ",".join(OF_A_ROW[column] for column in columns.split(","))
+        values = [(i, i * step % 100, i * step // 7 % 3 // 2, i % 40 + 60) for i in range(300)]
+        rows = [
+            row.format(*v[:3], ["ok", "bad"][v[2]], v[3], v[0] % 2)
+            for v in values[:: 1 if step < 9 else -1]
+        ]
+        Path(f"preds_{name}.csv").write_text("\n".join([columns, *rows]))
+    assert call("init", "preds_old.csv", "preds_new.csv").status == 0
+    systems = {name: yaml.safe_load(f"{{{system.format(name)}}}") for name in ("old", "new")}
+    assert yaml.safe_load(Path("evaluation.yaml").read_text())["pool"]["systems"] == systems
+    assert "nothing wrong found" in call("prepare", "--check", "evaluation.yaml").out
+    names = "preds_old.csv", "preds_new.csv", "evaluation-systems.csv"
+    old, new, both = (pyarrow.csv.read_csv(name).to_pandas().sort_values("id") for name in names)
+    new = new.drop(columns=["amount", "human"], errors="ignore")
+    assert (both.to_numpy() == old.merge(new, on="id").to_numpy()).all()
+    if "human" in first:
+        done = call("estimate", *names[:2], "--label", "human", "--drawn", "random").done
+        assert "Difference in F1 of old against new" in done.out
 
 
 def test_a_table_of_other_labels_is_not_overwritten() -> None:

@@ -84,22 +84,6 @@ def test_probabilities_beside_the_score(tmp_path: Path, columns: Any, expected: 
         assert "score: ham" in (tmp_path / "other.yaml").read_text()
 
 
-def test_columns_that_go_in_pairs_are_systems(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.chdir(tmp_path)
-    chance = np.random.default_rng(0).random((2, 300))
-    columns = {"id": range(300), "amount": chance[0] * 90}
-    for name, score in zip(("gbm", "rf"), chance, strict=True):
-        columns |= {f"{name}_score": score, f"{name}_pred": (score > 0.5).astype(int)}
-    pq.write_table(pa.table(columns), "pool.parquet")
-    assert call("init", "pool.parquet").done
-    assert "labels: {multilabel: [NAMES]}" in Path("evaluation.yaml").read_text()
-    systems = load_spec("evaluation.yaml").pool.systems
-    assert [(one.name, one.score, one.prediction) for one in systems] == [
-        ("gbm", "gbm_score", "gbm_pred"), ("rf", "rf_score", "rf_pred"),
-    ]  # fmt: skip
-    assert "nothing wrong found" in call("prepare", "--check", "evaluation.yaml").out
-
-
 SHARE = np.random.default_rng(0).permutation(np.linspace(0.001, 0.9, 300))
 LIKELY = SHARE > 0.5
 RAW, LOGITS = np.stack([9 * SHARE, 6 - 9 * SHARE, 3.5 + SHARE / 9]), ["l_a", "l_b", "l_c"]
@@ -120,6 +104,9 @@ SAID, BY_HALF = {"prediction": LIKELY}, {"threshold": 0.5}
         ({"label": np.arange(300) % 2, "p": SHARE, "two": [1, None, 0] * 100},
          {"prediction": BY_HALF, "slices": None}),
         ({"label": LIKELY.astype(int), "p": SHARE}, {"prediction": "label"}),
+        ({"y_true": [0, 1] * 150, "score": SHARE}, {"prediction": BY_HALF}),
+        ({"a_score": SHARE, "a_pred": LIKELY, "b_score": 1 - SHARE / 2, "b_pred": ~LIKELY},
+         {"systems": {n: {"score": f"{n}_score", "prediction": f"{n}_pred"} for n in "ab"}}),
         ({"bad": SHARE, "ok": 1 - SHARE, "mood": np.where(LIKELY, "BAD", "OK")},
          {"score": "bad", "prediction": "mood"}),
         ({"a": SHARE / 2, "b": SHARE / 2, "c": 1 - SHARE, "kind": ["a", "b", "c"] * 100},
@@ -143,8 +130,8 @@ def test_columns_as_other_programs_write_them(tmp_path: Path, columns: Any, expe
     _, text = of_table(tmp_path, {"id": range(300), **columns}, "FILL-IN" not in str(expected))
     pool = yaml.safe_load(text)["pool"]
     assert {key: pool.get(key) for key in expected} == expected
-    of_people = "kind" in columns or ("label" in columns and expected["prediction"] == BY_HALF)
-    assert ("# are these labels?" in text) == of_people
+    is_label = {"label", "y_true"} & {*columns} and expected["prediction"] == BY_HALF
+    assert ("# are these labels?" in text) == bool("kind" in columns or is_label)
 
 
 @pytest.mark.parametrize(
@@ -162,9 +149,8 @@ def test_two_columns_of_shares_may_be_two_systems(tmp_path: Path, monkeypatch: A
     monkeypatch.chdir(tmp_path)
     pq.write_table(pa.table({"id": [1, 2], "gbm": [0.1, 0.9], "rf": [0.2, 0.8]}), "pool.parquet")
     call("init", "pool.parquet")
-    [line] = [
-        line for line in Path("evaluation.yaml").read_text().splitlines() if "# systems" in line
-    ]
+    lines = Path("evaluation.yaml").read_text().splitlines()
+    [line] = [line for line in lines if "# systems" in line]
     assert yaml.safe_load(line.replace("#", ""))["systems"] == {
         name: {"score": name, "prediction": {"threshold": 0.5}} for name in ("gbm", "rf")
     }
@@ -227,13 +213,6 @@ def test_two_ids_that_repeat_together_name_no_pair(tmp_path: Path) -> None:
     assert yaml.safe_load(of_table(tmp_path, columns)[1])["pool"]["id"] == "name"
 
 
-def test_a_column_of_labels_is_no_prediction(tmp_path: Path) -> None:
-    columns = {"id": range(100), "score": np.linspace(0, 1, 100), "y_true": [0, 1] * 50}
-    _, text = of_table(tmp_path, columns)
-    assert yaml.safe_load(text)["pool"]["prediction"] == {"threshold": 0.5}
-    assert "  # column: y_true  # are these labels?" in text
-
-
 def test_a_column_of_labels_is_no_slice(tmp_path: Path) -> None:
     labels = pa.array([None, 0, None, 1] * 25)
     columns = {"id": range(100), "score": np.linspace(0, 1, 100), "pred": [0, 1] * 50}
@@ -285,10 +264,8 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     make_pool(rows=20).write(tmp_path / "pool")
     spec = tmp_path / "evaluation.yaml"
     spec.write_text("mine")
-    assert (
-        "is there already; --output names another file"
-        in call("init", tmp_path / "pool" / "*.parquet", "--output", spec).refused
-    )
+    refused = call("init", tmp_path / "pool" / "*.parquet", "--output", spec).refused
+    assert "is there already; --output names another file" in refused
     assert spec.read_text() == "mine"
     assert "no such file" in call("init", tmp_path / "none.parquet", "--output", "x.yaml").err
 

@@ -70,10 +70,8 @@ def test_what_cannot_be_pushed(job: Jobs, server: Double) -> None:
     assert "there is no batch 2" in result.err
     folder = one.round_directory(1) / "label-studio"
     folder.rename(one.directory / "elsewhere")
-    assert (
-        "rounds/0001/label-studio: files of the batch are missing, and `push` sends"
-        in call("push", one.workspace, "--url", server.url).refused
-    )
+    refused = call("push", one.workspace, "--url", server.url).refused
+    assert "rounds/0001/label-studio: files of the batch are missing, and `push` sends" in refused
     one.sample("--withdraw", 1)
     assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
     result = call("pull", one.workspace, "--url", server.url, "--to", "x.csv")
@@ -82,10 +80,8 @@ def test_what_cannot_be_pushed(job: Jobs, server: Double) -> None:
 
 def test_a_file_that_cannot_be_written_is_named(drawn: Job, tmp_path: Path) -> None:
     for options in (["--to", tmp_path / "no" / "v.csv"], ["--to", tmp_path / "no" / "v.parquet"]):
-        assert (
-            f"export: {options[1]}: cannot be written: No such file or directory\n"
-            in call("export", drawn.workspace, *options).refused
-        )
+        refused = call("export", drawn.workspace, *options).refused
+        assert f"export: {options[1]}: cannot be written: No such file or directory\n" in refused
 
 
 def test_pairs_of_splink(job: Jobs, tmp_path: Path) -> None:

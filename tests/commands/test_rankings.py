@@ -62,12 +62,8 @@ def test_pools_of_every_format_are_simulated_alike(
 def test_there_is_no_workspace_and_no_plan(tmp_path: Path, queries: Queries) -> None:
     spec = queries.write(tmp_path)
     for options in ((), ("--in-process",)):
-        assert (
-            "pool.lists: rankings have no workspace: draw and grade queries in Py"
-            in call("prepare", spec, *options).refused
-        )
+        refused = call("prepare", spec, *options).refused
+        assert "pool.lists: rankings have no workspace: draw and grade queries in Py" in refused
     assert not (tmp_path / "work").exists()
-    assert (
-        "pool.lists: there is no plan for rankings: `simulate` says what to expect"
-        in call("plan", spec).refused
-    )
+    refused = call("plan", spec).refused
+    assert "pool.lists: there is no plan for rankings: `simulate` says what to expect" in refused

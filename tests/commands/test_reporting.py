@@ -62,10 +62,8 @@ def test_gates_of_a_spec_are_asked_without_an_option(job: Jobs) -> None:
 def test_gates_of_a_workspace_stay(labelled: Job) -> None:
     content = labelled.spec.read_text()
     labelled.spec.write_text(f"{content}gates: {{at_least: {{recall: 0.5}}}}\n")
-    assert (
-        "prepared with other gates, which stay; options of `evalsampling estimate`"
-        in labelled.prepare().refused
-    )
+    refused = labelled.prepare().refused
+    assert "prepared with other gates, which stay; options of `evalsampling estimate`" in refused
     labelled.spec.write_text(content)
     assert labelled.prepare().status == 0
 
@@ -106,9 +104,8 @@ def test_receivers_get_what_is_printed(labelled: Job, tmp_path: Path) -> None:
     assert labelled.estimate(*line).status == 0
     assert [*folder.iterdir()] == [file], "the same estimates again"
     evaluation = Evaluation.open(labelled.workspace)
-    assert evaluation.results().drop_columns(
-        ["time", "run_id", "estimate_id", "gate", "at_least"]
-    ) == (table.drop_columns(["time", "run_id", "estimate_id", "gate", "at_least"]))
+    found = evaluation.results().drop_columns(["time", "run_id", "estimate_id", "gate", "at_least"])
+    assert found == (table.drop_columns(["time", "run_id", "estimate_id", "gate", "at_least"]))
 
 
 @pytest.mark.slow
@@ -168,10 +165,8 @@ def test_a_gate_of_no_slice_column_is_refused_before_the_pool_is_read(job: Jobs)
     for path in (one.directory / "pool").iterdir():
         path.unlink()
     for command in ("prepare", "plan"):
-        assert (
-            "gates.at_least: no estimate 'f1 where city=Bern'; there are: 'f1'"
-            in call(command, one.spec).refused
-        )
+        refused = call(command, one.spec).refused
+        assert "gates.at_least: no estimate 'f1 where city=Bern'; there are: 'f1'" in refused
 
 
 def test_numbers_are_printed_before_they_are_sent(

@@ -95,10 +95,8 @@ def test_a_model_that_returns_no_probabilities_draws_nothing(job: Any) -> None:
     one.drawn()
     one.answer(1)
     before = files_below(one.workspace)
-    assert (
-        "sampler.model: the model must return probabilities from 0 to 1, got "
-        in one.sample().refused
-    )
+    refused = one.sample().refused
+    assert "sampler.model: the model must return probabilities from 0 to 1, got " in refused
     assert files_below(one.workspace) == before
     sys.modules["flawed_model"].model = lambda cells, labels: cells.prior
     assert one.sample().status == 0

@@ -169,9 +169,8 @@ def test_costs_that_are_not_above_nothing_are_named(job: Any, bad: float) -> Non
     cost[41] = bad
     columns = {"score": "s0.score", "prediction": "s0.prediction", "cost": "price"}
     one: Job = job(make_rich_pool(100).with_columns(price=cost), pool=columns)
-    assert (
-        f"column 'price', row 41: a label costs more than 0, got {bad:g}" in one.prepare().refused
-    )
+    refused = one.prepare().refused
+    assert f"column 'price', row 41: a label costs more than 0, got {bad:g}" in refused
 
 
 def test_money_that_buys_nothing_leaves_nothing_to_do(job: Any) -> None:

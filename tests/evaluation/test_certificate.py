@@ -1,7 +1,9 @@
 """Certificates: what is proved of thresholds, in which words, and where it cannot be."""
 
+import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 from evalsampling import Evaluation, InputError
@@ -19,11 +21,24 @@ def test_a_threshold_that_is_proved() -> None:
     assert found.rows > 500
     assert found.statement == (
         f"With 95 % confidence, precision is at least 0.9 for the {found.rows:,} rows with a score "
-        f"of {found.threshold:.6g} or more. So it is for all thresholds tested up to "
-        f"{found.highest:.6g}. This rests on labels alone, at every look, and on no model."
+        f"of {found.threshold} or more. So it is for all thresholds tested up to "
+        f"{found.highest}. This rests on labels alone, at every look, and on no model."
     )
     assert (found.labels, found.rounds, found.planned) == (400, 4, 400)
     assert evaluation.certify("precision >= 0.9") == found
+
+
+def test_a_threshold_has_all_digits_that_its_rows_take() -> None:
+    """Of scores that are all near 1 it was `1`, which no row reached."""
+    pool, truth = frame()
+    pool["score"] = 1 / (1 + np.exp(-16 * pool["score"]))
+    evaluation = Evaluation.from_frame(pool, measure={"certify": {"precision": 0.8}}, budget=400)
+    for _ in range(4):
+        ids = evaluation.sample(100)
+        evaluation.label(ids, truth[ids])
+    found = evaluation.certify()
+    told = re.search(r"the ([\d,]+) rows with a score of (\S+) or more", found.statement)
+    assert (pool["score"] >= float(told[2])).sum() == int(told[1].replace(",", ""))
 
 
 def test_what_cannot_be_proved_says_what_came_nearest() -> None:

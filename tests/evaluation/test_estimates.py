@@ -73,6 +73,16 @@ def test_tables(evaluation: Evaluation) -> None:
     assert Evaluation.estimate(evaluation, ["f1"]).to_arrow().schema == table.schema
 
 
+def test_all_points_of_a_curve_have_titles_though_six_digits_do_not_tell_them_apart() -> None:
+    one = Evaluation.from_arrays(1e7 + np.arange(900), 1e7 + 600, measure="pr_curve")
+    ids = one.sample(60)
+    one.label(ids, ids > 500)
+    told = one.estimate()
+    assert [told[name] for name in told.to_dict()] == told
+    [above_all, *_] = one.estimate({"name": "pr_curve", "thresholds": [2e7]})
+    assert above_all.reason.endswith("the pool has no positives, or no rows at or above it")
+
+
 def test_without_pandas(evaluation: Evaluation, monkeypatch: Any) -> None:
     from evalsampling.evaluation import estimates
 

@@ -302,9 +302,8 @@ def test_pairs_are_joined_by_their_columns(job: Any, numbers: bool) -> None:
     assert counts.labelled == len(answers)
     shown = sorted((as_mapping(r, tuple(IDS)) for r in rejects), key=lambda row: row["reason"])
     assert [[*row] for row in shown] == [["task", *IDS, "label", "reason"]] * 2
-    assert (
-        shown[0]["reason"] == "no unique_id_l and unique_id_r is given, by which labels are joined"
-    )
+    expected = "no unique_id_l and unique_id_r is given, by which labels are joined"
+    assert shown[0]["reason"] == expected
     assert (shown[1][IDS[0]], shown[1][IDS[1]]) == ("zz", "q")
     assert delivered(one, answers)["labels"] == len(answers)
     assert same_counts(counts, counts_in(one))

@@ -227,9 +227,8 @@ def test_few_rows_make_a_number_exact_and_it_says_how_many() -> None:
         left -= np.count_nonzero(rows < 90)
     (estimate,) = evaluation.estimate()
     assert 0 < left < 30
-    assert (
-        f"label the {left} other rows that it depends on: then it is exact." in estimate.statement
-    )
+    told = estimate.statement
+    assert f"label the {left} other rows that it depends on: then it is exact." in told
 
 
 def test_numbers_of_a_statement_are_fields() -> None:

@@ -41,10 +41,8 @@ def test_a_folder_without_deliveries_is_told_of(drawn: Job) -> None:
     assert f"{empty}: no deliveries (.csv, .csv.gz, .json" in told.err
     assert ", 0 other files passed over" in told.err
     (empty / "answers.txt").write_text("task,label\n")
-    assert (
-        ", 1 other file passed over: nothing is closed"
-        in drawn.estimate("--replace", empty, "--close").refused
-    )
+    refused = drawn.estimate("--replace", empty, "--close").refused
+    assert ", 1 other file passed over: nothing is closed" in refused
     assert drawn.estimate().json["open"] == 20
     drawn.deliver(drawn.answers(1), "empty/a.csv")
     told = drawn.estimate("--labels", empty, "--close")

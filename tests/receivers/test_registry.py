@@ -42,9 +42,8 @@ def test_what_a_receiver_raises_is_one_line_without_passwords(
     receipt = Address("broken", Broken(), None).send(run())
     assert capsys.readouterr() == ("", "what packages print\n")
     assert receipt == Receipt("broken", problem="ConnectionError: no answer from http://...@host")
-    assert (
-        receipt.words == "not reported to broken: ConnectionError: no answer from http://...@host"
-    )
+    expected = "not reported to broken: ConnectionError: no answer from http://...@host"
+    assert receipt.words == expected
 
 
 def test_receivers_named_twice_are_sent_to_once(tmp_path: Path) -> None:

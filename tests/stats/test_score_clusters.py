@@ -60,13 +60,10 @@ def test_cuts_are_those_of_rows_one_by_one(seed: int) -> None:
     assert agglomerative_cuts(place, rows, 99).tolist() == joined_slowly(place, rows)
     assert divisive_cuts(place, rows, 99).tolist() == divided_slowly(place, rows)
     for leaves in (1, 2, len(place) // 2 + 1):
-        assert (
-            agglomerative_cuts(place, rows, leaves).tolist()
-            == joined_slowly(place, rows)[: leaves - 1]
-        )
-        assert (
-            divisive_cuts(place, rows, leaves).tolist() == divided_slowly(place, rows)[: leaves - 1]
-        )
+        expected = joined_slowly(place, rows)[: leaves - 1]
+        assert agglomerative_cuts(place, rows, leaves).tolist() == expected
+        expected = divided_slowly(place, rows)[: leaves - 1]
+        assert divisive_cuts(place, rows, leaves).tolist() == expected
 
 
 @pytest.mark.parametrize("method", [AGGLOMERATIVE, DIVISIVE])

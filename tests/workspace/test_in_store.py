@@ -209,14 +209,11 @@ def test_a_workspace_that_cannot_be(job: Jobs, bucket: storage.Bucket, workspace
     assert result.status == 1
     assert result.err.count("\n") == 1
     told = {"gs://nobody/run": "no such bucket", "gs:///run": "gs://BUCKET"}
-    assert (
-        told.get(workspace, "workspace: must be a path of this machine or of gs://") in result.err
-    )
+    printed = result.err
+    assert told.get(workspace, "workspace: must be a path of this machine or of gs://") in printed
 
 
 def test_labels_that_are_not_there(job: Jobs, bucket: storage.Bucket) -> None:
     one = job().prepared()
-    assert (
-        f"gs://{bucket.name}/none.csv: cannot be read"
-        in one.estimate("--labels", f"gs://{bucket.name}/none.csv").refused
-    )
+    refused = one.estimate("--labels", f"gs://{bucket.name}/none.csv").refused
+    assert f"gs://{bucket.name}/none.csv: cannot be read" in refused

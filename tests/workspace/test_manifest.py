@@ -137,9 +137,8 @@ def test_a_round_that_is_lost_has_no_manifest(job: Jobs, monkeypatch: pytest.Mon
 def test_a_damaged_manifest_is_named(job: Jobs) -> None:
     one = job().prepared()
     (one.workspace / "jobs" / "prepare.json").write_text(json.dumps(sealed({"version": 1})))
-    assert (
-        "jobs/prepare.json: damaged, 'started' is missing" in call("status", one.workspace).refused
-    )
+    refused = call("status", one.workspace).refused
+    assert "jobs/prepare.json: damaged, 'started' is missing" in refused
 
 
 def test_spec_hash_is_of_the_spec_alone(job: Jobs) -> None:

@@ -80,10 +80,8 @@ def _opened(path: str, stream: Any) -> tuple[Any, list[Any]]:
         raise InputError(f"{path}: its values are no records")
     for field in written["fields"]:
         if _is_recursive(field["type"], frozenset([written["name"]])):
-            raise InputError(
-                f"{path}: column {field['name']!r} has a recursive type, which is not read; write "
-                "it as JSON text"
-            )
+            why = "has a recursive type, which is not read; write it as JSON text"
+            raise InputError(f"{path}: column {field['name']!r} {why}")
     return blocks, written["fields"]
 
 
@@ -150,7 +148,6 @@ def _array(
         row = first_unreadable(
             lambda end: pa.array(values[:end], field.type), len(values), _MISFITS
         )
-        raise InputError(
-            f"{path}: column {field.name!r}, row {first_row + row}: must be {field.type}, "
-            f"got {reprlib.repr(values[row])}"
-        ) from error
+        place = f"{path}: column {field.name!r}, row {first_row + row}"
+        got = reprlib.repr(values[row])
+        raise InputError(f"{place}: must be {field.type}, got {got}") from error

@@ -142,10 +142,7 @@ def _check_lines(block: Block) -> None:
 
 
 def _decoded(block: Block, schema: pa.Schema) -> list[pa.Array]:
-    """Return the columns of a block record by record, nested values as text.
-
-    It tells of the first record that is wrong.
-    """
+    """Return columns of a block, nested values as text; the error is of the first bad record."""
     values: list[list[Any]] = [[] for _ in schema]
     for number in range(len(block.ends)):
         record = _object(block, number, _unique)

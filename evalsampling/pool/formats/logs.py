@@ -45,10 +45,7 @@ class Logs:
 
 
 class LinesOrLog:
-    """A file that ends in .json: objects, one a line, or a log, as its first line tells.
-
-    A text whose first line is an object of its own, and no log, is rows.
-    """
+    """A file that ends in .json: objects, one a line, or a log, as its first line tells."""
 
     untyped = False
     inferred = True
@@ -94,17 +91,12 @@ def _read(path: str) -> tuple[pa.Table, int]:
     samples = _object(log).get("samples")
     results = _object(log).get("results", log)
     results = _object(results).get("results", results)
+    judged = results if isinstance(results, list) else []
     if isinstance(samples, list) and "eval" in log:
         seen, model = len(samples), str(_object(log["eval"]).get("model") or "")
         rows = _of_inspect(samples, model)
-    elif (
-        isinstance(results, list)
-        and results
-        and all(
-            isinstance(one, Mapping) and isinstance(one.get("success"), bool) for one in results
-        )
-    ):
-        seen, rows = len(results), _of_promptfoo(results)
+    elif judged and all(isinstance(_object(one).get("success"), bool) for one in judged):
+        seen, rows = len(judged), _of_promptfoo(judged)
     else:
         raise InputError(
             f"{path}: neither a log of Inspect ('eval', 'samples') nor results of promptfoo "

@@ -64,10 +64,8 @@ def location(path: str, table: str) -> str:
     scheme = _OTHER_NAMES.get(scheme, scheme)
     if scheme in READ_FROM:
         return f"{scheme}:{rest}"
-    raise InputError(
-        f"{table}: has files of {scheme}:, which are not read; files of this machine and of "
-        f"{', '.join(f'{store}:' for store in READ_FROM)} are"
-    )
+    read = f"files of this machine and of {', '.join(f'{store}:' for store in READ_FROM)} are"
+    raise InputError(f"{table}: has files of {scheme}:, which are not read; {read}")
 
 
 def stored_files(paths: Sequence[str], table: str) -> list[StoredFile]:
@@ -77,8 +75,7 @@ def stored_files(paths: Sequence[str], table: str) -> list[StoredFile]:
         try:
             return find_file(path)
         except InputError as error:
-            raise InputError(
-                f"{error}; {table} has it, so it was removed since: choose a later version"
-            ) from error
+            gone = "so it was removed since: choose a later version"
+            raise InputError(f"{error}; {table} has it, {gone}") from error
 
     return at_once(find, paths)

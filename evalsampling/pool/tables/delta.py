@@ -89,9 +89,8 @@ def _opened(path: str, version: int | None) -> Any:
         raise InputError(f"{path}: no Delta table") from error
     except (DeltaError, OSError, ValueError) as error:
         if version is None:
-            raise InputError(
-                f"{path}: cannot be read as a Delta table: {one_line(error)}"
-            ) from error
+            why = one_line(error)
+            raise InputError(f"{path}: cannot be read as a Delta table: {why}") from error
         last = _opened(path, None).version()
         raise InputError(
             f"{path}: version {version} is not there or its log is gone; the current one is {last}"

@@ -91,10 +91,8 @@ def test_columns_are_those_of_the_schema_by_their_numbers(
     table.append(later)
     spec = spec_of(tmp_path, **keys)
     assert Catalog.read(spec.reading).schema.field("k").type == pa.int64()
-    assert (
-        sorted(read(spec, names), key=lambda row: row["id"])[3]
-        == later.select(names).to_pylist()[0]
-    )
+    wanted = later.select(names).to_pylist()[0]
+    assert sorted(read(spec, names), key=lambda row: row["id"])[3] == wanted
     for where, expected in (
         ("k > 2", [2, 3]), ("k = 2", [1]), ("f > 0.25", [2, 3]), ("new IS NULL", [0, 1, 2]),
         ("chance >= 0.02", [2, 3]), ("gone = 9", [3]), ("NOT k > 2", [0, 1]),
