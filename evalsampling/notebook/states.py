@@ -165,7 +165,7 @@ class MemoryState:
         text = seldom_at_random({"": len(silent)}, len(analysis.history), bounds)
         odd = [*contradictions(analysis), *odd_answers(analysis, groups_of_calls(analysis))]
         texts = [*filter(None, [text]), *scope_of_labels(analysis), *odd]
-        return Doubts((*texts, *about_orders(self.pool.orders)), bool(odd), bounds)
+        return Doubts((*texts, *about_orders(self.pool.orders)), bool(odd))
 
     def people(self, analysis: Analysis) -> None:
         """Return None: labels of a notebook name nobody."""
@@ -182,7 +182,7 @@ class MemoryState:
         rows, judged, doubted = analysis.table.rows, None, self.doubts(analysis)
         if gates:
             check_gates(gates, analysis.scope.all_targets(analysis.measures))
-            judged = judge(gates, estimates, labels, doubted)
+            judged = judge(gates, estimates, labels, doubted.for_gates(analysis))
         said = *doubted.texts, *self.pool.stratification.about_scores(analysis.table)
         return Run(
             name="evaluation",
