@@ -5,7 +5,7 @@ is tested: by the share of each prediction, and by the mean rank of the scores.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,9 @@ from evalsampling.stats.history import ELSEWHERE, PEOPLE, SAMPLER, Round
 FILE = "labels-at-hand.jsonl"
 """What the delivery of these labels to a workspace is called."""
 
+Elsewhere = Callable[[str, int, Sequence[str]], Mapping[str, float]]
+"""Reads chances by ids from the path of a design, for so many rows and ids that have a label."""
+
 COLUMNS = (CELL, RANK, ID, GIVEN)
 """Columns of the rows with a label, beside numbers and the column of groups."""
 
@@ -56,12 +59,11 @@ def columns_of_given(pool: Pool) -> list[str]:
 
 
 def with_given(
-    analysis: Analysis, pool: Pool, rows: pa.Table, elsewhere: Mapping[str, float] | None
+    analysis: Analysis, pool: Pool, rows: pa.Table, elsewhere: Elsewhere
 ) -> tuple[Analysis, dict[int, int]]:
     """Return the analysis with the rows that have a label as its first round, and their labels.
 
-    ``rows`` are the first of their cells, with `columns_of_given`; ``elsewhere`` has the chance of
-    each by its id as text, where another design drew them. The analysis has no labels yet.
+    ``rows`` are the first of their cells, with `columns_of_given`. The analysis has no labels yet.
     """
     table, at_hand = analysis.table, pool.stratification.plan.labels.at_hand
     assert at_hand is not None
@@ -74,17 +76,15 @@ def with_given(
     return analysis.with_history(history), dict(enumerate(rows[GIVEN].to_pylist()))
 
 
-def _drawn(
-    pool: Pool, rows: pa.Table, cell: IntArray, elsewhere: Mapping[str, float] | None
-) -> Round:
+def _drawn(pool: Pool, rows: pa.Table, cell: IntArray, elsewhere: Elsewhere) -> Round:
     """Return a round of the given rows, with the chance of each row and of every cell.
 
     Where chances are known of the labelled rows alone, that of the other rows of a cell is taken to
     be the share of its rows that have a label.
     """
-    table, at_hand, number = pool.table, pool.stratification.plan.labels.at_hand, len(rows)
+    table, at_hand, wanted = pool.table, pool.stratification.plan.labels.at_hand, len(rows)
     assert at_hand is not None
-    by_cell, stratum = np.bincount(cell, minlength=len(table)) / table.count, None
+    number, by_cell, stratum = wanted, np.bincount(cell, minlength=len(table)) / table.count, None
     clusters = pool.clusters if at_hand.drawn == CLUSTERS else None
     origin = {PICKED: PEOPLE, RANDOM: SAMPLER, CLUSTERS: SAMPLER}.get(at_hand.drawn, ELSEWHERE)
     if at_hand.drawn == PICKED:
@@ -99,14 +99,15 @@ def _drawn(
         weight = rows[GIVEN_NUMBER].to_numpy()
         own = np.minimum(weight.sum() / (weight * table.rows), 1.0)
     else:
-        assert elsewhere is not None
-        own = _elsewhere(pool, rows, elsewhere)
+        ids = [as_text(id, pool.stratification.plan.pool.id) for id in rows[ID].to_pylist()]
+        chances = elsewhere(str(at_hand.source), table.rows, ids)
+        own, wanted = _elsewhere(ids, chances), len(chances)
     return Round(
         question=np.arange(number),
         probability=own,
         new=np.ones(number, dtype=np.bool_),
         cell_probability=by_cell,
-        wanted=number if elsewhere is None else len(elsewhere),
+        wanted=wanted,
         origin=origin,
         stratum=stratum,
         together=None if clusters is None else clusters.rows_together,
@@ -125,14 +126,12 @@ def _within(
     return share[group], share @ in_cells / table.count, group
 
 
-def _elsewhere(pool: Pool, rows: pa.Table, chances: Mapping[str, float]) -> FloatArray:
+def _elsewhere(ids: Sequence[str], chances: Mapping[str, float]) -> FloatArray:
     """Return the chance of each row in another workspace, fewer of whose rows may have a label."""
-    ids = [as_text(id, pool.stratification.plan.pool.id) for id in rows[ID].to_pylist()]
     missing = [id for id in ids if id not in chances]
     if missing:
-        raise InputError(
-            f"labels.drawn.design: id {missing[0]!r} has a label and was not drawn by it"
-        )
+        told = f"id {missing[0]!r} has a label and was not drawn by it"
+        raise InputError(f"labels.drawn.design: {told}")
     return np.array([chances[id] for id in ids]) * (len(ids) / len(chances))
 
 
@@ -153,8 +152,9 @@ def scope_of_labels(analysis: Analysis) -> list[str]:
             "they show, and no number rests on them but for these rows themselves"
         ]
     if more_than_a_few(drawn - number, drawn):
-        unlabelled = f"{drawn - number:,} of {drawn:,} rows drawn {at_hand.words}"
-        return [f"{unlabelled} have no label, which is seldom at random; others stand for them"]
+        unlabelled = f"{drawn - number:,} of {drawn:,} rows drawn {at_hand.words} have no label"
+        gone = "If they are gone, rows that came since had no chance: pool.where leaves them out"
+        return [f"{unlabelled}, which is seldom at random; others stand for them. {gone}"]
     return []
 
 

@@ -84,8 +84,7 @@ class MemoryState:
         at_hand, analysis = pool.spec.labels.at_hand, pool.analysis
         if at_hand is None:
             return cls(pool, analysis)
-        elsewhere = chances_elsewhere(at_hand, pool.table.rows)
-        drawn, codes = with_given(analysis, pool, pool.given(), elsewhere)
+        drawn, codes = with_given(analysis, pool, pool.given(), chances_elsewhere)
         history = drawn.history.with_rows(*pool.describe(drawn.history))
         return cls(pool, drawn.with_history(history.with_labels(np.array([*codes.values()]))))
 

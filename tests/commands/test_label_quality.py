@@ -144,8 +144,7 @@ def test_rows_that_are_awaited_are_not_doubtful_but_gates_are_not_decided(mail: 
     assert (result["missing"]["open"], result["missing"]["bounds"]) == (50, [])
     assert "doubts" not in result
     above = result["measures"][0]["high"] + 0.01
-    late = "since spam may be answered last"
-    assert call("estimate", mail.workspace, "--at-most", f"precision={above}").status == 11, late
+    assert call("estimate", mail.workspace, "--at-most", f"precision={above}").status == 11
     closed = mail.estimate("--close").json
     assert closed["doubts"][0].startswith("50 of 150 rows drawn have no label (50 never answered)")
 
