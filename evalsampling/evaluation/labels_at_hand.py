@@ -14,6 +14,8 @@ import scipy
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Pool
 from evalsampling.evaluation.cautions import more_than_a_few
+from evalsampling.inference.evidence import FEWEST_EVIDENCE
+from evalsampling.inference.own_chances import go_with_scores
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, GIVEN, GIVEN_NUMBER, ID, RANK, SLICE_PREFIX
 from evalsampling.preparation.slices import Slices
@@ -44,9 +46,6 @@ COLUMNS = (CELL, RANK, ID, GIVEN)
 
 _RARE = 1e-3
 """Chance below which what the labelled rows show is taken to contradict what was said of them."""
-
-_NAMED = 1e-6
-"""Least chance that is named."""
 
 
 def columns_of_given(pool: Pool) -> list[str]:
@@ -128,10 +127,9 @@ def _within(
 
 def _elsewhere(ids: Sequence[str], chances: Mapping[str, float]) -> FloatArray:
     """Return the chance of each row in another workspace, fewer of whose rows may have a label."""
-    missing = [id for id in ids if id not in chances]
-    if missing:
-        told = f"id {missing[0]!r} has a label and was not drawn by it"
-        raise InputError(f"labels.drawn.design: {told}")
+    for id in ids:
+        if id not in chances:
+            raise InputError(f"labels.drawn.design: id {id!r} has a label and was not drawn by it")
     return np.array([chances[id] for id in ids]) * (len(ids) / len(chances))
 
 
@@ -142,19 +140,24 @@ def scope_of_labels(analysis: Analysis) -> list[str]:
         return []
     number, drawn = len(rounds[0].question), rounds[0].wanted or 0
     if number == analysis.table.rows:
-        return [
-            f"all {number:,} rows of the table have a label: numbers are of these rows alone. Of "
-            "the rows that they were taken from they tell nothing: give the table of all of these"
-        ]
+        told = f"all {number:,} rows of the table have a label: numbers are of these rows alone. Of"
+        others = "the rows that they were taken from they tell nothing"
+        return [f"{told} {others}: give the table of all of these"]
     if at_hand.drawn == PICKED:
-        return [
-            f"{number:,} of the labels are of rows that people picked. Rounds are drawn by what "
-            "they show, and no number rests on them but for these rows themselves"
-        ]
+        told = f"{number:,} of the labels are of rows that people picked. Rounds are drawn by what"
+        rests = "no number rests on them but for these rows themselves"
+        return [f"{told} they show, and {rests}"]
     if more_than_a_few(drawn - number, drawn):
-        unlabelled = f"{drawn - number:,} of {drawn:,} rows drawn {at_hand.words} have no label"
+        told = f"{drawn - number:,} of {drawn:,} rows drawn {at_hand.words} have no label, which is"
         gone = "If they are gone, rows that came since had no chance: pool.where leaves them out"
-        return [f"{unlabelled}, which is seldom at random; others stand for them. {gone}"]
+        return [f"{told} seldom at random; others stand for them. {gone}"]
+    if len(rounds) == 1 and not go_with_scores(analysis.table, analysis.history):
+        predicted = analysis.history.outputs.prediction[rounds[0].question, 0]
+        weights = [1 / rounds[0].probability[predicted == code] for code in np.unique(predicted)]
+        heavy = min(np.count_nonzero(one > one.mean()) for one in weights)
+        if at_hand.drawn == DESIGN or heavy < FEWEST_EVIDENCE:
+            mend = "until a round or two is drawn here, intervals may be too narrow"
+            return [f"rows that score alike were not drawn alike, but {at_hand.words}: {mend}"]
     return []
 
 
@@ -221,7 +224,7 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
     chance, said = min(found)
     if chance * len(found) > _RARE:
         return []
-    rare = "below 1 in a million" if chance < _NAMED else f"{chance:.1g}"
+    rare = "below 1 in a million" if chance < 1e-6 else f"{chance:.1g}"
     return [
         f"{told}, but {said}: the chance of that is {rare}. If people picked them, say `picked`: "
         "as they are said to be drawn they make false numbers"
@@ -229,10 +232,7 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
 
 
 def _chance_of_share(seen: float, expected: float, rows: float) -> float:
-    """Return twice the chance of a share at least as far from the expected one, on its side.
-
-    By the binomial law of effective rows, of which the number need not be whole.
-    """
+    """Return twice the binomial chance of a share at least as far out, of rows in any number."""
     if math.isinf(rows):
         return 1.0
     found = seen * rows

@@ -18,11 +18,8 @@ from evalsampling.labels.sinks import write_tasks
 from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
+from tests.faults.operations import Killed
 from tests.jobs import Job, Jobs, call, files_below, make_pool
-
-
-class Killed(BaseException):
-    """The process went away."""
 
 
 def test_sampling_an_open_round_returns_it_again(drawn: Job) -> None:
