@@ -20,8 +20,8 @@ _REASONS = {
     "`evalsampling estimate` gives its value, or why it has none.",
     "no-disputes": "no row that has all its answers is disputed. "
     "`evalsampling status` tells how many rows still wait for answers.",
-    "half-width": "the intervals are as narrow as the spec's `stop` wants them",
-    "significance": "the difference is as significant as the spec's `stop` wants it",
+    "half-width": "the intervals are as narrow as the spec's `stop` wants; `--size N` draws on",
+    "significance": "the p-values are as small as the spec's `stop` wants; `--size N` draws on",
     "no-new-rows": "all rows that this round drew have labels already; sample again",
 }
 

@@ -192,7 +192,7 @@ def _judged(gates: GatesSpec, estimates: Estimates, analysis: Analysis, doubts: 
     if not titles.issuperset(gate.number for gate in gates):
         others = [each for each in analysis.estimate() if each.target not in reported]
         estimates = Estimates([*estimates, *others])
-    return judge(gates, estimates, len(analysis.history.labelled), doubts)
+    return judge(gates, estimates, len(analysis.history.labelled), doubts.for_gates(analysis))
 
 
 def _is_done(

@@ -124,12 +124,10 @@ def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
 
 def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> Doubts:
     """Return the texts on doubtful answers that stand before any number."""
-    bounds: Sequence[MissingBounds] = ()
     told = [text for each in snapshot.rejections if (text := rejection(snapshot, *each))]
     if missing is not None:
         counts = {why: len(questions) for why, questions in snapshot.silent.items()}
         text = seldom_at_random(counts, len(snapshot.states), missing.bounds)
-        bounds = missing.bounds if text else ()
         # One line says what was rejected and what that may do.
         if text and told:
             told[-1] = f"{told[-1].removesuffix('.')}. {text}"
@@ -137,7 +135,7 @@ def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None
             told = [text]
     odd = [*contradictions(analysis), *odd_answers(analysis, _groups(snapshot))]
     texts = *told, *scope_of_labels(analysis), *odd
-    return Doubts(texts, bool(odd or mostly_rejected(snapshot)), bounds)
+    return Doubts(texts, bool(odd or mostly_rejected(snapshot)))
 
 
 def _groups(snapshot: Snapshot) -> list[AnswerGroup]:

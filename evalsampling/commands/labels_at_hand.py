@@ -20,7 +20,7 @@ def take_labels_at_hand(pool: PreparedPool, context: ExecutionContext) -> None:
             return
         rows = pool.reserve.given(columns_of_given(pool))
         start = snapshot.analysis.with_history(snapshot.history.first(0))
-        drawn, codes = with_given(start, pool, rows, chances_elsewhere(at_hand, pool.table.rows))
+        drawn, codes = with_given(start, pool, rows, chances_elsewhere)
         if not snapshot.rounds:
             write_round(Request(context, time.time()), snapshot, drawn, has_answers=True)
             snapshot = snapshot.reread()

@@ -26,7 +26,7 @@ from evalsampling.workspace.workspace import NewDelivery, Workspace
 class SampleOptions(WorkspaceOptions):
     """What a call of `sample` asks for."""
 
-    size: int | None = option("new rows to draw", type=positive, metavar="N")
+    size: int | None = option("new rows to draw, whatever `stop` says", type=positive, metavar="N")
     next: bool = flag("close the open round first")
     adjudicate: bool = flag("batch of the rows that annotators did not agree on")
     withdraw: int | None = option(
@@ -159,7 +159,7 @@ def _next_round(request: Request, snapshot: Snapshot) -> SampleResult:
     if analysis.exhausted:
         return SampleResult(last, 0, None, "exhausted" if len(analysis.history) else "nothing-adds")
     may_stop = spec.stop.half_width is not None or spec.stop.significance is not None
-    if may_stop and snapshot.answers > 0:  # Otherwise nothing is estimated.
+    if may_stop and request.size is None and snapshot.answers > 0:  # Else nothing is estimated.
         reason = reason_to_stop(spec.stop, analysis.estimate())
         if reason is not None:
             return SampleResult(last, 0, None, reason)

@@ -1,7 +1,7 @@
 """What a reader must know before trusting estimates, as that labels are missing; when to stop."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,12 @@ class Doubts:
     texts: tuple[str, ...] = ()  # the worst first
     are_odd: bool = False  # whether labels may not be what they seem, so that they decide nothing
     bounds: Sequence[MissingBounds] = ()  # of each number, where more than a few rows lack a label
+
+    def for_gates(self, analysis: Analysis) -> "Doubts":
+        """Return the doubts with bounds: positives may be answered last, so open rows count."""
+        missing = missing_beside_labels(analysis.history)
+        few = not more_than_a_few(len(missing), len(analysis.history))
+        return self if few else dataclasses.replace(self, bounds=missing_bounds(analysis, missing))
 
     def interval(self, target: Target) -> tuple[float, float] | None:
         """Return the interval of a number over all missing labels; None if `bounds` lack it."""
@@ -132,17 +138,6 @@ def _fillings(analysis: Analysis, missing: IntArray) -> list[IntArray]:
     return [np.array(each) for each in dict.fromkeys(tuple(row.tolist()) for row in candidates)]
 
 
-def bounds_in_words(bounds: Iterable[MissingBounds]) -> str:
-    """Return a sentence with the bounds of numbers over all missing labels; empty without any."""
-    plain = [bound for bound in bounds if bound.threshold is None][:_MOST_NUMBERS]
-    parts = []
-    for bound in plain:
-        ends = bound.interval_low, bound.interval_high
-        name = title(compared(bound.measure), bound.system, bound.against)
-        parts.append(f"{name} {shown_range(*ends, decimals(*ends))}")
-    return f"Whatever they are: {', '.join(parts)}." if parts else ""
-
-
 def silent_rows(analysis: Analysis) -> IntArray:
     """Return the questions without a label in rounds of which most rows have one.
 
@@ -161,8 +156,13 @@ def seldom_at_random(counts: Mapping[str, int], drawn: int, bounds: Sequence[Mis
         return ""
     listed = ", ".join(f"{count} {why}" for why, count in counts.items() if count and why)
     why = f" ({listed})" if listed else ""
-    text = f"{total} of {drawn} rows drawn have no label{why}, which is seldom at random."
-    return f"{text} {bounds_in_words(bounds)}".rstrip()
+    parts = []
+    for bound in [bound for bound in bounds if bound.threshold is None][:_MOST_NUMBERS]:
+        ends = bound.interval_low, bound.interval_high
+        name = title(compared(bound.measure), bound.system, bound.against)
+        parts.append(f"{name} {shown_range(*ends, decimals(*ends))}")
+    least = f" Whatever they are: {', '.join(parts)}." if parts else ""
+    return f"{total} of {drawn} rows drawn have no label{why}, which is seldom at random.{least}"
 
 
 def cautions(

@@ -5,7 +5,7 @@ is tested: by the share of each prediction, and by the mean rank of the scores.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,8 @@ import scipy
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Pool
 from evalsampling.evaluation.cautions import more_than_a_few
+from evalsampling.inference.evidence import FEWEST_EVIDENCE
+from evalsampling.inference.own_chances import go_with_scores
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, GIVEN, GIVEN_NUMBER, ID, RANK, SLICE_PREFIX
 from evalsampling.preparation.slices import Slices
@@ -36,14 +38,14 @@ from evalsampling.stats.history import ELSEWHERE, PEOPLE, SAMPLER, Round
 FILE = "labels-at-hand.jsonl"
 """What the delivery of these labels to a workspace is called."""
 
+Elsewhere = Callable[[str, int, Sequence[str]], Mapping[str, float]]
+"""Reads chances by ids from the path of a design, for so many rows and ids that have a label."""
+
 COLUMNS = (CELL, RANK, ID, GIVEN)
 """Columns of the rows with a label, beside numbers and the column of groups."""
 
 _RARE = 1e-3
 """Chance below which what the labelled rows show is taken to contradict what was said of them."""
-
-_NAMED = 1e-6
-"""Least chance that is named."""
 
 
 def columns_of_given(pool: Pool) -> list[str]:
@@ -56,12 +58,11 @@ def columns_of_given(pool: Pool) -> list[str]:
 
 
 def with_given(
-    analysis: Analysis, pool: Pool, rows: pa.Table, elsewhere: Mapping[str, float] | None
+    analysis: Analysis, pool: Pool, rows: pa.Table, elsewhere: Elsewhere
 ) -> tuple[Analysis, dict[int, int]]:
     """Return the analysis with the rows that have a label as its first round, and their labels.
 
-    ``rows`` are the first of their cells, with `columns_of_given`; ``elsewhere`` has the chance of
-    each by its id as text, where another design drew them. The analysis has no labels yet.
+    ``rows`` are the first of their cells, with `columns_of_given`. The analysis has no labels yet.
     """
     table, at_hand = analysis.table, pool.stratification.plan.labels.at_hand
     assert at_hand is not None
@@ -74,17 +75,15 @@ def with_given(
     return analysis.with_history(history), dict(enumerate(rows[GIVEN].to_pylist()))
 
 
-def _drawn(
-    pool: Pool, rows: pa.Table, cell: IntArray, elsewhere: Mapping[str, float] | None
-) -> Round:
+def _drawn(pool: Pool, rows: pa.Table, cell: IntArray, elsewhere: Elsewhere) -> Round:
     """Return a round of the given rows, with the chance of each row and of every cell.
 
     Where chances are known of the labelled rows alone, that of the other rows of a cell is taken to
     be the share of its rows that have a label.
     """
-    table, at_hand, number = pool.table, pool.stratification.plan.labels.at_hand, len(rows)
+    table, at_hand, wanted = pool.table, pool.stratification.plan.labels.at_hand, len(rows)
     assert at_hand is not None
-    by_cell, stratum = np.bincount(cell, minlength=len(table)) / table.count, None
+    number, by_cell, stratum = wanted, np.bincount(cell, minlength=len(table)) / table.count, None
     clusters = pool.clusters if at_hand.drawn == CLUSTERS else None
     origin = {PICKED: PEOPLE, RANDOM: SAMPLER, CLUSTERS: SAMPLER}.get(at_hand.drawn, ELSEWHERE)
     if at_hand.drawn == PICKED:
@@ -99,14 +98,15 @@ def _drawn(
         weight = rows[GIVEN_NUMBER].to_numpy()
         own = np.minimum(weight.sum() / (weight * table.rows), 1.0)
     else:
-        assert elsewhere is not None
-        own = _elsewhere(pool, rows, elsewhere)
+        ids = [as_text(id, pool.stratification.plan.pool.id) for id in rows[ID].to_pylist()]
+        chances = elsewhere(str(at_hand.source), table.rows, ids)
+        own, wanted = _elsewhere(ids, chances), len(chances)
     return Round(
         question=np.arange(number),
         probability=own,
         new=np.ones(number, dtype=np.bool_),
         cell_probability=by_cell,
-        wanted=number if elsewhere is None else len(elsewhere),
+        wanted=wanted,
         origin=origin,
         stratum=stratum,
         together=None if clusters is None else clusters.rows_together,
@@ -125,14 +125,11 @@ def _within(
     return share[group], share @ in_cells / table.count, group
 
 
-def _elsewhere(pool: Pool, rows: pa.Table, chances: Mapping[str, float]) -> FloatArray:
+def _elsewhere(ids: Sequence[str], chances: Mapping[str, float]) -> FloatArray:
     """Return the chance of each row in another workspace, fewer of whose rows may have a label."""
-    ids = [as_text(id, pool.stratification.plan.pool.id) for id in rows[ID].to_pylist()]
-    missing = [id for id in ids if id not in chances]
-    if missing:
-        raise InputError(
-            f"labels.drawn.design: id {missing[0]!r} has a label and was not drawn by it"
-        )
+    for id in ids:
+        if id not in chances:
+            raise InputError(f"labels.drawn.design: id {id!r} has a label and was not drawn by it")
     return np.array([chances[id] for id in ids]) * (len(ids) / len(chances))
 
 
@@ -143,18 +140,24 @@ def scope_of_labels(analysis: Analysis) -> list[str]:
         return []
     number, drawn = len(rounds[0].question), rounds[0].wanted or 0
     if number == analysis.table.rows:
-        return [
-            f"all {number:,} rows of the table have a label: numbers are of these rows alone. Of "
-            "the rows that they were taken from they tell nothing: give the table of all of these"
-        ]
+        told = f"all {number:,} rows of the table have a label: numbers are of these rows alone. Of"
+        others = "the rows that they were taken from they tell nothing"
+        return [f"{told} {others}: give the table of all of these"]
     if at_hand.drawn == PICKED:
-        return [
-            f"{number:,} of the labels are of rows that people picked. Rounds are drawn by what "
-            "they show, and no number rests on them but for these rows themselves"
-        ]
+        told = f"{number:,} of the labels are of rows that people picked. Rounds are drawn by what"
+        rests = "no number rests on them but for these rows themselves"
+        return [f"{told} they show, and {rests}"]
     if more_than_a_few(drawn - number, drawn):
-        unlabelled = f"{drawn - number:,} of {drawn:,} rows drawn {at_hand.words}"
-        return [f"{unlabelled} have no label, which is seldom at random; others stand for them"]
+        told = f"{drawn - number:,} of {drawn:,} rows drawn {at_hand.words} have no label, which is"
+        gone = "If they are gone, rows that came since had no chance: pool.where leaves them out"
+        return [f"{told} seldom at random; others stand for them. {gone}"]
+    if len(rounds) == 1 and not go_with_scores(analysis.table, analysis.history):
+        predicted = analysis.history.outputs.prediction[rounds[0].question, 0]
+        weights = [1 / rounds[0].probability[predicted == code] for code in np.unique(predicted)]
+        heavy = min(np.count_nonzero(one > one.mean()) for one in weights)
+        if at_hand.drawn == DESIGN or heavy < FEWEST_EVIDENCE:
+            mend = "until a round or two is drawn here, intervals may be too narrow"
+            return [f"rows that score alike were not drawn alike, but {at_hand.words}: {mend}"]
     return []
 
 
@@ -221,7 +224,7 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
     chance, said = min(found)
     if chance * len(found) > _RARE:
         return []
-    rare = "below 1 in a million" if chance < _NAMED else f"{chance:.1g}"
+    rare = "below 1 in a million" if chance < 1e-6 else f"{chance:.1g}"
     return [
         f"{told}, but {said}: the chance of that is {rare}. If people picked them, say `picked`: "
         "as they are said to be drawn they make false numbers"
@@ -229,10 +232,7 @@ def _against_the_pool(analysis: Analysis, at_hand: LabelsAtHand) -> list[str]:
 
 
 def _chance_of_share(seen: float, expected: float, rows: float) -> float:
-    """Return twice the chance of a share at least as far from the expected one, on its side.
-
-    By the binomial law of effective rows, of which the number need not be whole.
-    """
+    """Return twice the binomial chance of a share at least as far out, of rows in any number."""
     if math.isinf(rows):
         return 1.0
     found = seen * rows

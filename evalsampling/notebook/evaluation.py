@@ -338,7 +338,7 @@ class Evaluation:
         estimates, analysis = self.estimate(), self.analysis
         check_gates(gates, analysis.scope.all_targets(analysis.measures))
         labels, doubts = len(analysis.history.labelled), self.state.doubts(analysis)
-        return judge(gates, estimates, labels, doubts)
+        return judge(gates, estimates, labels, doubts.for_gates(analysis))
 
     def claims(self, *claims: str) -> Gates:
         """Return what the intervals say of claims: reached, not reached, or not to be said yet.

@@ -83,8 +83,7 @@ class MemoryState:
         at_hand, analysis = pool.spec.labels.at_hand, pool.analysis
         if at_hand is None:
             return cls(pool, analysis)
-        elsewhere = chances_elsewhere(at_hand, pool.table.rows)
-        drawn, codes = with_given(analysis, pool, pool.given(), elsewhere)
+        drawn, codes = with_given(analysis, pool, pool.given(), chances_elsewhere)
         history = drawn.history.with_rows(*pool.describe(drawn.history))
         return cls(pool, drawn.with_history(history.with_labels(np.array([*codes.values()]))))
 
@@ -164,7 +163,7 @@ class MemoryState:
         text = seldom_at_random({"": len(silent)}, len(analysis.history), bounds)
         odd = [*contradictions(analysis), *odd_answers(analysis, groups_of_calls(analysis))]
         texts = [*filter(None, [text]), *scope_of_labels(analysis), *odd]
-        return Doubts((*texts, *about_orders(self.pool.orders)), bool(odd), bounds)
+        return Doubts((*texts, *about_orders(self.pool.orders)), bool(odd))
 
     def people(self, analysis: Analysis) -> None:
         """Return None: labels of a notebook name nobody."""
@@ -181,7 +180,7 @@ class MemoryState:
         rows, judged, doubted = analysis.table.rows, None, self.doubts(analysis)
         if gates:
             check_gates(gates, analysis.scope.all_targets(analysis.measures))
-            judged = judge(gates, estimates, labels, doubted)
+            judged = judge(gates, estimates, labels, doubted.for_gates(analysis))
         said = *doubted.texts, *self.pool.stratification.about_scores(analysis.table)
         return Run(
             name="evaluation",

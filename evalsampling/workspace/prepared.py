@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from evalsampling.pool.stored_columns import CELL, ID, PAYLOAD_PREFIX, SLICE_PRE
 from evalsampling.preparation.slices import Slices
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.budget import Budget
-from evalsampling.spec.sections import Section
+from evalsampling.spec.sections import Section, absolute
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
 from evalsampling.stats.clusters import SharedClusters
@@ -76,10 +77,11 @@ class PreparedPool:
 
     @functools.cached_property
     def own_spec(self) -> EvaluationSpec:
-        """The spec the workspace was prepared with."""
-        return EvaluationSpec.from_mapping(
-            self.marker["spec"], self.marker["directory"], is_stored=True
-        )
+        """The spec the workspace was prepared with; it is where it is, be it moved or copied."""
+        content, directory = self.marker["spec"], self.marker["directory"]
+        spec = EvaluationSpec.from_mapping(content, directory, is_stored=True)
+        here = absolute("workspace", self.workspace.path, os.getcwd(), ["gs"])
+        return dataclasses.replace(spec, workspace=here)
 
     @property
     def options(self) -> Mapping[str, Any]:

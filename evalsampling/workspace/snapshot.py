@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from evalsampling.labels.tasks import TASK
 from evalsampling.labels.vote import Pair
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import CELL, ID, RANK, SLICE_PREFIX, outputs_of_columns
-from evalsampling.spec.labels_at_hand import CLUSTERS, DESIGN, LabelsAtHand
+from evalsampling.spec.labels_at_hand import CLUSTERS
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.workspace.deliveries import Delivery, read_deliveries
@@ -89,17 +89,10 @@ class Snapshot:
         list came too late, in a store that keeps nobody out, and is void. One that came in after
         deliveries had been read, and was followed by a round, is listed by that round.
         """
+        listed = [(files.number, files.design.get("withdrawn", ())) for files in self.rounds]
         numbers = {item.withdraws for item in self.deliveries if item.withdraws is not None}
-        numbers = numbers.union(*(files.design.get("withdrawn", ()) for files in self.rounds))
-        return frozenset(
-            number
-            for number in numbers
-            if all(
-                number in files.design.get("withdrawn", ())
-                for files in self.rounds
-                if files.number > number
-            )
-        )
+        numbers = numbers.union(*(each for _, each in listed))
+        return frozenset(n for n in numbers if all(n in each for at, each in listed if at > n))
 
     @functools.cached_property
     def standing(self) -> Sequence[RoundFiles]:
@@ -397,15 +390,13 @@ class Snapshot:
         return Analysis.of_pool(self.pool, self.pool.spec.analysis).with_history(self.history)
 
 
-def chances_elsewhere(at_hand: LabelsAtHand, rows: int) -> Mapping[str, float] | None:
-    """Return each drawn row's chance to be drawn by any round up to the design's round.
+def chances_elsewhere(path: str, rows: int, given: Iterable[str]) -> Mapping[str, float]:
+    """Return each drawn row's chance, by its id as text, to be drawn by any round up to a design's.
 
-    By ids as text; None if labels at hand were drawn otherwise. Rounds draw without replacement,
-    each row with the chance of its cell. The pool of the design has as many ``rows`` at least.
+    Rounds draw without replacement, each row with the chance of its cell. The pool of the design
+    has as many ``rows`` at least. Rows that have a label there and none in ``given`` are left out,
+    if so many may be of that pool alone.
     """
-    if at_hand.drawn != DESIGN:
-        return None
-    path = str(at_hand.source)
     found = _DESIGN.match(path)
     if found is None:
         raise InputError(f"{path}: is no design of a round: WORKSPACE/rounds/0001/design.json")
@@ -422,4 +413,7 @@ def chances_elsewhere(at_hand: LabelsAtHand, rows: int) -> Mapping[str, float] |
         raise InputError(f"{path}: {told}")
     history = snapshot.history.first(sum(each.number <= number for each in snapshot.standing))
     missed = np.prod([1 - drawn.chances(history.cell) for drawn in history.rounds], axis=0)
-    return dict(zip(snapshot.ids[: len(history)], (1 - missed).tolist(), strict=True))
+    gone = {snapshot.ids[question] for question in history.labelled}.difference(given)
+    gone = gone if rows <= size - len(gone) else set()
+    drawn = zip(snapshot.ids[: len(history)], (1 - missed).tolist(), strict=True)
+    return {id: chance for id, chance in drawn if id not in gone}

@@ -106,7 +106,6 @@ def test_rejects_for_several_reasons_name_the_commonest(mail: Job) -> None:
 
 @pytest.mark.parametrize("withdrawn", [False, True])
 def test_rejects_that_no_row_wants_for_are_no_doubt(mail: Job, withdrawn: bool) -> None:
-    """Tasks that a tool cut short, delivered whole later; answers to a round that was withdrawn."""
     answers = mail.answers(1)
     if withdrawn:
         mail.sample("--withdraw", 1)
@@ -140,10 +139,12 @@ def test_skips_and_unsure_answers_are_said_with_bounds(mail: Job) -> None:
     )
 
 
-def test_rows_that_are_awaited_are_not_doubtful(mail: Job) -> None:
-    result = mail.take(mail.answers(1)[:100]).json
+def test_rows_that_are_awaited_are_not_doubtful_but_gates_are_not_decided(mail: Job) -> None:
+    result = mail.take(sorted(mail.answers(1), key=lambda answer: answer[1])[:100]).json
     assert (result["missing"]["open"], result["missing"]["bounds"]) == (50, [])
     assert "doubts" not in result
+    above = result["measures"][0]["high"] + 0.01
+    assert call("estimate", mail.workspace, "--at-most", f"precision={above}").status == 11
     closed = mail.estimate("--close").json
     assert closed["doubts"][0].startswith("50 of 150 rows drawn have no label (50 never answered)")
 

@@ -18,18 +18,14 @@ from evalsampling.labels.sinks import write_tasks
 from evalsampling.workspace.manifest import HERE
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
+from tests.faults.operations import Killed
 from tests.jobs import Job, Jobs, call, files_below, make_pool
-
-
-class Killed(BaseException):
-    """The process went away."""
 
 
 def test_sampling_an_open_round_returns_it_again(drawn: Job) -> None:
     before = files_below(drawn.workspace)
     again = drawn.sample().json
-    assert again["round"] == 1
-    assert again["rows"] == 20
+    assert (again["round"], again["rows"]) == (1, 20)
     assert files_below(drawn.workspace) == before
 
 
@@ -247,7 +243,7 @@ def test_a_request_that_broke_off_is_finished(job: Jobs, monkeypatch: pytest.Mon
 
 
 def test_no_round_once_the_difference_is_significant(job: Any) -> None:
-    """By the anytime-valid test, unless the spec wants the fixed one; `estimate` tells the same."""
+    """By the anytime-valid test; `estimate` tells the same. Who names a size draws on."""
     systems = {name: {"score": "score", "prediction": column} for name, column in
                (("new", "prediction"), ("old", {"threshold": 3.0}))}  # fmt: skip
     one = job(
@@ -261,11 +257,11 @@ def test_no_round_once_the_difference_is_significant(job: Any) -> None:
     result = one.answer(1).json
     (told,) = result["measures"]
     assert (told["measure"], told["system"], told["against"]) == ("accuracy", "new", "old")
-    enough = told["significance"]["anytime_p_value"] <= 0.9
-    assert enough
-    assert result["done"] == enough
+    assert told["significance"]["anytime_p_value"] <= 0.9
+    assert result["done"]
     assert one.sample().json["reason"] == "significance"
-    assert "as significant as the spec" in call("sample", one.workspace).out
+    assert "wants; `--size N` draws on" in " ".join(call("sample", one.workspace).out.split())
+    assert one.sample("--size", 5).json["rows"] == 5
 
 
 # --- rounds that are taken back

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.faults.operations import Killed
 from tests.jobs import Job, Jobs, call, loaded, make_pool
 from tests.servers import until
 
@@ -44,10 +45,6 @@ def answer(job: Job, inbox: Path, number: int, name: str) -> None:
 
 
 # --- cron
-
-
-class Killed(BaseException):
-    """Stands for SIGKILL, after a command and before anyone heard of it."""
 
 
 @pytest.fixture

@@ -30,8 +30,7 @@ def estimate(low: float, high: float, value: float | None = None, **fields: Any)
 
 
 def judged(what: Estimate, labels: int = 400, **gates: Any) -> Any:
-    [gate] = judge(GatesSpec(**gates), Estimates([what]), labels).gates
-    return gate
+    return judge(GatesSpec(**gates), Estimates([what]), labels).gates[0]
 
 
 @pytest.mark.parametrize(
@@ -76,9 +75,7 @@ def test_labels_that_decide_follow_from_the_end_that_has_to_move() -> None:
 
 def test_intervals_by_the_model_become_narrower_faster() -> None:
     design = estimate(0.8, 0.9)
-    model = dataclasses.replace(
-        design, intervals=(Interval(0.8, 0.9, "model-based", "calibration-curve"),)
-    )
+    model = dataclasses.replace(design, intervals=(Interval(0.8, 0.9, *BY_MODEL),))
     gate = {"at_least": {"recall": 0.83}}
     assert judged(design, **gate).labels == math.ceil(400 * 2.5**2)
     assert judged(model, **gate).labels == math.ceil(400 * 2.5**1.6)
@@ -235,8 +232,8 @@ def test_where_positives_that_were_not_met_make_the_width_more_labels_may_be_nee
     claim = GatesSpec(at_least={"recall": 0.5})
     assert "labels to decide it" in judge(claim, [one], 400).gates[0].statement
     unmet = dataclasses.replace(one, without_unmet=Interval(0.77, 0.84, *BY_MODEL))
-    (judged,) = judge(claim, [unmet], 400).gates
-    assert f"expect {rounded(judged.labels):,} labels or more to decide it." in judged.statement
+    one = judge(claim, [unmet], 400).gates[0]
+    assert f"expect {rounded(one.labels):,} labels or more to decide it." in one.statement
 
 
 def test_claims_are_gates_in_words() -> None:

@@ -9,6 +9,7 @@ import pytest
 from evalsampling.storage import Store
 from evalsampling.storage.checksums import checksums_of, place_of
 from evalsampling.storage.commits import begin, uncommitted
+from tests.faults.operations import Killed
 from tests.storage.commits import fill
 
 
@@ -52,10 +53,6 @@ def test_the_second_of_two_commits_is_lost(store: Store) -> None:
     with pytest.raises(FileExistsError):
         fill(store, "marker.json", "second")
     assert everything(store) == before
-
-
-class Killed(BaseException):
-    """A process that goes away at some point."""
 
 
 STEPS = ["create-1", "create-2", "create-3", "create-4", "read_json", "remove"]

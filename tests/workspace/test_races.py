@@ -19,12 +19,9 @@ from evalsampling.workspace import rounds, snapshot
 from evalsampling.workspace.rounds import RoundFiles
 from evalsampling.workspace.snapshot import Snapshot
 from evalsampling.workspace.workspace import Workspace
+from tests.faults.operations import Killed
 from tests.jobs import Jobs, call
 from tests.stores import move, objects, prepare
-
-
-class Killed(BaseException):
-    """A process that goes away at some point."""
 
 
 def die(*_: Any) -> None:
