@@ -27,7 +27,7 @@ TASKS = "tasks"
 class AssignCells(beam.PTransform):
     """Rows of any PCollection to PCollection[CellBatch], each row with its cell.
 
-    Rows are mappings, named tuples or rows of Beam, one by one; or batches of Arrow columns, in
+    Rows are mappings, named tuples, dataclasses or rows of Beam; or batches of Arrow columns, in
     which they are faster by far. They have the columns that the workspace's spec names.
 
     A row that cannot be read, as one whose score is NaN, ends the job. With ``rejects`` it does
