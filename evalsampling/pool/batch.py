@@ -98,11 +98,6 @@ class PoolBatch:
         error = InputError(f"{self.path}: {problem}" if self.path else problem)
         return error_of_reading(self.item.stored if self.item else None, error)
 
-    def holds_text(self, column: pa.Array) -> bool:
-        """Tell whether a column is text only because the file's format has no types."""
-        untyped = self.item is not None and self.item.untyped
-        return untyped and pa.types.is_string(column.type)
-
     def has(self, name: str) -> bool:
         """Tell whether there is a column of a name, or a field of one."""
         return column_of(self.rows, name) is not None
@@ -304,10 +299,8 @@ def _record_batch(
         field, head = path_field(name.split("."), pa.null()), name.partition(".")[0]
         for place, row in enumerate(rows):
             if name not in row and head not in row:
-                raise InputError(
-                    f"{of}column {name!r} is missing in row {place}; there are: "
-                    f"{', '.join(map(str, row)) or 'none'}"
-                )
+                names = there_are(name, [*map(str, row)] or ["none"], ())
+                raise InputError(f"{of}column {name!r} is missing in row {place}; {names}")
         arrays[name] = _column([value_in(row, field) for row in rows], f"{of}column {name!r}")
     return pa.record_batch(arrays)
 

@@ -56,10 +56,9 @@ def read_outputs(
             probabilities.append(space.probabilities(columns, named, rule, known))
         score = np.full(len(batch.rows), np.inf) if score is None else score
         scores.append(score.astype(np.float64, copy=False))
-    cluster = None
-    if plan.pool.cluster is not None:  # As hashes below 2^53.
-        keys = hash_ids(batch.ids(plan.pool.cluster), plan.seed)
-        cluster = (keys >> np.uint64(11)).astype(np.int64)
+    cluster, shared = None, plan.pool.cluster
+    if shared is not None:  # As hashes below 2^53.
+        cluster = (hash_ids(batch.ids(shared), plan.seed) >> np.uint64(11)).astype(np.int64)
     return Outputs(
         _side_by_side(predictions), _side_by_side(scores), _side_by_side(probabilities),
         slices=read_named_slices(batch, plan.named_slices),
@@ -311,7 +310,8 @@ class LabelColumns(PoolBatch):
             for text, number in zip(texts, numbers, strict=True)
         ]
         unknown = [text for text, code in zip(texts, codes, strict=True) if code is None]
-        if len(unknown) == len(texts) > 0 and whole and not self.holds_text(column):
+        untyped = self.item is not None and self.item.untyped and pa.types.is_string(column.type)
+        if len(unknown) == len(texts) > 0 and whole and not untyped:
             problem = f"type {column.type} holds none of the classes {[*classes]}"
             way_out = "labels.classes names others, labels.positive the positive one"
             raise self.error(name, 0, f"{problem}: {way_out}")

@@ -41,11 +41,9 @@ def rendered(values: pa.Array) -> pa.Array:
     Durations are days and ``hours:minutes:seconds``; lists, maps and structs are JSON. Nulls stay.
     """
     kind = values.type
-    if pa.types.is_nested(kind):
-        texts = (None if value is None else json_text(value) for value in _nested(values))
-        return pa.array(texts, pa.string())
-    if is_bytes(kind):
-        return pa.array(map(as_text, values.to_pylist()), pa.string())
+    if pa.types.is_nested(kind) or is_bytes(kind):
+        held = _nested(values) if pa.types.is_nested(kind) else values.to_pylist()
+        return pa.array(map(as_text, held), pa.string())
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _days_or_instants(values)
     if pa.types.is_time(kind):

@@ -59,7 +59,7 @@ class AssignCells(beam.PTransform):
                 f"{source}: a row that cannot be read would end a stream; give AssignCells "
                 "rejects=True, and take its output cells"
             )
-        made = functools.partial(_batches, self._facts.plan.reading.all_columns, source)
+        made = functools.partial(_batches, self._facts.columns, source)
         to_batches = beam.ParDo(Gather(_whole, made)).with_output_types(PoolBatch)
         step = Step("FindCells", cells_of, (self._facts,), CellBatch)
         return rows | "ToBatches" >> to_batches | "FindCells" >> map_batches(step)

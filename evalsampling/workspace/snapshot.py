@@ -89,16 +89,12 @@ class Snapshot:
         list came too late, in a store that keeps nobody out, and is void. One that came in after
         deliveries had been read, and was followed by a round, is listed by that round.
         """
+        listed = [(files.number, files.design.get("withdrawn", ())) for files in self.rounds]
         numbers = {item.withdraws for item in self.deliveries if item.withdraws is not None}
-        numbers = numbers.union(*(files.design.get("withdrawn", ()) for files in self.rounds))
         return frozenset(
             number
-            for number in numbers
-            if all(
-                number in files.design.get("withdrawn", ())
-                for files in self.rounds
-                if files.number > number
-            )
+            for number in numbers.union(*(withdrawn for _, withdrawn in listed))
+            if all(number in withdrawn for later, withdrawn in listed if later > number)
         )
 
     @functools.cached_property

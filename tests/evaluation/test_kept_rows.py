@@ -28,8 +28,15 @@ def columns() -> tuple[pa.Table, np.ndarray]:
     rng = np.random.default_rng(3)
     score = rng.normal(-1.5, 1.5, ROWS)
     p = 1 / (1 + np.exp(-score))
+    ids = np.arange(ROWS)
     table = pa.table(
-        {"id": np.arange(ROWS), "score": score, "prediction": (score > 0) * 1, "probability": p}
+        {
+            "id": ids,
+            "score": score,
+            "prediction": (score > 0) * 1,
+            "probability": p,
+            "doc": ids // 9,
+        }
     )
     return table, (rng.random(ROWS) < p).astype(int)
 
@@ -52,20 +59,24 @@ def changed(spec: EvaluationSpec, **keys: Any) -> EvaluationSpec:
     return EvaluationSpec.from_mapping({**spec.to_mapping(), **keys}, None)
 
 
-def test_estimates_are_those_of_an_evaluation_of_the_same_rows(spec: EvaluationSpec) -> None:
+@pytest.mark.parametrize("alike", [False, True])
+def test_estimates_are_those_of_an_evaluation_of_the_same_rows(
+    spec: EvaluationSpec, alike: bool
+) -> None:
     table, label = columns()
+    if alike:
+        spec = changed(spec, pool={**spec.to_mapping()["pool"], "cluster": "doc"})
     kept = poisson_sample(spec.analysis, by_cell=True)
     ids = kept["id"].to_numpy()
     found = estimate_kept_rows(spec, kept, kept["id"], label[ids])
-    evaluation = Evaluation.from_arrays(
-        *(table[name].to_numpy() for name in ("score", "prediction")),
-        probability=table["probability"].to_numpy(),
-        **{
-            "measure": ["f1", "recall", "brier"],
-            "sampler": "poisson",
-            "strata": {"leaves": 24},
-            "seed": 11,
-        },
+    evaluation = Evaluation.from_frame(
+        table,
+        probability="probability",
+        cluster="doc" if alike else None,
+        measure=["f1", "recall", "brier"],
+        sampler="poisson",
+        strata={"leaves": 24},
+        seed=11,
     )
     assert sorted(evaluation.sample(300)) == ids.tolist()
     evaluation.label(ids, label[ids])
@@ -146,6 +157,22 @@ def test_sets_of_labels(tmp_path: Any) -> None:
             kept["id"].to_pylist()]  # fmt: skip
     for one, true in zip(estimate_kept_rows(spec, kept, kept["id"], told), exact, strict=True):
         assert one.value == pytest.approx(true, abs=4 * one.standard_error)
+
+
+def test_systems_are_compared(spec: EvaluationSpec) -> None:
+    kept, label = poisson_sample(spec.analysis), columns()[1]
+    kept = kept.append_column("bold", pa.array((kept["score"].to_numpy() > -1) * 1))
+    found = {}
+    for given in (["prediction"], ["bold"], ["prediction", "bold"]):
+        systems = {name: {"score": "score", "prediction": name} for name in given}
+        pool = {"path": spec.pool.path, "systems": systems}
+        asked = changed(spec, pool=pool, measure="f1")
+        for one in estimate_kept_rows(asked, kept, kept["id"], label[kept["id"].to_numpy()]):
+            found[len(given), one.target.system, one.target.against] = one.value
+    alone = [found[1, name, None] for name in ("prediction", "bold")]
+    both = [found[2, name, None] for name in ("prediction", "bold")]
+    assert both == pytest.approx(alone)
+    assert found[2, "prediction", "bold"] == pytest.approx(alone[0] - alone[1])
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,9 @@ def ways(table: pa.Table) -> dict[str, tuple[list[Any], int]]:
 
 
 def test_rows_and_tasks_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
-    """The second round of a Poisson sample; rows come in several ways, cut and spread."""
+    """The second round of a Poisson sample; rows come in several ways, and some are not of it."""
     pool = make_pool(300)
-    one = job(pool, sampler="poisson")
+    one = job(pool, sampler="poisson", pool={"where": "score > -2.5"})
     two_rounds(one, (30, 30))
     given = ways(pool.table)
     with pipeline() as root:
