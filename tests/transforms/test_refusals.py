@@ -123,7 +123,7 @@ def test_a_row_of_a_cell_that_the_pool_does_not_have(one: Job) -> None:
     rows, answers = drawn_rows(one.workspace), answers_to(one, 1)
     place = rows.schema.get_field_index("cell")
     other = rows.set_column(place, "cell", pa.array([10**6] * len(rows)))
-    words = f"{one.workspace}: a row is of a cell that the pool does not have"
+    words = f"{one.workspace}: the pool has fewer rows of a cell than were drawn"
     assert words in message(one, lambda root: _estimated(one, root, other, answers))
 
 
