@@ -118,12 +118,12 @@ def test_other_columns_stay_as_they_are() -> None:
         assert rendered(array) is array
 
 
-@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary(7)])
-def test_bytes_are_text(kind: pa.DataType) -> None:
-    values = pa.array(["Zürich".encode(), b"a\xffbcdef", None], kind)
-    assert rendered(values).to_pylist() == ["Zürich", "a\\xffbcdef", None]
-    listed = pa.ListArray.from_arrays(pa.array([0, 1]), values)
-    assert rendered(listed).to_pylist() == ['["Zürich"]']
+def test_bytes_are_text() -> None:
+    for kind in (pa.binary(), pa.large_binary(), pa.binary(7)):
+        values = pa.array(["Zürich".encode(), b"a\xffbcdef", None], kind)
+        assert rendered(values).to_pylist() == ["Zürich", "a\\xffbcdef", None]
+        listed = pa.ListArray.from_arrays(pa.array([0, 1]), values)
+        assert rendered(listed).to_pylist() == ['["Zürich"]']
 
 
 def test_zones_have_their_summer_time() -> None:

@@ -1,18 +1,13 @@
 """Pools read in as few passes as can be, and what transforms of the passes keep of them."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from evalsampling.pool.formats import registry as formats
-from evalsampling.preparation.poisson import poisson_sample
 from evalsampling.preparation.reserve_builder import ReserveBuilder
-from evalsampling.spec import EvaluationSpec
-from tests.engines import kept_by_beam, pairs
 from tests.jobs import Pool, make_pool
 from tests.reference import assert_same, reference
 from tests.slow import slowly
@@ -41,15 +36,6 @@ def test_explicit_edges(job: Any, prior: str, monkeypatch: pytest.MonkeyPatch) -
     assert one.sample().json["rows"] == 20
     assert one.estimate("--labels", one.deliver(one.answers(1))).json["labels"] == 20
     assert one.sample().json["rows"] == 20
-
-
-def test_a_poisson_sample_is_of_the_rows_that_the_condition_keeps(tmp_path: Path) -> None:
-    path, table = tmp_path / "pool.parquet", make_pool().table
-    pq.write_table(table, path)
-    content = {"pool": {"path": str(path), "where": "score > -2"}, "budget": 200}
-    spec = EvaluationSpec.from_mapping(content, tmp_path)
-    kept = kept_by_beam(table, 170, spec, False, tmp_path / "kept")
-    assert kept == pairs(poisson_sample(spec.analysis))
 
 
 @pytest.mark.slow

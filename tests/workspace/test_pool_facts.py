@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from evalsampling.errors import InputError
-from evalsampling.pool.batch import PoolBatch
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.workspace.pool_facts import (
     PoolFacts,
@@ -251,8 +250,6 @@ def test_rows_outside_the_condition_are_left_out(job: Any, rows: list[dict[str, 
     wanted = [r["id"] for r in rows if r["score"] > -2 and r["name"] != "row 3"]
     for given in ([bad, *rows], [pa.Table.from_pylist([*rows, bad])]):
         assert found(facts, given) == (wanted, [])
-    with pytest.raises(InputError, match="column 'score' is missing; there are: id, pred"):
-        cells_of(PoolBatch(pa.RecordBatch.from_pylist([{"id": 1, "prediction": 1}])), facts)
 
 
 def test_a_row_that_is_none(facts: PoolFacts, rows: list[dict[str, Any]]) -> None:
