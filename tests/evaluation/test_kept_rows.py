@@ -46,9 +46,7 @@ def changed(spec: EvaluationSpec, **keys: Any) -> EvaluationSpec:
 
 
 @pytest.mark.parametrize("alike", [False, True])
-def test_estimates_are_those_of_an_evaluation_of_the_same_rows(
-    spec: EvaluationSpec, alike: bool
-) -> None:
+def test_estimates_are_those_of_an_evaluation(spec: EvaluationSpec, alike: bool) -> None:
     table, label = columns()
     if alike:
         spec = changed(spec, pool={**spec.to_mapping()["pool"], "cluster": "doc"})

@@ -1,12 +1,12 @@
 """What steps cost: metrics of Beam's, and what `status` says of them."""
 
-from collections.abc import Callable
+from typing import Any
 
 import apache_beam as beam
 import pytest
 
 from evalsampling.transforms.metering import MeteredMap, read_meters, resident_mebibytes
-from tests.jobs import Job, call
+from tests.jobs import call
 from tests.slow import slowly
 
 STEPS = {
@@ -23,9 +23,7 @@ UNCOUNTED = {"BundleBasedDirectRunner": {"FetchCells/ReadCells"}}
 @pytest.mark.parametrize(
     "runner", ["FnApiRunner", *slowly("BundleBasedDirectRunner", "DirectRunner")]
 )
-def test_status_tells_rows_time_and_memory_of_every_step(
-    job: Callable[..., Job], runner: str
-) -> None:
+def test_status_tells_rows_time_and_memory_of_every_step(job: Any, runner: str) -> None:
     one = job(files=3, group_rows=300)
     assert one.prepare(f"--runner={runner}").status == 0
     steps = call("status", one.workspace, "--json").json["jobs"]["prepare"]["steps"]
@@ -40,7 +38,7 @@ def test_status_tells_rows_time_and_memory_of_every_step(
 
 
 @pytest.mark.slow
-def test_a_top_up_has_a_record_of_its_own(job: Callable[..., Job]) -> None:
+def test_a_top_up_has_a_record_of_its_own(job: Any) -> None:
     one = job(budget=30)
     assert one.prepare().status == 0
     assert one.prepare("--top-up", 60).status == 0

@@ -71,9 +71,8 @@ def test_rows_and_tasks_are_those_of_the_command(job: Any, tmp_path: Path) -> No
     given = ways(pool.table)
     with pipeline() as root:
         for name, (rows, pieces) in given.items():
-            cells = created(root, name, rows, pieces) | f"Assign {name}" >> AssignCells(
-                one.workspace
-            )
+            spread = created(root, name, rows, pieces)
+            cells = spread | f"Assign {name}" >> AssignCells(one.workspace)
             sampled = cells | f"Sample {name}" >> SampleRound(one.workspace, 2)
             keep(sampled["rows"], tmp_path / f"{name}.rows")
             keep(sampled["tasks"], tmp_path / f"{name}.tasks")
