@@ -107,7 +107,7 @@ def _result_of(
 ) -> str:
     """Return the JSON of a command's result, and write it to a file with the command's messages."""
     if output is not None:
-        Output(output, b'{"result": ').check(overwrite=False)
+        Output(output, b'{"result": ').check(getattr(options, "overwrite", False))
     result = work(options, context)
     content = result.to_json()
     if output is not None:

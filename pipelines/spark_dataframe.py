@@ -64,7 +64,10 @@ def prepare(
 
 def _wanted(rows: DataFrame, spec: EvaluationSpec) -> DataFrame:
     """Return the rows and columns of a DataFrame that are to be stored."""
-    names = columns_to_store(spec.reading) or rows.columns
+    names = dict.fromkeys(  # A field comes with its column.
+        name if name in rows.columns else name.partition(".")[0]
+        for name in columns_to_store(spec.reading) or rows.columns
+    )
     _check_columns(rows, names)
     wanted = rows.select(*_quoted(names))
     looked_at = columns_of(spec.pool.condition)
@@ -118,13 +121,9 @@ def _store_rows(rows: DataFrame, pool: PoolSpec) -> list[PlannedFile]:
 def _keeping(
     columns: Sequence[str], directory: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what stores the rows of a partition in a file, and yields its name.
+    """Return what stores the rows of a partition, with names of columns, and yields its file's.
 
     Each try has a file of its own: rows of another try may differ.
-
-    Args:
-        columns: names that the columns have in the file.
-        directory: or URL, to write to.
     """
 
     def keep(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -56,8 +56,7 @@ def estimate_kept_rows(
     codes = answers.by_question(ids, [NO_LABEL] * len(ids), labels.space, False, False)
     if not codes:
         raise InputError("no row has a label")
-    kept = np.array(sorted(codes))
-    code = np.array([codes[row] for row in kept.tolist()])
+    kept, code = (np.array(part) for part in zip(*sorted(codes.items()), strict=True))
     # Where the probabilities of each system come from: a column, or nowhere.
     rules = [labels.space.prior_rule(one.probability, None) for one in spec.pool.systems]
     read = with_chances(batch, spec.reading)
@@ -77,5 +76,6 @@ def estimate_kept_rows(
             spec.confidence,
             bool(parameters.get("correct_bias", False)),
             labels.oracle == "stochastic",
+            systems=tuple(system.name for system in spec.pool.systems),
         )
     ]

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evalsampling.inference.anytime import Gamble, gamble_on
-from evalsampling.inference.domains import WHOLE_POOL, Domain, ReportedDomains, known_value
+from evalsampling.inference.domains import Domain, ReportedDomains, known_value
 from evalsampling.inference.estimand import Estimand
 from evalsampling.inference.evidence import (
     FEWEST_EVIDENCE,
@@ -491,6 +491,7 @@ def estimate_from_inclusion(
     correct_bias: bool = False,
     stochastic: bool = False,
     methods: Sequence[str] = (),
+    systems: tuple[str | None, ...] = (None,),
 ) -> list[Estimate]:
     """Return the estimates of the components of a measure, by the ratio estimator.
 
@@ -502,9 +503,8 @@ def estimate_from_inclusion(
     eq. 27, of one answer a row without its second term: too large, never too small.
     """
     votes, questions = Votes.of_labels(label), np.arange(len(label))
-    sample = WeightedSample.without_replacement(
-        questions, inclusion, max(float(np.sum(1 / inclusion)), 1.0)
-    )
+    n = max(float(np.sum(1 / inclusion)), 1.0)
+    sample = WeightedSample.without_replacement(questions, inclusion, n).clustered(outputs.cluster)
     if stochastic:
         unknown = np.full(len(label), np.inf)
         sample = with_random_answers(sample, votes, inclusion, questions, unknown)
@@ -513,14 +513,14 @@ def estimate_from_inclusion(
     influence = influence - sample.weight @ influence
     everywhere = np.ones(len(label), dtype=np.bool_)
     bias_of_parts = biases(measure, outputs, votes, sample, everywhere, normalised=True)
-    value = measure.value(risk)
-    value = less_bias(value, bias_of_parts) if correct_bias else value
-    shares = measure.shares(outputs, label)
-    gaps = SharesSeen(len(measure.components), shares, shares, questions).gaps()
+    value = less_bias(measure.value(risk), bias_of_parts) if correct_bias else measure.value(risk)
+    shares, cluster = measure.shares(outputs, label), sample.cluster
+    units = (questions, False) if cluster is None else (cluster, True)
+    gaps = SharesSeen(len(measure.components), shares, shares, *units).gaps()
     evidence = [
         Evidence(measure.undefined_without, gap, bias=bias)
         for gap, bias in zip(gaps, bias_of_parts, strict=True)
     ]
-    targets = WHOLE_POOL.targets(measure, Domain())
+    targets = ReportedDomains(systems=systems).targets(measure, Domain())
     open_share = float(measure.is_of_known_rows)
     return by_weights(targets, value, influence, sample, evidence, confidence, methods, open_share)

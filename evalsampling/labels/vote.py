@@ -66,8 +66,7 @@ class Vote:
     # why the line is not a vote, None if it is one; task, id and label are then as given, for the
     # list of rejects
     problem: str | None = None
-    # if the annotator was asked about the label alone, whether the row has it
-    says: bool | None = None
+    says: bool | None = None  # whether the row has the label, if that alone was asked
 
     @property
     def is_answer(self) -> bool:
@@ -105,13 +104,14 @@ def in_unicode(vote: Vote) -> Vote:
 
 def field_text(value: Any) -> str | None:
     """Return a field as text, None if it is empty: a whole float has no point, a list is JSON."""
+    if isinstance(value, bytes):
+        value = value.decode(errors="backslashreplace")
     if value is None or value == "" or value != value:
         return None
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False, default=str)
-    return str(value)
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if whole else value)
 
 
 def _is_unicode(text: str) -> bool:

@@ -139,13 +139,18 @@ class PoolBatch:
     def payload(self, name: str, rows: IntArray) -> pa.Array:
         """Return some values as annotators are shown them, nulls too: see `rendering.rendered`."""
         values = plain(self._stored(name).take(pa.array(rows)))
-        schema = pa.schema([]) if self.item is None else self.item.schema
-        if name in schema.names and is_number(values.type) and is_number(schema.field(name).type):
-            values = values.cast(schema.field(name).type)  # as in all files of the pool
+        common = self._common_type(name, values.type)
+        if is_number(values.type) and is_number(common):
+            values = values.cast(common)
         self._made(name, values, _checked, lambda *_: "text that is not UTF-8", rows)
         return self._made(
             name, values, rendered, lambda _, error: f"cannot be shown: {one_line(error)}", rows
         )
+
+    def _common_type(self, name: str, own: pa.DataType) -> pa.DataType:
+        """Return the type of a column in all files of the pool, its own outside of one."""
+        schema = pa.schema([]) if self.item is None else self.item.schema
+        return schema.field(name).type if name in schema.names else own
 
     def column(self, name: str) -> pa.Array:
         """Return a column as plain values, checked to have no null."""
@@ -211,14 +216,14 @@ class PoolBatch:
             return joined([self.ids(column) for column in name])
         column = self.column(name)
         kind = column.type
-        if is_text(kind) or pa.types.is_unsigned_integer(kind):
+        if is_text(kind):
             return column
+        problem = "ids must be integers or strings, got {}; write them as text".format
         if not is_number(kind):
-            way_out = "; write them as text" * is_bytes(kind)
-            raise self.error(name, 0, f"ids must be integers or strings, got type {kind}{way_out}")
-        whole = functools.partial(pc.cast, target_type=pa.int64())
-        problem = "ids must be integers or strings, got {}; write them as text"
-        return self._made(name, column, whole, lambda value, _: problem.format(value.as_py()))
+            raise self.error(name, 0, problem(f"type {kind}"))
+        unsigned = self._common_type(name, kind) == pa.uint64()
+        whole = functools.partial(pc.cast, target_type=pa.uint64() if unsigned else pa.int64())
+        return self._made(name, column, whole, lambda value, _: problem(value.as_py()))
 
     def id_texts(self, names: Sequence[str]) -> pa.Array:
         """Return ids of several columns as if all were text, as a file without types has."""
@@ -248,6 +253,8 @@ def mapping_of(row: Any) -> Mapping[str, Any]:
     """Return a row as a mapping from names of columns to values."""
     if isinstance(row, Mapping):
         return row
+    if dataclasses.is_dataclass(row) and not isinstance(row, type):
+        return dataclasses.asdict(row)
     named = getattr(row, "as_dict", None) or getattr(row, "_asdict", None)
     if named is None:
         raise InputError(f"a row is a mapping or a named tuple, got {type(row).__name__}")
@@ -279,13 +286,9 @@ def halves(rows: Sequence[Any]) -> list[Sequence[Any]]:
 
 
 def _whole(batch: Any, source: str) -> Iterator[PoolBatch]:
-    if isinstance(batch, PoolBatch):
-        yield batch
-    elif isinstance(batch, pa.RecordBatch):
-        yield PoolBatch(batch, source)
-    else:
-        for part in batch.combine_chunks().to_batches():
-            yield PoolBatch(part, source)
+    whole = isinstance(batch, PoolBatch | pa.RecordBatch)
+    for part in [batch] if whole else batch.combine_chunks().to_batches():
+        yield part if isinstance(part, PoolBatch) else PoolBatch(part, source)
 
 
 def _record_batch(
@@ -296,8 +299,8 @@ def _record_batch(
         field, head = path_field(name.split("."), pa.null()), name.partition(".")[0]
         for place, row in enumerate(rows):
             if name not in row and head not in row:
-                own = ", ".join(map(str, row)) or "none"
-                raise InputError(f"{of}column {name!r} is missing in row {place}; there are: {own}")
+                names = there_are(name, [*map(str, row)] or ["none"], ())
+                raise InputError(f"{of}column {name!r} is missing in row {place}; {names}")
         arrays[name] = _column([value_in(row, field) for row in rows], f"{of}column {name!r}")
     return pa.record_batch(arrays)
 

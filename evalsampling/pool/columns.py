@@ -56,12 +56,15 @@ def read_outputs(
             probabilities.append(space.probabilities(columns, named, rule, known))
         score = np.full(len(batch.rows), np.inf) if score is None else score
         scores.append(score.astype(np.float64, copy=False))
+    cluster, shared = None, plan.pool.cluster
+    if shared is not None:  # As hashes below 2^53.
+        cluster = (hash_ids(batch.ids(shared), plan.seed) >> np.uint64(11)).astype(np.int64)
     return Outputs(
         _side_by_side(predictions), _side_by_side(scores), _side_by_side(probabilities),
         slices=read_named_slices(batch, plan.named_slices),
         tags=np.stack(tags, axis=1) if tags else None,
         magnitudes=read_magnitudes(batch, plan.pool),
-        cluster=read_clusters(batch, plan.pool, plan.seed),
+        cluster=cluster,
     )  # fmt: skip
 
 
@@ -92,13 +95,6 @@ def read_magnitudes(batch: PoolBatch, pool: PoolSpec) -> dict[str, FloatArray]:
             row = int(np.argmax(values <= 0))
             raise batch.error(column, row, f"{words[name]}, got {values[row]:g}")
     return magnitudes
-
-
-def read_clusters(batch: PoolBatch, pool: PoolSpec, seed: int) -> IntArray | None:
-    """Return each row's cluster, shape (n,), as a hash below 2^53; None without clusters."""
-    if pool.cluster is None:
-        return None
-    return (hash_ids(batch.ids(pool.cluster), seed) >> np.uint64(11)).astype(np.int64)
 
 
 def read_predictions(batch: PoolBatch, plan: ReadingPlan) -> npt.NDArray[np.integer]:

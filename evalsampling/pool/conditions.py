@@ -98,6 +98,15 @@ class Filter:
         return batch.take(np.flatnonzero(mask.to_numpy(zero_copy_only=False)))
 
 
+def rows_of_pool(batch: PoolBatch, pool: PoolSpec) -> PoolBatch:
+    """Return the rows of a batch from anywhere that are of a pool."""
+    if pool.pairs is not None:
+        raise InputError("pool.pairs: which order counts depends on other rows; take the commands")
+    types = [(name, batch.any_column(name).type) for name in columns_of(pool.condition)]
+    where = Filter.of_pool(pool, pa.schema(types))
+    return batch if where is None else where.kept(batch)
+
+
 Leaf = Callable[[Relation | OneOf | IsNull, bool], Any]
 """Returns the translation of a comparison, or, if its second argument is true, of its contrary."""
 
@@ -336,9 +345,8 @@ def _literal(
     """Return a literal as values of the type of its column are."""
     wanted = _kind(kind)
     # Numbers may be written as text, as by BigQuery in JSON. Text may be a code: 007 is not 7.
-    as_number = type(value) is decimal.Decimal or (
-        type(value) is int and operator not in ("=", "!=")
-    )
+    by_order = operator not in ("=", "!=")
+    as_number = type(value) is decimal.Decimal or (type(value) is int and by_order)
     if wanted == "anything" or (wanted == "text" and (untyped or as_number)):
         return value
     if wanted in ("date", "time") and isinstance(value, str):
@@ -346,7 +354,7 @@ def _literal(
     given = _KINDS_OF_VALUES.get(type(value), "time")
     if wanted == "time" and given == "date":
         value, given = datetime.datetime(value.year, value.month, value.day), "time"
-    if given != wanted or (wanted == "truth" and operator not in ("=", "!=")):
+    if given != wanted or (wanted == "truth" and by_order):
         raise InputError(f"{KEY}: {name} {operator} {_shown(value)}: the column has type {kind}")
     if isinstance(value, datetime.datetime) and kind.tz is None and value.tzinfo is not None:
         raise InputError(f"{KEY}: column {name!r} has no time zone, {value} has")

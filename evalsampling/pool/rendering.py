@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from evalsampling.pool.arrow import is_bytes
 from evalsampling.stats.arrays import BoolArray
 
 _FIRST, _LAST = np.datetime64("0001-01-02"), np.datetime64("9999-12-30")
@@ -33,16 +34,16 @@ _TIDIED = (
 
 
 def rendered(values: pa.Array) -> pa.Array:
-    """Return dates, times, durations and nested values as text; any other column as it is.
+    """Return dates, times, durations, bytes and nested values as text; other columns as they are.
 
     Timestamps and times have all their digits: none of the second if it is whole, else six or
     nine. A zone that is not known here, and any before the year 1 or after 9999, is shown in UTC.
     Durations are days and ``hours:minutes:seconds``; lists, maps and structs are JSON. Nulls stay.
     """
     kind = values.type
-    if pa.types.is_nested(kind):
-        texts = (None if value is None else json_text(value) for value in _nested(values))
-        return pa.array(texts, pa.string())
+    if pa.types.is_nested(kind) or is_bytes(kind):
+        held = _nested(values) if pa.types.is_nested(kind) else values.to_pylist()
+        return pa.array(map(as_text, held), pa.string())
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return _days_or_instants(values)
     if pa.types.is_time(kind):

@@ -87,9 +87,7 @@ class LabelledCounts:
     def _merged(cls, facts: FloatArray, count: IntArray) -> "LabelledCounts":
         # As bits, so that a probability that is not known equals itself.
         first, place = distinct_rows(np.ascontiguousarray(facts).view(np.int64))
-        counts = np.zeros(len(first), dtype=np.int64)
-        np.add.at(counts, place, count)
-        return cls(facts[first], counts)
+        return cls(facts[first], np.bincount(place, count).astype(np.int64))
 
     @functools.cached_property
     def labelled(self) -> int:
@@ -111,8 +109,10 @@ class LabelledCounts:
             rows = np.repeat(self.facts, self.count, axis=0)
         met, code, label = (rows[:, place].astype(np.int64) for place in range(_PLACES))
         cell = np.minimum(np.searchsorted(table.code, code), len(table) - 1)
-        if np.any(table.code[cell] != code):
-            raise ValueError("a row is of a cell that the pool does not have")
+        gone = np.bincount(cell, minlength=len(table)) > table.count
+        if np.any(table.code[cell] != code) or gone.any():
+            problem = "the pool has fewer rows of a cell than were drawn"
+            raise ValueError(f"{problem}: these must stay in it, with the scores that they had")
         if len(met) and met.max() >= len(rounds):
             raise ValueError(f"a row is of round {met.max() + 1}, {len(rounds)} are given")
         outputs, end = empty.outputs.of_columns(rows[:, _PLACES:])

@@ -7,6 +7,7 @@ import pyarrow as pa
 from apache_beam import pvalue
 
 from evalsampling.pool.batch import PoolBatch
+from evalsampling.pool.conditions import rows_of_pool
 from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS
 from evalsampling.preparation.poisson import keep_rows
 from evalsampling.preparation.stages import Keyed, Reading, Stage, Step
@@ -103,4 +104,6 @@ class PoissonSample(beam.PTransform):
         self._plan, self._by_cell = spec.analysis, by_cell
 
     def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[pa.Table]:
-        return keep_rows(BeamEngine(batches.pipeline), batches, self._plan, self._by_cell)
+        engine, pool = BeamEngine(batches.pipeline), self._plan.reading.pool
+        rows = engine.map(batches, Step("RowsOfPool", rows_of_pool, (pool,), PoolBatch))
+        return keep_rows(engine, rows, self._plan, self._by_cell)

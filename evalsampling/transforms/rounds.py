@@ -26,7 +26,7 @@ TASKS = "tasks"
 class AssignCells(beam.PTransform):
     """Rows of any PCollection to PCollection[CellBatch], each row with its cell.
 
-    Rows are mappings, named tuples or rows of Beam, one by one; or batches of Arrow columns, in
+    Rows are mappings, named tuples, dataclasses or rows of Beam; or batches of Arrow columns, in
     which they are faster by far. They have the columns that the workspace's spec names.
 
     A row that cannot be read, as one whose score is NaN, ends the job. With ``rejects`` it does
@@ -58,7 +58,7 @@ class AssignCells(beam.PTransform):
                 f"{source}: a row that cannot be read would end a stream; give AssignCells "
                 "rejects=True, and take its output cells"
             )
-        made = functools.partial(_batches, self._facts.plan.reading.all_columns, source)
+        made = functools.partial(_batches, self._facts.columns, source)
         to_batches = beam.ParDo(Gather(_whole, made)).with_output_types(PoolBatch)
         step = Step("FindCells", cells_of, (self._facts,), CellBatch)
         return rows | "ToBatches" >> to_batches | "FindCells" >> map_batches(step)

@@ -142,7 +142,7 @@ class MergeByKey(beam.PTransform):
 
 def _encoded(element: Any, step: Step) -> Iterator[tuple[int, bytes]]:
     for key, state in step(element):
-        yield key, packed(state)
+        yield key, pickle.dumps(state, protocol=pickle.HIGHEST_PROTOCOL)
 
 
 def _merged(group: tuple[int, Iterable[bytes]], merge: Any, *arguments: Any) -> Any:
@@ -171,11 +171,6 @@ class _GatherBundles(beam.DoFn):
         yield window.GlobalWindows.windowed_value(kept)
 
 
-def packed(value: Any) -> bytes:
-    """Return a value pickled."""
-    return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-
-
 class BatchCoder(coders.Coder):
     """A coder that pickles batches, and takes their size from `nbytes` without pickling.
 
@@ -184,7 +179,7 @@ class BatchCoder(coders.Coder):
     """
 
     def encode(self, value: Any) -> bytes:
-        return packed(value)
+        return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
 
     def decode(self, encoded: bytes) -> Any:
         return pickle.loads(encoded)

@@ -19,10 +19,11 @@ from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tasks import TASK, keyed_hash
 from evalsampling.pool.batch import PoolBatch, batches_of, halves
+from evalsampling.pool.conditions import rows_of_pool
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.preparation.assignment import CellBatch, assign_cells
-from evalsampling.spec import AnalysisPlan, LabellingPlan
+from evalsampling.spec import AnalysisPlan, LabellingPlan, where
 from evalsampling.spec.id_columns import IdColumns, columns_of
 from evalsampling.stats.arrays import FloatArray, IntArray
 from evalsampling.stats.cells import CellTable
@@ -85,6 +86,12 @@ class PoolFacts:
     def analysis(self) -> Analysis:
         """The analysis of the pool before its first round."""
         return Analysis.of_pool(self.pool, self.plan)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read of rows, and those of the pool's condition."""
+        reading = self.plan.reading
+        return (*reading.all_columns, *where.columns_of(reading.pool.condition))
 
     @property
     def label_join(self) -> LabelJoin:
@@ -165,16 +172,14 @@ class PoolFacts:
 
 def _check_counted(snapshot: Snapshot) -> None:
     """Check that rows and labels of a workspace can be counted in a pipeline."""
-    labels, problem = snapshot.pool.spec.labels, None
-    if labels.space.tagged:
-        problem = "its rows have any number of many labels"
-    elif labels.oracle == "stochastic":
-        problem = "its oracle is stochastic"
-    elif labels.at_hand is not None:
-        problem = "some of its rows had labels before"
-    if problem is not None:
-        path = snapshot.pool.workspace.path
-        raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
+    path, labels = snapshot.pool.workspace.path, snapshot.pool.spec.labels
+    for is_so, problem in (
+        (labels.space.tagged, "its rows have any number of many labels"),
+        (labels.oracle == "stochastic", "its oracle is stochastic"),
+        (labels.at_hand is not None, "some of its rows had labels before"),
+    ):
+        if is_so:
+            raise InputError(f"{path}: {problem}, which takes the commands, not transforms")
 
 
 def _identity(key: bytes) -> str:
@@ -268,8 +273,8 @@ def read_chances(path: str | Path) -> RoundChances:
 
 
 def cells_of(batch: PoolBatch, facts: PoolFacts) -> CellBatch:
-    """Return the rows of a batch with their cells in a workspace."""
-    cells = assign_cells(batch, facts.pool.stratification)
+    """Return the rows of a batch that are of the pool, with their cells in a workspace."""
+    cells = assign_cells(rows_of_pool(batch, facts.plan.reading.pool), facts.pool.stratification)
     return dataclasses.replace(cells, workspace=facts.identity)
 
 
@@ -279,11 +284,10 @@ def cells_and_rejects(
     """Return rows with their cells, and the id and the reason of each row that cannot be read."""
     pool = facts.plan.reading.pool
     try:
-        batches = [*batches_of(rows, facts.plan.reading.all_columns, "")]
-        found = [cells_of(batch, facts) for batch in batches]
-        for batch in batches:
+        found = [cells_of(batch, facts) for batch in batches_of(rows, facts.columns, "")]
+        for cells in found:
             for name in pool.payload:  # It is read of the rows that are drawn.
-                batch.payload(name, np.arange(len(batch)))
+                cells.batch.payload(name, np.arange(len(cells)))
     except InputError as error:
         parts = halves(rows)
         if not parts:

@@ -223,8 +223,8 @@ def test_the_same_rows_of_a_poisson_sample(
 ) -> None:
     path = tmp_path / "pool.parquet"
     pq.write_table(make_pool().table, path, row_group_size=300)
-    content = {"pool": {"path": str(path)}, "strata": strata, "budget": 200, "seed": 4}
-    content["labels"] = {"classes": [0, 1]}
+    pool = {"path": str(path), "where": "score > -3"}
+    content = {"pool": pool, "strata": strata, "budget": 200, "labels": {"classes": [0, 1]}}
     spec = EvaluationSpec.from_mapping(content, tmp_path)
     kept = engine.keep(path, spec, by_cell)
     assert kept == pairs(poisson_sample(spec.analysis, by_cell))

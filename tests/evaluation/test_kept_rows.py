@@ -20,52 +20,41 @@ from evalsampling.stats.outputs import Outputs
 from tests.averages import EACH_F1, MACRO_F1
 
 ROWS = 1500
+KEYS: dict[str, Any] = {"strata": {"leaves": 24}, "sampler": "poisson", "seed": 11}
+KEYS["measure"] = ["f1", "recall", "brier"]
 NAMES = ["toxic", "insult", "threat"]
 
 
 def columns() -> tuple[pa.Table, np.ndarray]:
     """A pool of two classes, and the class of each row."""
     rng = np.random.default_rng(3)
-    score = rng.normal(-1.5, 1.5, ROWS)
+    ids, score = np.arange(ROWS), rng.normal(-1.5, 1.5, ROWS)
     p = 1 / (1 + np.exp(-score))
-    table = pa.table(
-        {"id": np.arange(ROWS), "score": score, "prediction": (score > 0) * 1, "probability": p}
-    )
-    return table, (rng.random(ROWS) < p).astype(int)
+    columns = {"id": ids, "score": score, "prediction": (score > 0) * 1, "doc": ids // 9}
+    return pa.table({**columns, "probability": p}), (rng.random(ROWS) < p).astype(int)
 
 
 @pytest.fixture
 def spec(tmp_path: Any) -> EvaluationSpec:
     pq.write_table(columns()[0], tmp_path / "pool.parquet")
-    content = {
-        "pool": {"path": str(tmp_path / "pool.parquet"), "probability": "probability"},
-        "measure": ["f1", "recall", "brier"],
-        "sampler": "poisson",
-        "strata": {"leaves": 24},
-        "budget": 300,
-        "seed": 11,
-    }
-    return EvaluationSpec.from_mapping(content, tmp_path)
+    pool = {"path": str(tmp_path / "pool.parquet"), "probability": "probability"}
+    return EvaluationSpec.from_mapping({"pool": pool, "budget": 300, **KEYS}, tmp_path)
 
 
 def changed(spec: EvaluationSpec, **keys: Any) -> EvaluationSpec:
     return EvaluationSpec.from_mapping({**spec.to_mapping(), **keys}, None)
 
 
-def test_estimates_are_those_of_an_evaluation_of_the_same_rows(spec: EvaluationSpec) -> None:
+@pytest.mark.parametrize("alike", [False, True])
+def test_estimates_are_those_of_an_evaluation(spec: EvaluationSpec, alike: bool) -> None:
     table, label = columns()
+    if alike:
+        spec = changed(spec, pool={**spec.to_mapping()["pool"], "cluster": "doc"})
     kept = poisson_sample(spec.analysis, by_cell=True)
     ids = kept["id"].to_numpy()
     found = estimate_kept_rows(spec, kept, kept["id"], label[ids])
-    evaluation = Evaluation.from_arrays(
-        *(table[name].to_numpy() for name in ("score", "prediction")),
-        probability=table["probability"].to_numpy(),
-        **{
-            "measure": ["f1", "recall", "brier"],
-            "sampler": "poisson",
-            "strata": {"leaves": 24},
-            "seed": 11,
-        },
+    evaluation = Evaluation.from_frame(
+        table, probability="probability", cluster="doc" if alike else None, **KEYS
     )
     assert sorted(evaluation.sample(300)) == ids.tolist()
     evaluation.label(ids, label[ids])
@@ -146,6 +135,19 @@ def test_sets_of_labels(tmp_path: Any) -> None:
             kept["id"].to_pylist()]  # fmt: skip
     for one, true in zip(estimate_kept_rows(spec, kept, kept["id"], told), exact, strict=True):
         assert one.value == pytest.approx(true, abs=4 * one.standard_error)
+
+
+def test_systems_are_compared(spec: EvaluationSpec) -> None:
+    kept, label = poisson_sample(spec.analysis), columns()[1]
+    kept = kept.append_column("bold", pa.array((kept["score"].to_numpy() > -1) * 1))
+    found = []
+    for given in (["prediction"], ["bold"], ["prediction", "bold"]):
+        systems = {name: {"score": "score", "prediction": name} for name in given}
+        asked = changed(spec, pool={"path": spec.pool.path, "systems": systems}, measure="f1")
+        found += estimate_kept_rows(asked, kept, kept["id"], label[kept["id"].to_numpy()])
+    first, second, *both = [one.value for one in found]
+    assert both == pytest.approx([first, second, first - second])
+    assert (found[-1].target.system, found[-1].target.against) == ("prediction", "bold")
 
 
 @pytest.mark.parametrize(

@@ -275,7 +275,8 @@ def test_shares_add_up_to_the_labels_of_the_command(labelled: Job, by: str, sing
     answers = [{by: name, "label": str(truth[id])} for name, id in named[by].items()][3:]
     table = drawn_rows(labelled.workspace)
     rows = table.to_pylist() if singly else [table.slice(0, 20), table.slice(15)]
-    twice = [*answers, *answers[:5]]
+    as_bytes = [{name: text.encode() for name, text in one.items()} for one in answers[:5]]
+    twice = [*answers, *as_bytes]
     counts, rejects, size = summed(labelled, in_transit(rows, twice, by), by)
     assert (len(counts), counts.labelled, rejects) == (len(table), len(answers), [])
     assert size == sum(1 if singly else len(part) for part in rows) + len(twice)

@@ -16,17 +16,8 @@ def test_bad_pool(job: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    fast(
-        1,
-        [
-            ["--runner=FnApiRunner", "--direct_num_workers=1"],
-            ["--runner=DirectRunner"],
-            ["--runner=BundleBasedDirectRunner"],
-        ],
-    ),
-    ids=lambda options: options[0].removeprefix("--runner="),
+    "name", fast(1, ["FnApiRunner", "DirectRunner", "BundleBasedDirectRunner"])
 )
-def test_bad_pool_on_other_runners(job: Any, options: list[str]) -> None:
+def test_bad_pool_on_other_runners(job: Any, name: str) -> None:
     make, words = BAD["nan score"]
-    assert_clean_failure(job(make(), files=2, group_rows=100), words, *options)
+    assert_clean_failure(job(make(), files=2, group_rows=100), words, f"--runner={name}")

@@ -30,12 +30,7 @@ def test_many_rows(job: Jobs, suffix: str, rows: int) -> None:
 
 
 WHOLE = [
-    pytest.param(
-        suffix,
-        case,
-        (7, 1, 2)[(row + column) % 3],
-        marks=() if (row, column) in [(0, 0)] else pytest.mark.slow,
-    )
+    (suffix, case, (7, 1, 2)[(row + column) % 3])
     for row, suffix in enumerate(["csv", "jsonl", "avro"])
     for column, case in enumerate(["slices", "curve", "systems", "classes", "kd beside a score"])
 ]

@@ -46,21 +46,13 @@ def test_reading_breaks_off(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_same(one.workspace, reference(one), budget=30)
 
 
-@pytest.mark.parametrize(
-    ("owner", "name"),
-    fast(
-        1,
-        [
-            (CellBatch, "sums"),
-            (Workspace, "commit"),
-            (ReserveBuilder, "build"),
-            (Preparation, "write_reserve"),
-            (ReserveBuilder, "add"),
-            (Preparation, "plan"),
-            (Preparation, "commit"),
-        ],
-    ),
-)
+STEPS = [
+    (CellBatch, "sums"), (Workspace, "commit"), (ReserveBuilder, "build"), (ReserveBuilder, "add"),
+    (Preparation, "write_reserve"), (Preparation, "plan"), (Preparation, "commit"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("owner", "name"), fast(1, STEPS))
 def test_a_step_fails(
     job: Jobs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, owner: type, name: str
 ) -> None:
@@ -75,9 +67,7 @@ def test_a_step_fails(
 
 
 @pytest.mark.slow
-def test_a_part_of_the_reserve_is_written_twice_and_the_first_stays(
-    job: Jobs, tmp_path: Path
-) -> None:
+def test_a_part_of_the_reserve_is_written_twice_and_the_first_stays(job: Jobs) -> None:
     """A worker that was taken for dead may still write."""
     one = job(budget=30).prepared()
     before = {path: path.read_bytes() for path in (one.workspace / "reserve").iterdir()}

@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,5 @@ def test_a_result_replaces_no_file_of_others(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is there, and evalsampling did not write it"):
         _result_of(None, done, context, str(file))
     assert file.read_text() == "{}"
-    file.unlink()
-    for _ in range(2):
-        _result_of(None, done, context, str(file))
+    for options in (Namespace(overwrite=True), None, None):
+        _result_of(options, done, context, str(file))

@@ -48,17 +48,12 @@ def test_samplers_through_the_workspace_equal_memory(job: Any, sampler: str) -> 
     assert {told["slice"] for told in estimates} >= {None, "city=Zürich", "city=null"}
 
 
-@pytest.mark.parametrize(
-    "sampler",
-    [
-        "strat",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("active_risk", "strat_model")),
-        *(
-            pytest.param(name, marks=pytest.mark.slow)
-            for name in ("active_err", "active_uniC", "active_uniD", "active_lambda")
-        ),
-    ],
-)
+OF_SAWADE = (
+    "active_risk", "strat_model", "active_err", "active_uniC", "active_uniD", "active_lambda"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("sampler", ["strat", *slowly(*OF_SAWADE)])
 def test_systems_of_active_evaluation_through_the_workspace_equal_memory(
     job: Any, sampler: str
 ) -> None:

@@ -96,6 +96,13 @@ def test_a_table_by_its_name_and_the_rows_that_satisfy_a_condition(
     session.catalog.dropTempView("pool")
 
 
+def test_fields_of_structs(session: Any, of_rows: Any) -> None:
+    one = of_rows(where="out.m.score > -2", pool={"score": "out.m.score"})
+    struct = "named_struct('m', named_struct('score', score)) AS out"
+    done = prepare(rows_of(session, one).selectExpr("id", "prediction", "name", struct), one)
+    assert done.rows == np.count_nonzero(one.pool.table["score"].to_numpy() > -2)
+
+
 def test_later_commands_read_what_was_stored(session: Any, of_rows: Any) -> None:
     one = of_rows(budget=30)
     prepare(rows_of(session, one), one)

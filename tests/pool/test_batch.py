@@ -1,6 +1,7 @@
 """Rows from anywhere, one by one or in batches, come to the same columns; others are refused."""
 
 import collections
+import dataclasses
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -36,9 +37,10 @@ def columns(rows: list[Any]) -> list[dict[str, list[Any]]]:
         [Row(**row) for row in ROWS],
         [beam.Row(**row) for row in ROWS],
         [collections.ChainMap(row) for row in ROWS],
+        [dataclasses.make_dataclass("Pair", row)(**row) for row in ROWS],
         [ROWS[0], Row(**ROWS[1])],
     ],
-    ids=["dicts", "named tuples", "rows of Beam", "mappings", "a mixture"],
+    ids=["dicts", "named tuples", "rows of Beam", "mappings", "dataclasses", "a mixture"],
 )
 def test_single_rows_are_one_batch_of_the_columns_that_are_needed(rows: list[Any]) -> None:
     assert columns(rows) == [WANTED]

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -71,6 +72,15 @@ def test_formats_are_not_mixed(tmp_path: Path) -> None:
     (tmp_path / "z.csv").write_text("id,score,prediction,name\n1,0.5,1,x\n")
     with pytest.raises(InputError, match=r"z\.csv: another format than .*part-0\.parquet"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("kinds", ["u8 i8", "u8 u4", "u4 i4", "u1 f8"])
+def test_ids_of_any_width_have_one_type(tmp_path: Path, kinds: str) -> None:
+    for kind in kinds.split():
+        columns = {"id": np.arange(3, dtype=kind), "score": [0.5] * 3, "prediction": [1] * 3}
+        pq.write_table(pa.table(columns), tmp_path / f"{kind}.parquet")
+    batches = [batch for item in read(tmp_path).items for batch in read_batches(item, ["id"])]
+    assert pa.chunked_array([batch.ids("id") for batch in batches]).to_pylist() == [0, 1, 2] * 2
 
 
 def test_files_of_other_types_do_not_go_together(tmp_path: Path) -> None:

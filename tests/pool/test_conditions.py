@@ -1,5 +1,6 @@
 """Which rows satisfy a condition: as in SQL, for every type, and with their numbers in the file."""
 
+import dataclasses
 import datetime
 import decimal
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from evalsampling import InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.conditions import Filter, outline
+from evalsampling.pool.conditions import Filter, outline, rows_of_pool
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.registry import read_batches
@@ -80,6 +81,16 @@ def test_what_cannot_be_compared_exactly_is_refused() -> None:
     for where in ("money = number", "money < rate", "whole > money", "us = ns", "huge > whole"):
         with pytest.raises(InputError, match=r"^pool\.where: column .* cannot be compared$"):
             kept(where, batch)
+
+
+def test_rows_from_anywhere() -> None:
+    """A weight of 0 leaves a row out too; of pairs in both orders nobody knows."""
+    batch = PoolBatch(pa.record_batch({"w": [0, 1, 2, 3], "a": [5, 5, 5, 7], "b": [1, 2, 3, 4]}))
+    keys = {"path": "p", "id": ["a", "b"], "weight": "w", "where": "a < 6"}
+    pool = EvaluationSpec.from_mapping({"pool": keys, "budget": 9}, Path()).pool
+    assert rows_of_pool(batch, pool).rows["b"].to_pylist() == [2, 3]
+    with pytest.raises(InputError, match=r"pool.pairs: which order counts"):
+        rows_of_pool(batch, dataclasses.replace(pool, pairs="unordered"))
 
 
 def test_errors_name_rows_of_the_file() -> None:

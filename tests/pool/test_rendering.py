@@ -114,8 +114,16 @@ def test_numbers_that_json_does_not_have_are_null() -> None:
 
 
 def test_other_columns_stay_as_they_are() -> None:
-    for array in (pa.array([1, None]), pa.array(["a", None]), pa.array([0.5]), pa.array([b"x"])):
+    for array in (pa.array([1, None]), pa.array(["a", None]), pa.array([0.5])):
         assert rendered(array) is array
+
+
+def test_bytes_are_text() -> None:
+    for kind in (pa.binary(), pa.large_binary(), pa.binary(7)):
+        values = pa.array(["Zürich".encode(), b"a\xffbcdef", None], kind)
+        assert rendered(values).to_pylist() == ["Zürich", "a\\xffbcdef", None]
+        listed = pa.ListArray.from_arrays(pa.array([0, 1]), values)
+        assert rendered(listed).to_pylist() == ['["Zürich"]']
 
 
 def test_zones_have_their_summer_time() -> None:

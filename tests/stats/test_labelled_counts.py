@@ -108,8 +108,9 @@ def test_rows_that_fit_nothing_are_refused() -> None:
     chances = chances_of(history, pool.table)
     other = LabelledCounts(counts.facts.copy(), counts.count)
     other.facts[0, 1] = pool.table.code.max() + 1
-    with pytest.raises(ValueError, match="a row is of a cell that the pool does not have"):
-        other.history(pool.table, chances, nothing_drawn(pool))
+    for wrong in (other, LabelledCounts.sum([counts] * (pool.table.rows + 1))):
+        with pytest.raises(ValueError, match="the pool has fewer rows of a cell than were drawn"):
+            wrong.history(pool.table, chances, nothing_drawn(pool))
     with pytest.raises(ValueError, match=rf"a row is of round {len(chances)}, 0 are given"):
         counts.history(pool.table, [], nothing_drawn(pool))
 

@@ -7,14 +7,8 @@ from typing import Any
 import apache_beam as beam
 import pyarrow as pa
 import pytest
+from apache_beam.transforms import window
 from apache_beam.transforms.trigger import AccumulationMode, AfterCount, Repeatedly
-from apache_beam.transforms.window import (
-    FixedWindows,
-    GlobalWindow,
-    GlobalWindows,
-    IntervalWindow,
-    TimestampedValue,
-)
 
 from evalsampling.errors import InputError
 from evalsampling.transforms import (
@@ -31,14 +25,14 @@ from tests.in_pipelines import keep, kept, pipeline
 from tests.jobs import Job
 
 HOUR = 3600
-DAYS = [IntervalWindow(0, 10), IntervalWindow(10, 20)]
+DAYS = [window.IntervalWindow(0, 10), window.IntervalWindow(10, 20)]
 
 
 def test_rows_of_a_stream_by_the_hour_are_those_of_the_command(one: Job, tmp_path: Path) -> None:
-    rows = [TimestampedValue(row, row["id"] * 60) for row in one.pool.table.to_pylist()]
+    rows = [window.TimestampedValue(row, row["id"] * 60) for row in one.pool.table.to_pylist()]
     with pipeline() as root:
         timed = root | beam.Create(rows) | beam.Map(lambda row: row)
-        by_hour = timed | beam.WindowInto(FixedWindows(HOUR))
+        by_hour = timed | beam.WindowInto(window.FixedWindows(HOUR))
         picked = by_hour | AssignCells(one.workspace) | SampleRound(one.workspace, 1)
         keep(picked["rows"], tmp_path / "rows")
         keep(picked["tasks"], tmp_path / "tasks")
@@ -53,8 +47,8 @@ def test_a_stream_goes_on_after_a_row_that_cannot_be_read(one: Job, tmp_path: Pa
             for place, row in enumerate(one.pool.table.to_pylist())
             if place % 10 == 0 or row["id"] in asked]  # fmt: skip
     with pipeline() as root:
-        by_hour = root | beam.Create([TimestampedValue(row, row["id"] * 60) for row in rows])
-        by_hour = by_hour | beam.Map(lambda row: row) | beam.WindowInto(FixedWindows(HOUR))
+        by_hour = root | beam.Create([window.TimestampedValue(row, row["id"] * 60) for row in rows])
+        by_hour = by_hour | beam.Map(lambda row: row) | beam.WindowInto(window.FixedWindows(HOUR))
         found = by_hour | AssignCells(one.workspace, rejects=True)
         keep((found["cells"] | SampleRound(one.workspace, 1))["rows"], tmp_path / "rows")
         keep(found["rejects"], tmp_path / "rejects")
@@ -67,10 +61,13 @@ def test_a_stream_goes_on_after_a_row_that_cannot_be_read(one: Job, tmp_path: Pa
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"windowfn": FixedWindows(HOUR)}, " are in windows, and count together: put them into"),
+        (
+            {"windowfn": window.FixedWindows(HOUR)},
+            " are in windows, and count together: put them into",
+        ),
         (
             {
-                "windowfn": GlobalWindows(),
+                "windowfn": window.GlobalWindows(),
                 "trigger": Repeatedly(AfterCount(1)),
                 "accumulation_mode": AccumulationMode.DISCARDING,
             },
@@ -127,16 +124,16 @@ def test_parts_of_a_bundle_come_together_by_window_and_key() -> None:
 def test_a_bundle_that_failed_leaves_nothing() -> None:
     gather = Gather(by_parity, together)
     gather.start_bundle()
-    list(gather.process(3, GlobalWindow()))
+    list(gather.process(3, window.GlobalWindow()))
     gather.start_bundle()
-    list(gather.process(5, GlobalWindow()))
+    list(gather.process(5, window.GlobalWindow()))
     assert [one.value for one in gather.finish_bundle()] == [(1, [5])]
 
 
 def test_many_rows_are_handed_on_before_their_bundle_ends() -> None:
     gather, table = Gather(by_parity, together), pa.table({"id": range(4000)})
     gather.start_bundle()
-    made = [list(gather.process(table, GlobalWindow())) for _ in range(4)]
+    made = [list(gather.process(table, window.GlobalWindow())) for _ in range(4)]
     assert [len(one) for one in made] == [0, 0, 1, 0]
     ((_, parts),) = made[2]
     assert len(parts) == 3

@@ -50,10 +50,8 @@ def test_a_stream_without_an_output_for_its_bad_rows(one: Job) -> None:
     stream = root | test_stream.TestStream()
     with pytest.raises(InputError, match="cannot be read would end a stream; give AssignCells rej"):
         _ = stream | "ends" >> AssignCells(one.workspace)
-    assert {*(stream | "goes on" >> AssignCells(one.workspace, rejects=True))} == {
-        "cells",
-        "rejects",
-    }
+    outputs = stream | "goes on" >> AssignCells(one.workspace, rejects=True)
+    assert {*outputs} == {"cells", "rejects"}
 
 
 @pytest.mark.parametrize("name", ["tasks.csv", "tasks/part.html"])
@@ -95,16 +93,8 @@ def test_rows_and_sums_of_another_workspace(one: Job, job: Any) -> None:
     rows, answers = drawn_rows(one.workspace), answers_to(one, 1)
 
     def estimate(root: beam.Pipeline, rows_of: Job) -> Any:
-        given = {
-            "rows": root | "rows" >> beam.Create([rows]),
-            "labels": root | "labels" >> beam.Create(answers),
-        }
         cells = root | "pool" >> beam.Create([one.pool.table]) | AssignCells(rows_of.workspace)
-        states = {
-            "counts": (given | JoinLabels(one.workspace))["counts"],
-            "pool": cells | SumCells(),
-        }
-        return states | EstimateMeasures(one.workspace)
+        return _estimated(one, root, rows, answers, pool=cells | SumCells())
 
     words = f"{one.workspace}: sums over cells are of another workspace"
     assert words in message(one, lambda root: estimate(root, other))
@@ -123,17 +113,17 @@ def test_a_row_of_a_cell_that_the_pool_does_not_have(one: Job) -> None:
     rows, answers = drawn_rows(one.workspace), answers_to(one, 1)
     place = rows.schema.get_field_index("cell")
     other = rows.set_column(place, "cell", pa.array([10**6] * len(rows)))
-    words = f"{one.workspace}: a row is of a cell that the pool does not have"
+    words = f"{one.workspace}: the pool has fewer rows of a cell than were drawn"
     assert words in message(one, lambda root: _estimated(one, root, other, answers))
 
 
-def _estimated(one: Job, root: beam.Pipeline, rows: pa.Table, answers: list[Any]) -> Any:
-    given = {
-        "rows": root | "rows" >> beam.Create([rows]),
-        "labels": root | "labels" >> beam.Create(answers),
-    }
-    joined = given | JoinLabels(one.workspace)
-    return joined["counts"] | EstimateMeasures(one.workspace)
+def _estimated(
+    one: Job, root: beam.Pipeline, rows: pa.Table, answers: list[Any], **pool: Any
+) -> Any:
+    given = {"rows": [rows], "labels": answers}
+    created = {name: root | name >> beam.Create(parts) for name, parts in given.items()}
+    joined = created | JoinLabels(one.workspace)
+    return {"counts": joined["counts"], **pool} | EstimateMeasures(one.workspace)
 
 
 @pytest.mark.slow
@@ -153,19 +143,13 @@ def test_rounds_of_sample_in_a_table_that_grew(one: Job, by_transforms: int) -> 
         states = {"counts": joined["counts"], "pool": cells | SumCells()}
         return states | make(one.workspace, later or None)
 
-    def estimate(workspace: Path, rounds: Any) -> beam.PTransform:
-        return EstimateMeasures(workspace, rounds)
-
-    def design(workspace: Path, rounds: Any) -> beam.PTransform:
-        return DesignRound(workspace, 10, rounds)
-
     rows = one.pool.table
     grown = pa.concat_tables([rows, rows.slice(0, 1)])
     words = (
         f"{one.workspace}: the command sample drew rounds here, from a pool of {len(rows)} rows; "
         f"the rows that are given are others ({len(grown)}), and new ones had no chance"
     )
-    for make in (estimate, design):
+    for make in (EstimateMeasures, lambda workspace, rounds: DesignRound(workspace, 10, rounds)):
         assert words in message(one, lambda root, make=make: add(root, grown, make))
         same = message(one, lambda root, make=make: add(root, rows, make))
         assert same == "it does not end"

@@ -64,16 +64,15 @@ def ways(table: pa.Table) -> dict[str, tuple[list[Any], int]]:
 
 
 def test_rows_and_tasks_are_those_of_the_command(job: Any, tmp_path: Path) -> None:
-    """The second round of a Poisson sample; rows come in several ways, cut and spread."""
+    """The second round of a Poisson sample; rows come in several ways, and some are not of it."""
     pool = make_pool(300)
-    one = job(pool, sampler="poisson")
+    one = job(pool, sampler="poisson", pool={"where": "score > -2.5"})
     two_rounds(one, (30, 30))
     given = ways(pool.table)
     with pipeline() as root:
         for name, (rows, pieces) in given.items():
-            cells = created(root, name, rows, pieces) | f"Assign {name}" >> AssignCells(
-                one.workspace
-            )
+            spread = created(root, name, rows, pieces)
+            cells = spread | f"Assign {name}" >> AssignCells(one.workspace)
             sampled = cells | f"Sample {name}" >> SampleRound(one.workspace, 2)
             keep(sampled["rows"], tmp_path / f"{name}.rows")
             keep(sampled["tasks"], tmp_path / f"{name}.tasks")

@@ -128,11 +128,10 @@ def rows_of_pool(batch: PoolBatch, columns: Sequence[str] | None) -> PoolBatch:
 
 def _of_one_type(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return rows whose text has the type that it has in all files of the pool."""
-    texts = [field for field in schema if is_text(field.type) and field.name in rows.schema.names]
-    for field in texts:
+    for field in schema:
         place = rows.schema.get_field_index(field.name)
-        own = rows.schema.field(place).type
-        if plain_type(own) not in (field.type, pa.null()) and is_text(plain_type(own)):
+        own = pa.null() if place < 0 else plain_type(rows.schema.field(place).type)
+        if own != field.type and is_text(own) and is_text(field.type):
             rows = rows.set_column(place, field, plain(rows.column(place)).cast(field.type))
     return rows
 
