@@ -1,6 +1,5 @@
 """How far the proposal of a sampler is from the optimal one."""
 
-
 import numpy as np
 
 from evalsampling.measures.base import Measure
