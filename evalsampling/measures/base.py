@@ -114,6 +114,7 @@ class Measure(abc.ABC):
         affine: whether g is affine in R, so that its Jacobian is the same everywhere.
         of_system: whether its value depends on the system.
         scale_free: whether g(c R) = g(R) for c > 0, as of a ratio of two risks.
+        finds_threshold: whether it is of a threshold that labels decide: its slope says too little.
         greater_is_better: whether systems of greater values are better; None if neither of greater
             nor of smaller ones, as of a bias.
         incomparable: why its values for two systems are not compared; empty if they are.
@@ -131,6 +132,7 @@ class Measure(abc.ABC):
     affine: bool = False
     of_system: bool = True
     scale_free: bool = False
+    finds_threshold: ClassVar[bool] = False
     greater_is_better: bool | None = True
     incomparable: ClassVar[str] = ""
     driven_by: ClassVar[str] = ""
@@ -321,10 +323,8 @@ class Measure(abc.ABC):
 def check_defined(measure: Measure, risk: FloatArray) -> None:
     """Check that a measure is defined on a pool."""
     if np.all(np.isnan(measure.value(risk))):
-        raise InputError(
-            f"measure {measure.name} is undefined on this pool (0/0): "
-            f"it has no {measure.undefined_without}"
-        )
+        why = f"is undefined on this pool (0/0): it has no {measure.undefined_without}"
+        raise InputError(f"measure {measure.name} {why}")
 
 
 def is_ours(measure: Measure) -> bool:

@@ -337,6 +337,7 @@ class PrecisionAtRecall(Area):
     """
 
     scale_free = True
+    finds_threshold = True
     recall: UpToOne = 0.9
     usual_thresholds = 128
 

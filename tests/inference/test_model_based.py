@@ -470,3 +470,22 @@ def test_runs_that_met_many_by_chance_are_right_as_often_as_told() -> None:
             low, high = DrawnRange(values, values).interval(share_held(0.95, int(number)))
             covered.append(low <= mean <= high)
         assert chance @ covered / chance.sum() >= least
+
+
+@pytest.mark.parametrize("seed", [4, *slowly(18, 20, 21)])
+def test_where_labels_decide_the_threshold_the_interval_holds_that_of_the_draws(seed: int) -> None:
+    """Labels that met no positive in low ranks put it too high, by a slope that is too small."""
+    rng = np.random.default_rng([seed, 78])
+    truth = rng.random(20_000) < 0.01
+    score = 3 * (rng.normal(size=20_000) + 3 * truth) - 4.5 + np.log(1 / 99)
+    chance = 1 / (1 + np.exp(-score))
+    one = Evaluation.from_arrays(
+        chance, chance >= np.quantile(chance, 0.99), budget=300, seed=seed,
+        measure=["f1", "precision", "recall", "precision_at_recall"],
+    )  # fmt: skip
+    for _ in range(3):
+        ids = one.sample(100)
+        one.label(ids, truth[ids])
+    found = np.sort(chance[truth])[len(chance[truth]) // 10]
+    estimate = one.estimate()["precision_at_recall(0.9)"]
+    assert estimate.low < truth[chance >= found].mean() < estimate.high
