@@ -18,7 +18,7 @@ from evalsampling.commands.prepare_plan import prepare_by_shares
 from evalsampling.pipelines import prepare as by_beam
 from evalsampling.pipelines.running import parse_options
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.conditions import rows_of_pool
+from evalsampling.pool.conditions import selected_rows
 from evalsampling.preparation.poisson import INCLUSION, keep_rows, poisson_sample
 from evalsampling.preparation.shares import LOCAL, Merge, Piece, Rows, Shares, Work, deal, groups_of
 from evalsampling.spec import EvaluationSpec
@@ -109,7 +109,7 @@ def _by_spark(spec: EvaluationSpec, start_spark: StartSpark, check_ids: bool) ->
 
 def _kept_in_shares(path: Path, spec: EvaluationSpec, by_cell: bool) -> dict[Any, float]:
     parts = pq.read_table(path).combine_chunks().to_batches(max_chunksize=170)
-    rows = Rows([rows_of_pool(PoolBatch(part), spec.pool) for part in parts])
+    rows = Rows([selected_rows(PoolBatch(part), spec.pool) for part in parts])
     kept = keep_rows(in_shares(5), rows, spec.analysis, by_cell)
     return pairs(pa.concat_tables(kept.batches()))
 

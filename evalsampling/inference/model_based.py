@@ -254,6 +254,7 @@ def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> l
     observed = of_measure.told(value_among(measure, model.history, estimand.domain)).tolist()
     bands = _band(ends, estimates, of_measure, model) if band and len(drawn) > 1 else None
     is_exact, of_known_rows = model.is_exact, measure.is_of_known_rows
+    least = 0.0 if inputs.combine else NARROW
     is_sure = model.table.kinds.prediction.shape[1] < 2 and not measure.finds_threshold
     holds_draws = not (is_exact or of_known_rows or is_sure)
     numbers = []
@@ -264,9 +265,7 @@ def by_model(estimates: Sequence[Estimate], estimand: Estimand, band: bool) -> l
         pull = weight = 1.0
         if not is_exact:
             bias = bias_of_draws(design, of_number) if of_known_rows else 0.0
-            error = between(
-                design.standard_error, float(expected[i]), NARROW * (not inputs.combine)
-            )
+            error = between(design.standard_error, float(expected[i]), least)
             pull = weight_of_draws(design.standard_error, of_number, bias)
             weight = weight_of_draws(error, of_number, bias)
         numbers.append(

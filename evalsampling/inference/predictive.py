@@ -369,10 +369,9 @@ class Predictive:
 
 def expected_labels(model: LabelModel, rates: FloatArray) -> Predictive:
     """Return the expected labels given draws of the rates: fractional numbers of rows, no noise."""
-    table = model.table
-    left = table.count - labels_by_cell(table, model.history, Domain()).sum(axis=1)
-    unlabelled = left[:, None] * rates
-    return Predictive(table, model.history, Domain(), unlabelled, np.arange(len(rates)))
+    left = model.table.count - labels_by_cell(model.table, model.history, Domain()).sum(axis=1)
+    rows, draws = left[:, None] * rates, np.arange(len(rates))
+    return Predictive(model.table, model.history, Domain(), rows, draws)
 
 
 def likely_rates(table: CellTable, history: History, hidden: HiddenPrior = HIDDEN) -> FloatArray:

@@ -138,8 +138,7 @@ class GainMoments:
     @classmethod
     def of_cells(cls, gains: Sequence[Gain], table: CellTable) -> "GainMoments":
         """Return the mean moments of the queries of each cell."""
-        kinds = table.kinds.probability[:, :, 0]
-        systems = table.kinds.prediction.shape[1]
+        kinds, systems = table.kinds.probability[:, :, 0], table.kinds.prediction.shape[1]
         return cls.from_shares(gains, table.kinds.by_cell(kinds), systems)
 
     @classmethod

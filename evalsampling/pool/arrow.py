@@ -149,8 +149,7 @@ def value_in(record: Mapping[str, Any], field: pa.Field) -> Any:
 
 def schema_of(paths: Iterable[tuple[Sequence[str], pa.DataType]]) -> pa.Schema:
     """Return fields by the names that lead to them, of equal names with dots the last."""
-    named = {".".join(path): path_field(path, kind) for path, kind in paths}
-    return pa.schema(named.values())
+    return pa.schema({".".join(path): path_field(path, kind) for path, kind in paths}.values())
 
 
 def nested_fields(columns: pa.Schema) -> pa.Schema:

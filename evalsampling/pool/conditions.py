@@ -98,7 +98,7 @@ class Filter:
         return batch.take(np.flatnonzero(mask.to_numpy(zero_copy_only=False)))
 
 
-def rows_of_pool(batch: PoolBatch, pool: PoolSpec) -> PoolBatch:
+def selected_rows(batch: PoolBatch, pool: PoolSpec) -> PoolBatch:
     """Return the rows of a batch from anywhere that are of a pool."""
     if pool.pairs is not None:
         raise InputError("pool.pairs: which order counts depends on other rows; take the commands")

@@ -219,8 +219,7 @@ def what_became_of(then: Mapping[str, Any]) -> str | None:
     stored = find_file(then["path"])
     if stored.size != then["size"]:
         return f"has {stored.size} bytes in place of {then['size']}"
-    now = fingerprint_of(stored, hash_of_blocks(stored))
-    return "has changed" if now != then else None
+    return "has changed" if fingerprint_of(stored, hash_of_blocks(stored)) != then else None
 
 
 def changes_of(pool: Sequence[Mapping[str, Any]]) -> tuple[list[str], tuple[str, ...]]:

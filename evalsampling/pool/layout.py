@@ -86,8 +86,7 @@ class Layout:
     def _column_with(self, name: str) -> str:
         """Return the column of a table that a name is of, or of a field of which it is."""
         known = [*self.fixed, *(() if self.columns is None else self.columns.names)]
-        heads = [name, *beginnings(name)]
-        return next((head for head in heads if head in known), name)
+        return next((head for head in [name, *beginnings(name)] if head in known), name)
 
     def applied(self, rows: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
         """Return rows of the pool, of the wanted columns or all, from rows read of a file."""

@@ -7,7 +7,7 @@ import pyarrow as pa
 from apache_beam import pvalue
 
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.pool.conditions import rows_of_pool
+from evalsampling.pool.conditions import selected_rows
 from evalsampling.preparation.plan import COUNT_SLICES, SUM_CELLS
 from evalsampling.preparation.poisson import keep_rows
 from evalsampling.preparation.stages import Keyed, Reading, Stage, Step
@@ -105,5 +105,5 @@ class PoissonSample(beam.PTransform):
 
     def expand(self, batches: beam.PCollection[PoolBatch]) -> beam.PCollection[pa.Table]:
         engine, pool = BeamEngine(batches.pipeline), self._plan.reading.pool
-        rows = engine.map(batches, Step("RowsOfPool", rows_of_pool, (pool,), PoolBatch))
+        rows = engine.map(batches, Step("SelectRows", selected_rows, (pool,), PoolBatch))
         return keep_rows(engine, rows, self._plan, self._by_cell)

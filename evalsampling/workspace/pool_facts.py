@@ -19,7 +19,7 @@ from evalsampling.labels.delivered_ids import DeliveredIds
 from evalsampling.labels.sinks import sink_of
 from evalsampling.labels.tasks import TASK, keyed_hash
 from evalsampling.pool.batch import PoolBatch, batches_of, halves
-from evalsampling.pool.conditions import rows_of_pool
+from evalsampling.pool.conditions import selected_rows
 from evalsampling.pool.row_ids import as_text
 from evalsampling.pool.stored_columns import PAYLOAD_PREFIX
 from evalsampling.preparation.assignment import CellBatch, assign_cells
@@ -274,7 +274,7 @@ def read_chances(path: str | Path) -> RoundChances:
 
 def cells_of(batch: PoolBatch, facts: PoolFacts) -> CellBatch:
     """Return the rows of a batch that are of the pool, with their cells in a workspace."""
-    cells = assign_cells(rows_of_pool(batch, facts.plan.reading.pool), facts.pool.stratification)
+    cells = assign_cells(selected_rows(batch, facts.plan.reading.pool), facts.pool.stratification)
     return dataclasses.replace(cells, workspace=facts.identity)
 
 

@@ -15,7 +15,7 @@ import pytest
 from evalsampling import InputError
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.catalog import Catalog
-from evalsampling.pool.conditions import Filter, outline, rows_of_pool
+from evalsampling.pool.conditions import Filter, outline, selected_rows
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats.parquet import Parquet
 from evalsampling.pool.formats.registry import read_batches
@@ -88,9 +88,9 @@ def test_rows_from_anywhere() -> None:
     batch = PoolBatch(pa.record_batch({"w": [0, 1, 2, 3], "a": [5, 5, 5, 7], "b": [1, 2, 3, 4]}))
     keys = {"path": "p", "id": ["a", "b"], "weight": "w", "where": "a < 6"}
     pool = EvaluationSpec.from_mapping({"pool": keys, "budget": 9}, Path()).pool
-    assert rows_of_pool(batch, pool).rows["b"].to_pylist() == [2, 3]
+    assert selected_rows(batch, pool).rows["b"].to_pylist() == [2, 3]
     with pytest.raises(InputError, match=r"pool.pairs: which order counts"):
-        rows_of_pool(batch, dataclasses.replace(pool, pairs="unordered"))
+        selected_rows(batch, dataclasses.replace(pool, pairs="unordered"))
 
 
 def test_errors_name_rows_of_the_file() -> None:
