@@ -21,7 +21,7 @@ _REASONS = {
     "no-disputes": "no row that has all its answers is disputed. "
     "`evalsampling status` tells how many rows still wait for answers.",
     "half-width": "the intervals are as narrow as the spec's `stop` wants; `--size N` draws on",
-    "significance": "the difference is as significant as `stop` wants it; `--size N` draws on",
+    "significance": "the difference is as significant as `stop` wants; `--size N` draws on",
     "no-new-rows": "all rows that this round drew have labels already; sample again",
 }
 
