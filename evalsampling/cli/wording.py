@@ -52,16 +52,14 @@ def grouped_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[st
     return table(head, list(itertools.chain(*groups.values())))
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a table; where it does not fit the terminal, its first column is cut."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     room = columns() - sum(widths[1:]) - 2 * (len(widths) - 1)
     widths[0] = min(widths[0], max(room, 12))
     lines = []
     for row in (head, *rows):
-        cells = [
-            f"{cut(cell, width):<{width}}" if place < left else f"{cell:>{width}}"
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
+        first, *others = zip(row, widths, strict=True)
+        cells = (f"{cell:>{width}}" for cell, width in others)
+        lines.append("  ".join([f"{cut(*first):<{widths[0]}}", *cells]).rstrip())
     return [bold(lines[0]), *lines[1:]]

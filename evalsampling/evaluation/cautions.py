@@ -97,15 +97,15 @@ def missing_bounds(analysis: Analysis, questions: IntArray) -> list[MissingBound
     """
     history = analysis.history
     missing = np.intersect1d(missing_beside_labels(history), questions)
-    if not len(missing) or not analysis.reading.has_classes:
-        return []
+    bounds = [*analysis.bounds_over.get(missing.tobytes(), ())]
+    if bounds or not len(missing) or not analysis.reading.has_classes:
+        return bounds
     whole = dataclasses.replace(analysis.scope, domains=(Domain(),), bands_seed=None)
     filled = []
     for codes in _fillings(analysis, missing):
         label = history.label.copy()
         label[missing] = codes
         filled.append(analysis.with_history(history.with_labels(label)).estimate(scope=whole))
-    bounds = []
     for estimates in zip(*filled, strict=True):
         target = estimates[0].target
         values = [estimate.value for estimate in estimates if estimate.value is not None]
@@ -122,6 +122,7 @@ def missing_bounds(analysis: Analysis, questions: IntArray) -> list[MissingBound
                 target.against,
             )
         )
+    analysis.bounds_over[missing.tobytes()] = bounds
     return bounds
 
 
