@@ -49,13 +49,14 @@ def plain_errors() -> Iterator[None]:
         raise
 
 
-def run_as_program(main: Callable[[], None]) -> None:
-    """Run a job's ``main``; what a user can mend is one line on stderr and exit code 1.
+def run_as_program(main: Callable[[], int | None]) -> None:
+    """Run a job's ``main`` and exit with what it returns, or with 1 after an error of the user.
 
-    So is Ctrl-C, with its own exit code.
+    Such an error is one line on stderr. So is Ctrl-C, with its own exit code.
     """
     try:
-        main()
+        if code := main():
+            sys.exit(code)
     except logs.reported_errors() as error:
         if not logs.as_json():
             print(f"{sys.argv[0]}: {logs.one_line(error)}", file=sys.stderr)

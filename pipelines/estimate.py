@@ -11,9 +11,9 @@ from evalsampling.commands.estimate import EstimateOptions, estimate
 from evalsampling.pipelines.running import run_as_program, run_in_one_worker
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Parse, build, run."""
-    run_in_one_worker("estimate", "Take labels and estimate.", EstimateOptions, estimate, argv)
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse, build, run; return the exit code, of gates too if it waits for the job."""
+    return run_in_one_worker("estimate", "Take labels, estimate.", EstimateOptions, estimate, argv)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 
 import apache_beam as beam
+from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import (
     GoogleCloudOptions,
     PipelineOptions,
@@ -34,6 +35,9 @@ IN_PROCESS = "FnApiRunner"
 
 _RUNNERS_IN_PROCESS = (IN_PROCESS, "DirectRunner", "BundleBasedDirectRunner")
 
+_EXIT_CODE = Metrics.distribution("evalsampling", "exit_code")
+"""The metric by which a worker tells the exit code of its command."""
+
 _ERRORS = logging.getLogger("apache_beam.runners.common")
 """Where a worker logs why it failed, and nothing else: the runner raises the first of these."""
 
@@ -47,13 +51,6 @@ def job(
     with_output: bool = False,
 ) -> Iterator[tuple[Options, argparse.Namespace, PipelineOptions]]:
     """Parse the options of a job, and log what is done with them in a block.
-
-    Args:
-        name: of the job.
-        description: what it does.
-        options: of the command whose work it does.
-        argv: of the program.
-        with_output: whether its result may be written to a file.
 
     Yields:
         The command's options; ``wait``, whether to wait for the job, and ``output``, the file; and
@@ -78,15 +75,10 @@ def run_in_one_worker(
     options: type[Options],
     work: Callable[[Options, ExecutionContext], Result],
     argv: Sequence[str] | None,
-) -> None:
-    """Run the job that calls a command in one worker, and may write its result to a file.
+) -> int:
+    """Run the job that calls a command in one worker; return its exit code, 0 if it goes on.
 
-    Args:
-        name: of the command.
-        description: what it does.
-        options: of the command.
-        work: the command.
-        argv: of the program.
+    The result may be written to a file.
     """
     with job(name, description, options, argv, with_output=True) as (given, settings, beam_options):
         pipeline = beam.Pipeline(options=beam_options)
@@ -96,7 +88,14 @@ def run_in_one_worker(
             | name.capitalize()
             >> beam.Map(_result_of, work, recorded(beam_options), settings.output)
         )
-        run(pipeline, settings.wait)
+        job_result = run(pipeline, settings.wait)
+        return _exit_code(job_result) if settings.wait else 0
+
+
+def _exit_code(job_result: PipelineResult) -> int:
+    """Return the exit code that the worker counted; it may have tried more than once."""
+    found = job_result.metrics().query(MetricsFilter().with_metric(_EXIT_CODE))
+    return max((each.result.max for each in found["distributions"]), default=0)
 
 
 def _result_of(
@@ -109,6 +108,7 @@ def _result_of(
     if output is not None:
         Output(output, b'{"result": ').check(getattr(options, "overwrite", False))
     result = work(options, context)
+    _EXIT_CODE.update(result.exit_code)
     content = result.to_json()
     if output is not None:
         messages = getattr(result, "messages", None)

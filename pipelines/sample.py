@@ -14,11 +14,11 @@ from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.pipelines.running import run_as_program, run_in_one_worker
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Parse, build, run."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse, build, run; return the exit code."""
     # A bundle that is tried again is the same request: it draws no other round.
     work = functools.partial(sample, request=uuid.uuid4().hex)
-    run_in_one_worker("sample", "Draw the next round.", SampleOptions, work, argv)
+    return run_in_one_worker("sample", "Draw the next round.", SampleOptions, work, argv)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,6 @@ class Command:
     beam: Beam = Beam.NEVER
     # returns lines for stderr about a result
     remarks: Callable[[Any], Iterable[str]] = lambda _: ()
-    status: Callable[[argparse.Namespace, Any], int] = lambda *_: 0  # exit code of a result
     # whether a call reads rows of a pool, so that a user's scorer may run
     reads_pools: Callable[[argparse.Namespace], bool] = lambda _: False
 
@@ -58,7 +57,7 @@ class Command:
 
 
 def through_pipeline(
-    job: Callable[[Sequence[str]], None], options: "WorkspaceOptions", beam: Sequence[str]
+    job: Callable[[Sequence[str]], int], options: "WorkspaceOptions", beam: Sequence[str]
 ) -> Any:
     """Run a Beam job that does the work of a command, and return the object that the job wrote."""
     from evalsampling.commands.options import job_arguments

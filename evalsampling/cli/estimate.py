@@ -18,7 +18,6 @@ from evalsampling.commands.estimate_labelled import (
 from evalsampling.commands.estimate_result import Bounds, EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.errors import UsageError
-from evalsampling.evaluation.gates import EXIT_CODES
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.inference.results import (
     SAID,
@@ -97,17 +96,6 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--exit-zero", action="store_true", help="exit with 0 whatever the gates say"
     )
-
-
-def _status(arguments: argparse.Namespace, result: EstimateResult) -> int:
-    """Return the exit code: 1 if a receiver has failed, else the code of the gates."""
-    if any(receipt.problem for receipt in result.reports):
-        return 1
-    if arguments.exit_zero:
-        return 0
-    proved = None if any(not each.holds for each in result.certificates) else True
-    gated = True if result.gates is None else result.gates.reached
-    return EXIT_CODES[False if gated is False else gated and proved]
 
 
 def _text(arguments: argparse.Namespace, result: EstimateResult) -> str:
@@ -363,4 +351,4 @@ def _thinned(measures: Sequence[Number]) -> list[Number]:
     return shown
 
 
-COMMAND = Command(_add_options, _run, _text, Beam.WITH_RUNNER, _remarks, _status)
+COMMAND = Command(_add_options, _run, _text, Beam.WITH_RUNNER, _remarks)

@@ -73,6 +73,5 @@ COMMAND = Command.of(
     _text,
     beam=Beam.ALWAYS,
     remarks=_remarks,
-    status=lambda _, result: int(isinstance(result, CheckResult) and not result.ok),
     reads_pools=lambda _: True,
 )

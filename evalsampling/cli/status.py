@@ -52,10 +52,6 @@ def _verified(result: VerifyResult) -> str:
     return "\n".join(lines)
 
 
-def _status(_: argparse.Namespace, result: StatusResult | VerifyResult) -> int:
-    return int(isinstance(result, VerifyResult) and not result.ok)
-
-
 def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_shown(held)}" for key, held in value.items())
@@ -72,4 +68,4 @@ def _labels(result: StatusResult) -> str:
     return f"{labels} for {result.cost:,.2f}{limit}"
 
 
-COMMAND = Command.of(_Options, _run, _text, status=_status)
+COMMAND = Command.of(_Options, _run, _text)

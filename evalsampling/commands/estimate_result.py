@@ -13,7 +13,7 @@ from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import Doubts, cautions, reason_to_stop
 from evalsampling.evaluation.certificate import Certificate
 from evalsampling.evaluation.estimates import Estimates, PeopleAgreement
-from evalsampling.evaluation.gates import Gates, judge
+from evalsampling.evaluation.gates import EXIT_CODES, Gates, judge
 from evalsampling.evaluation.people import people_agree
 from evalsampling.inference.precision_curve import Bounded, Guarantee
 from evalsampling.inference.results import Estimate, brief, no_width_because, rested_on, widest_half
@@ -134,6 +134,15 @@ class EstimateResult(Result):
     reports: tuple[Receipt, ...] = ()
     certificates: tuple[Certificate, ...] = ()
     curve: RankCurve | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """1 if a receiver has failed, else the code of the gates and certificates."""
+        if any(receipt.problem for receipt in self.reports):
+            return 1
+        proved = None if any(not each.holds for each in self.certificates) else True
+        gated = True if self.gates is None else self.gates.reached
+        return EXIT_CODES[False if gated is False else gated and proved]
 
 
 def result_of(

@@ -16,6 +16,16 @@ class Result:
     for_text: ClassVar[tuple[str, ...]] = ()
     """Fields that are never part of the JSON."""
 
+    @property
+    def ok(self) -> bool:
+        """Whether nothing that was looked at is wrong."""
+        return True
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of a program that does the work of the command."""
+        return int(not self.ok)
+
     def to_json(self) -> Any:
         """Return the object that `--json` prints; a number that JSON does not have is None."""
         return {
