@@ -63,13 +63,16 @@ def estimate_labelled(
             return estimate_labelled(of_table, shown, systems)
     workspace = f"{stem}-evaluation"
     path = Path(f"{workspace}.yaml")
-    is_new = not path.exists()
+    is_new, unread = not path.exists(), ""
     if is_new:
         asked = {name: getattr(options, name) for name in ("label", *OF_TABLE)}
         written = init(InitOptions(table, output=str(path), workspace=workspace, **asked), systems)
         if written.open:
             why = f"which the columns of {table} leave open ({written.why}), and run this again"
             raise InputError(f"{path}: fill in {' and '.join(written.open)}, {why}")
+        if written.unread:
+            names = " and ".join(written.unread)
+            unread = f"; not read: {names}, for another system's see `systems` there"
     spec = load_spec(path)
     positive = spec.labels.space.text(spec.labels.positive)
     others = _others(spec.reading, options, positive)
@@ -90,7 +93,7 @@ def estimate_labelled(
     scores = [each.score for each in spec.pool.systems if each.score is not None]
     orders = f", scores {' and '.join(scores)}" * (spec.strata.by_score and bool(scores))
     about = f"; measures are about {positive}" * spec.labels.space.is_binary
-    guessed = f"{path}: predictions are {' and '.join(says)}{orders}{about}"
+    guessed = f"{path}: predictions are {' and '.join(says)}{orders}{about}{unread}"
     return dataclasses.replace(result, messages=(*result.messages, guessed))
 
 

@@ -10,9 +10,9 @@ from evalsampling.commands.options import LABEL_FILE, SpecOptions, TableOptions,
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.label_spaces.spellings import NO, YES, plain, yes_and_no
-from evalsampling.pool.guesses import TRUTHS, Guess
+from evalsampling.pool.guesses import TRUTHS, Guess, best
 from evalsampling.pool.label_file import with_second_file
-from evalsampling.pool.sampled_columns import NUMBER_TEXT, SampledColumn, look_at
+from evalsampling.pool.sampled_columns import NUMBER_TEXT, SCORES, SampledColumn, look_at
 from evalsampling.spec.labels_at_hand import CLUSTERS, WITHIN, LabelsAtHand, read_labels_at_hand
 from evalsampling.spec.sections import Section, nearest
 from evalsampling.stats.score_kinds import ROUNDING
@@ -41,11 +41,14 @@ class InitOptions(TableOptions):
 class InitResult(Result):
     """A spec that was written, what its scores are, or the keys left open, and why."""
 
+    only_if_any = ("unread",)
+
     spec: str
     files: int
     open: tuple[str, ...]
     scores: str | None = None
     why: str | None = None
+    unread: tuple[str, ...] = ()  # columns that are called scores and may be another system's
 
 
 def init(options: InitOptions, systems: Sequence[str] = ()) -> InitResult:
@@ -92,7 +95,9 @@ def init(options: InitOptions, systems: Sequence[str] = ()) -> InitResult:
     unknown = tuple(f"pool.{key}" for key, column in guessed.items() if not column)
     unknown += ("labels.classes",) * (len(guess.classes) < 2)
     scores = None if unknown else check(SpecOptions(str(path))).scores
-    return InitResult(str(path), files, unknown, scores, guess.why_open if unknown else None)
+    why = guess.why_open if unknown else None
+    unread = tuple(column.name for column in guess.rivals if best([column], SCORES) is not None)
+    return InitResult(str(path), files, unknown, scores, why, unread)
 
 
 def _labels_at_hand(options: InitOptions, names: Sequence[str]) -> LabelsAtHand | None:

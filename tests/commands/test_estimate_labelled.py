@@ -261,12 +261,17 @@ def test_the_verdict_is_the_column_with_the_values_of_the_labels(tmp_path: Path)
 
 
 def test_labels_say_what_the_classes_of_a_threshold_are_called(tmp_path: Path) -> None:
-    """No column has verdicts; the rarer of two labels is what measures are about."""
+    """No column has verdicts; the rarer of two labels is what measures are about.
+
+    A second score may be that of another system, which is not read.
+    """
     word = ["ok", "fraud"]
-    lines = [f"a{i},{i % 30 / 30:.2f},{word[i % 30 > 20] * (i % 2)}" for i in range(300)]
-    (tmp_path / "t.csv").write_text("\n".join(["id,risk,human", *lines]))
+    lines = [
+        f"a{i},{i % 30 / 30:.2f},{i % 7 / 9:.2f},{word[i % 30 > 20] * (i % 2)}" for i in range(300)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["id,score_old,score_new,human", *lines]))
     done = call("estimate", "t.csv", "--label", "human", "--drawn", "random").done
-    assert "measures are about fraud" in done.err
+    assert "measures are about fraud; not read: score_new" in done.err
     content = yaml.safe_load((tmp_path / "t-evaluation.yaml").read_text())
     assert content["labels"]["classes"] == ["fraud", "ok"]
     assert content["pool"]["prediction"] == {"threshold": 0.5}
