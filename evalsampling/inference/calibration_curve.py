@@ -19,9 +19,6 @@ from evalsampling.stats.arrays import FloatArray, IntArray, distinct_rows
 from evalsampling.stats.hamiltonian import Schedule, climb, hamiltonian, nested_r_hat
 from evalsampling.stats.log_odds import log_odds_of_rank
 
-_PER_STEP = 6
-"""Resolution of cells on the curve: number of distinct places in a step."""
-
 _PREDICTION_SPREAD = 5.0
 """Standard deviation of the effect, in log-odds, of a prediction that the score does not explain.
 
@@ -100,7 +97,7 @@ class CalibrationCurve:
         x = log_odds_of_rank(probability, count)
         share = count / count.sum()
         step = max(np.ptp(x) / STEPS, 1e-9)
-        place = np.rint((x.max() - x) / step * _PER_STEP)
+        place = (x.max() - x) / step
         effects = [] if effect is None else [_PREDICTION_SPREAD * effect]
         effects += [] if shift is None else [shift]
         if not np.ptp(x):  # Without an order there is no cut: the level may be any.
@@ -108,7 +105,7 @@ class CalibrationCurve:
         places = np.column_stack([place, *effects])
         first, group = distinct_rows(places)
         key = places[first]
-        at = key[:, 0] / _PER_STEP
+        at = key[:, 0]
         corner = np.minimum(at.astype(np.int64), STEPS - 1)
         weight = np.zeros((len(key), STEPS + 1))
         each = np.arange(len(key))
