@@ -51,10 +51,9 @@ def by_the_words(curve: CalibrationCurve, z: FloatArray, count: FloatArray, pred
     corners, step = [0.0], (x[0] - x[-1]) / STEPS
     for j in range(STEPS):
         corners.append(corners[-1] - np.exp(b + s[j]) * step)
-    place = np.round((x[0] - x) / step * 6) / 6
     of_cut = np.log((count.sum() - predicted) / predicted)
     at_cut = np.interp((x[0] - of_cut) / step, np.arange(STEPS + 1), corners)
-    eta = np.interp(place, np.arange(STEPS + 1), corners) - at_cut
+    eta = np.interp((x[0] - x) / step, np.arange(STEPS + 1), corners) - at_cut
     eta += curve_coordinates.CUT_SPREAD * z[0]
     sigma = special.expit(eta)
     over = {"positives": sigma, "overlap": sigma * (1 - sigma)}[curve.hidden.relative_to]
@@ -88,6 +87,16 @@ def test_only_the_order_of_the_scores_matters(change) -> None:
     for name in ("group", "weight", "share", "effect", "step", "cut"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
     assert len(np.unique(one.group)) == len(np.unique(probability)), "equal scores, equal rates"
+
+
+def test_rates_may_fall_within_a_tenth_of_the_ranks() -> None:
+    """As they do where the predictions of a good system end, however large the pool."""
+    count = np.array([1, 899, 100, 100, 1900, 2_996_999, 1])
+    curve = CalibrationCurve.from_cells(np.linspace(1, 0, 7), count, 1000)
+    labelled, positive = np.array([1, 20, 50, 50, 20, 20, 1]), np.array([1, 20, 48, 2, 0, 0, 0])
+    _, _, above, below, *_ = curve.fit(labelled, positive).at_mode.rates()[0]
+    assert above > 0.9
+    assert below < 0.1
 
 
 @pytest.mark.parametrize("slope", [-3.0, 0.0, 3.0, 8.0])
