@@ -47,8 +47,7 @@ def export(options: ExportOptions) -> ExportResult:
     snapshot = Snapshot.at(options.workspace)
     names = long_table(DeliveredIds(snapshot.pool.spec.pool.id).names)
     heads = {"long": ",".join(names).encode(), "splink": splink.as_table([]).splitlines()[0]}
-    output = Output(options.to, heads[options.form])
-    check_outputs(snapshot.pool, [output], options.overwrite)
+    check_outputs(snapshot.pool, [Output(options.to, heads[options.form])], options.overwrite)
     if options.form == "splink":
         return _write_splink(snapshot, Path(options.to))
     table, path = table_of_votes(snapshot), Path(options.to)
@@ -60,20 +59,23 @@ def export(options: ExportOptions) -> ExportResult:
 
 
 def table_of_votes(snapshot: Snapshot) -> pa.Table:
-    """Return all votes as they came, in their order: a row each, the columns of `long_table`."""
+    """Return votes in their order, each once until it changes: a row each, as `long_table` says."""
     ids = DeliveredIds(snapshot.pool.spec.pool.id)
     columns = long_table(ids.names)
-    kinds = dict(
-        zip(snapshot.controls.tasks, snapshot.controls.table[KIND].to_pylist(), strict=True)
-    )
+    controls = snapshot.controls
+    kinds = dict(zip(controls.tasks, controls.table[KIND].to_pylist(), strict=True))
     for batch in snapshot.adjudications:
         kinds |= dict.fromkeys(batch.tasks[TASK].to_pylist(), ADJUDICATION)
     rows: list[dict[str, Any]] = []
+    last: dict[tuple[str, str | None], dict[str, Any]] = {}
     for delivery in snapshot.deliveries:
         for row in delivery.votes.to_pylist():
             kind = kinds.get(row["task"], SAMPLE)
             vote = {"unsure": False, "comment": None, **row, "kind": kind, **ids.values(row["id"])}
-            rows.append({name: vote[name] for name in columns})
+            told = {name: vote[name] for name in columns}
+            if last.get((row["task"], row["annotator"])) != told:
+                rows.append(told)
+            last[row["task"], row["annotator"]] = told
     text = dict.fromkeys(columns, pa.string())
     schema = pa.schema((text | {"skipped": pa.bool_(), "unsure": pa.bool_()}).items())
     return pa.Table.from_pylist(rows, schema)
@@ -100,11 +102,9 @@ def _write_splink(snapshot: Snapshot, path: Path) -> ExportResult:
 
 
 def _as_csv(table: pa.Table) -> bytes:
-    """Return the long table as CSV that a spreadsheet opens; what was typed may be a formula."""
-    rows = (map(_shown, row.values()) for row in table.to_pylist())
+    """Return the long table as CSV that a spreadsheet opens: text is no formula, nor is -1 one."""
+    rows = (
+        [cell if _NUMBER.fullmatch(str(cell)) else escaped(cell) for cell in row.values()]
+        for row in table.to_pylist()
+    )
     return csv_text(table.column_names, rows).encode()
-
-
-def _shown(value: Any) -> Any:
-    """Return a cell with a formula escaped; a number below 0 is no formula."""
-    return value if _NUMBER.fullmatch(str(value)) else escaped(value)

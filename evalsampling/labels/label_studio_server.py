@@ -98,9 +98,9 @@ class LabelStudio:
         """Return the JSON export of a project: all its tasks, with skipped answers."""
         project = self._project(title)
         if project is None:
-            raise InputError(f"{self._url}: there is no project {title!r}: push the batch first")
-        content, _ = self._read(_export(project), list[_Task])
-        return content
+            lacks = f"{self._url}: there is no project {title!r}"
+            raise InputError(f"{lacks}: push the batch, or give its project that title again")
+        return self._read(_export(project), list[_Task])[0]
 
     # --- projects and tasks
 
@@ -221,7 +221,7 @@ class LabelStudio:
         if answer.status_code == 401 and self._header.startswith("Bearer"):
             self._header = ""  # An exchanged token expires after some minutes.
             raise _PassingError(f"{where}: the key has expired")
-        said = " ".join(answer.text.split())[:300]
+        said = " ".join((answer.headers.get("Location") or answer.text).split())[:300]
         for secret in (self._token, self._header.rpartition(" ")[2]):
             said = said.replace(secret, "...") if secret else said
         kind = _PassingError if answer.status_code in _PASSING else InputError

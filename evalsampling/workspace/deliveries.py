@@ -39,8 +39,7 @@ class Delivery:
     file: str | None = None  # name of the file; None of a withdrawal
     replace: bool = False  # whether its labels replace earlier ones
     withdraws: int | None = None  # the round that it withdraws, if it is a withdrawal and no labels
-    # number of votes that do not count, by task
-    rejected: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    rejected: Mapping[str, int] = dataclasses.field(default_factory=dict)  # rejects by task
     folder: str = "labels"  # where its files are
 
     @classmethod

@@ -280,7 +280,7 @@ class Snapshot:
 
     @property
     def rejects(self) -> int:
-        """Number of rejected votes of all deliveries whose tasks have no valid vote later."""
+        """Number of rejected votes whose tasks have no vote later, neither valid nor rejected."""
         return sum(count for _, count, _ in self._unresolved)
 
     @property
@@ -294,16 +294,16 @@ class Snapshot:
 
     @functools.cached_property
     def _unresolved(self) -> Sequence[tuple[Delivery, int, int]]:
-        """Deliveries, the last first, with how many rejects no later valid vote made up for.
+        """Deliveries, the last first, with how many rejects no later vote stands in place of.
 
         Then how many of these rows still want for: none of rounds that were withdrawn. One that
         names no task may be of any row drawn by then that waits, until half as many votes came.
         """
         # The same content delivered again is judged again, and the last judgement counts.
         unresolved: dict[str, tuple[Delivery, int, int]] = {}
-        votes = collections.Counter[str]()
+        votes, judged = collections.Counter[str](), set[str]()
         for delivery in reversed(self.deliveries):
-            due = {task: n for task, n in delivery.rejected.items() if task not in votes}
+            due = {task: n for task, n in delivery.rejected.items() if task not in judged}
             wanting = sum(n for task, n in due.items() if task in self.subject_of_task)
             if unnamed := delivery.rejects - sum(delivery.rejected.values()):
                 drawn = bisect.bisect(self.round_of_question, delivery.rounds)
@@ -313,6 +313,7 @@ class Snapshot:
                     wanting += min(unnamed - since, waiting * self.pool.spec.labels.votes)
             unresolved.setdefault(delivery.digest, (delivery, unnamed + sum(due.values()), wanting))
             votes.update(delivery.votes["task"].to_pylist())
+            judged.update(votes, delivery.rejected)
         return list(unresolved.values())
 
     @property
