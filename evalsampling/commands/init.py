@@ -202,8 +202,9 @@ def _of_systems(guess: Guess) -> list[str]:
         own = dataclasses.replace(guess, score=score, prediction=said)
         keys = {} if score is None else {"score": _quoted(score.name)}
         keys |= {"score_is": "confidence"} if own.is_confidence else {}
-        even = "FILL-IN" if (limit := _threshold(own)) is None else limit
-        keys["prediction"] = f"{{threshold: {even}}}" if said is None else _quoted(said.name)
+        threshold = _threshold(own)
+        rule = f"{{threshold: {'FILL-IN' if threshold is None else threshold}}}"
+        keys["prediction"] = rule if said is None else _quoted(said.name)
         each = ", ".join(f"{key}: {value}" for key, value in keys.items())
         lines.append(f"    {_quoted(name)}: {{{each}}}")
     return lines
