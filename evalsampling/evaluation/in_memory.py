@@ -143,8 +143,8 @@ class MemoryPool:
         indexed = [(name, values.index) for name, values in columns.items() if has_index(values)]
         for name, index in indexed:
             if len(index) == rows and not index.equals(indexed[0][1]):
-                others = f"that of {indexed[0][0]}; bring the rows in one order first"
-                raise InputError(f"{name}: its index is not {others}")
+                problem = f"its index is not that of {indexed[0][0]}"
+                raise InputError(f"{name}: {problem}; bring the rows in one order first")
         checked = EvaluationSpec.from_mapping({"budget": max(rows, 1), **spec}, Path())
         if checked.pool.where is not None:
             raise InputError(

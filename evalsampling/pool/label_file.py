@@ -75,8 +75,8 @@ def with_second_file(
                 writer.write_batch(rows)
         is_new = not table.exists()
         if not is_new and not filecmp.cmp(draft, table, shallow=False):
-            what = "with other rows or labels: remove it, and what was made of it"
-            raise InputError(f"{table}: is there already, {what}")
+            problem = "is there already, with other rows or labels"
+            raise InputError(f"{table}: {problem}: remove it, and what was made of it")
         draft.replace(table)
     finally:
         draft.unlink(missing_ok=True)
