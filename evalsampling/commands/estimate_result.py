@@ -16,6 +16,7 @@ from evalsampling.evaluation.estimates import Estimates, PeopleAgreement
 from evalsampling.evaluation.gates import Gates, judge
 from evalsampling.evaluation.people import people_agree
 from evalsampling.inference.precision_curve import Bounded, Guarantee
+from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, brief, no_width_because, rested_on, widest_half
 from evalsampling.labels.tally import Awaited
 from evalsampling.measures import Joint
@@ -23,6 +24,7 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_joints
 from evalsampling.receivers.registry import Receipt
 from evalsampling.report.numbers import Number
+from evalsampling.spec import LabelsSpec
 from evalsampling.spec.budget import Budget
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.stats.poisson import PoissonSize
@@ -71,9 +73,8 @@ class Bounds:
     @classmethod
     def at(cls, measure: Bounded, place: int) -> "Bounds":
         """Return the bounds of one group."""
-        return cls(
-            float(measure.value[place]), float(measure.low[place]), float(measure.high[place])
-        )
+        ends = float(measure.low[place]), float(measure.high[place])
+        return cls(float(measure.value[place]), *ends)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,7 +166,7 @@ def result_of(
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
         assumes=rested_on(each for estimate in estimates for each in estimate.intervals),
-        hidden=_hidden(analysis),
+        hidden=_hidden(analysis.label_model, analysis.reading.labels, analysis.confidence),
         missing=missing,
         label_error=wrong,
         guarantee=None if curve is None else curve.guarantee,
@@ -205,14 +206,15 @@ def _is_done(
     return no_money or analysis.exhausted or reason_to_stop(analysis.stop, estimates) is not None
 
 
-def _hidden(analysis: Analysis) -> tuple[ReportedHidden, ...]:
+def _hidden(
+    model: LabelModel | None, labels: LabelsSpec, confidence: float
+) -> tuple[ReportedHidden, ...]:
     """Return the prior and the posterior of hidden positives, where there is a model."""
-    model = analysis.label_model
     if model is None or not model.curves:
         return ()
-    ends = (1 - analysis.confidence) / 2, (1 + analysis.confidence) / 2
-    levels = {f"{level:.3g}": level for level in (ends[0], 0.5, ends[1])}
-    classes = analysis.reading.labels.classes[-len(model.curves) :]
+    low, high = (1 - confidence) / 2, (1 + confidence) / 2
+    levels = {f"{level:.3g}": level for level in (low, 0.5, high)}
+    classes = labels.classes[-len(model.curves) :]
     return tuple(
         ReportedHidden(
             str(label),

@@ -353,12 +353,6 @@ class Analysis:
         inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]
         return [label_likelihood(self.table, self.history, sample, part) for part in inside]
 
-    def check_rates(self, what: str) -> None:
-        """Raise an `InputError` that something is of rates of classes, where labels are none."""
-        if not self.reading.has_classes:
-            are = self.reading.labels.space.in_spec.are
-            raise InputError(f"{what}: it shows rates of classes, and here {are}")
-
     @classmethod
     def of_pool(cls, pool: Pool, plan: AnalysisPlan) -> Self:
         """Return the analysis of a pool before the first round, as a plan asks for it."""
