@@ -49,7 +49,7 @@ class InitResult(Result):
 
 
 def init(options: InitOptions, systems: Sequence[str] = ()) -> InitResult:
-    """Write a commented spec for a pool; of a second file, labels or a system, a table of both too.
+    """Write a commented spec for a pool, and for a second file a table that joins the two.
 
     ``systems`` are the names of those whose columns are `score_NAME` and `prediction_NAME`.
     """

@@ -214,7 +214,7 @@ class Analysis:
 
     @property
     def said_of_labels(self) -> tuple[str, ...]:
-        """A sentence on how rows with labels at hand were drawn; empty without such labels."""
+        """A sentence on how the rows with labels at hand were drawn; empty without any."""
         at_hand, space = self.reading.labels.at_hand, self.reading.labels.space
         if at_hand is None or not self.history.rounds or at_hand.drawn == PICKED:
             return ()
@@ -255,7 +255,7 @@ class Analysis:
 
     @functools.cached_property
     def _no_rows(self) -> Outputs:
-        """Outputs of no rows, of all systems, that tell the slices apart that cells do."""
+        """Outputs of all systems for no rows, with the slices that cells tell apart."""
         nothing = self.table.kinds.no_rows
         none_named = SliceCodes({}, np.zeros((0, 0), dtype=np.int64))
         return dataclasses.replace(nothing, slices=nothing.slices or none_named)
@@ -335,7 +335,7 @@ class Analysis:
 
     @property
     def label_likelihood_of_slices(self) -> dict[str, float]:
-        """The same of each slice that has labels enough, by its title."""
+        """The `label_likelihood` of each slice that has enough labels, by its title."""
         slices = [domain for domain in self.scope.domains if domain.count is not None]
         found = self.label_likelihoods([(domain.column, domain.value) for domain in slices])
         pairs = zip(slices, found, strict=True)

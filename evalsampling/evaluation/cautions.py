@@ -25,20 +25,20 @@ from evalsampling.stats.counted import counted
 from evalsampling.stats.history import NO_LABEL, History
 
 MORE_THAN_A_FEW = 3
-"""Fewest rows or answers that are worth a word, however few there are in all."""
+"""Fewest rows or answers that are mentioned, however few there are in all."""
 
 _SHARE = 0.02
-"""Share of all from which rows or answers are worth a word."""
+"""Share of all rows or answers from which they are mentioned."""
 
 _MOST_CLASSES = 16
-"""Most classes that are all tried; of more those that labels and predictions have."""
+"""Most classes that are all tried; with more, only those of labels and predictions are."""
 
 _MOST_NUMBERS = 3
 """Numbers whose bounds are said."""
 
 
 def more_than_a_few(count: int, of: int) -> bool:
-    """Tell whether so many of some rows or answers are worth a word before any number."""
+    """Tell whether a count of rows or answers is mentioned before any number."""
     return count >= max(MORE_THAN_A_FEW, _SHARE * of)
 
 
@@ -245,7 +245,7 @@ def _about_order(space: LabelSpace, measures: Sequence[Measure]) -> Iterator[str
 
 
 def _about_scores(reading: ReadingPlan, measures: Sequence[Measure]) -> Iterator[str]:
-    """Yield a warning of each measure that takes a score for that of one class of several."""
+    """Yield a warning of each measure that ranks by a score, where there are several classes."""
     space, systems = reading.labels.space, reading.pool.systems
     for one in measures if space.has_classes and not space.is_binary else ():
         if one.looks_at == {"score"}:

@@ -138,7 +138,7 @@ class MemoryPool:
 
     @classmethod
     def _of_columns(cls, columns: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
-        """Prepare columns that are all there is, but for ids that may follow from an index."""
+        """Prepare a pool of these columns; ids that are not among them come from an index."""
         rows = len(next(iter(columns.values())))
         indexed = [(name, values.index) for name, values in columns.items() if has_index(values)]
         for name, index in indexed:

@@ -316,7 +316,7 @@ def _sum_to_one(columns: Sequence[SampledColumn | None]) -> bool:
 def _of_positives(
     both: Sequence[SampledColumn], said: SampledColumn | None, positive: int | str | None
 ) -> SampledColumn:
-    """Return the column that is greater where a class is said, or called so, yes or rarer."""
+    """Return the column of the positive class: by predictions, by its name, or the rarer."""
     if said is not None and said.rows == both[0].rows:
         names = [plain(str(value)) for value in said.first.to_pylist()]
         chosen = pa.array([name in (plain(str(positive)), "true") for name in names])

@@ -28,7 +28,7 @@ from evalsampling.spec.sections import nearest
 def with_second_file(
     pool: str, second: str, label: str | None, spec: Path
 ) -> Iterator[tuple[str, str | None, Sequence[str]]]:
-    """Give a file of a pool's rows with columns of a second file; its labels; and its two systems.
+    """Give the path of a table of both files, its column of labels, and its systems' names.
 
     The second file has labels of some rows, or what another system says of all: then columns are
     `score_NAME` and `prediction_NAME`, and labels, if named, those of the first. The file given is
