@@ -33,8 +33,10 @@ def raise_budget(workspace: Workspace, amount: float, labels: int | None = None)
         before = pool.spec.budget
         wanted = before.raised(amount, labels)
         if not wanted.allows(before):
-            why = f"{before.words}, and can only be raised, not set to {wanted.words}"
-            raise InputError(f"{workspace.path}: the budget is {why}")
+            raise InputError(
+                f"{workspace.path}: the budget is {before.words}, and can only be raised, not set "
+                f"to {wanted.words}"
+            )
         change = {"budget": wanted.to_mapping(), "before": before.to_mapping()}
         if wanted != before:
             number = workspace.next_number(BUDGETS)

@@ -58,5 +58,7 @@ def check_certificate(snapshot: Snapshot, name: str, content: Mapping[str, Any])
             url = snapshot.pool.workspace.store.url(name)
             other = content["version"] != now["version"]
             by = f" (evalsampling {content['version']} made it)" * other
-            both = f"{key} is {content[key]!r}, and the workspace makes it {value!r}{by}"
-            raise InputError(f"{url}: does not follow from the workspace: {both}")
+            raise InputError(
+                f"{url}: does not follow from the workspace: {key} is {content[key]!r}, and the "
+                f"workspace makes it {value!r}{by}"
+            )

@@ -89,8 +89,10 @@ def take(files: Sequence[LabelFile], snapshot: Snapshot, strict: bool) -> list[s
                 if (register.tasks[subject], vote.annotator, vote.label) not in earlier
             ]
         if rejects and strict:
-            first, count = rejects[0], f"({len(rejects)} rejected; --strict takes nothing)"
-            raise InputError(f"{file.path}: line {first.line}: {first.reason} {count}")
+            raise InputError(
+                f"{file.path}: line {rejects[0].line}: {rejects[0].reason} "
+                f"({len(rejects)} rejected; --strict takes nothing)"
+            )
         after, changed = register.with_votes(taken, file.replace, len(snapshot.standing))
         if name != file.sha256 and not changed:
             messages.append(f"{file.path}: taken before, nothing changed")

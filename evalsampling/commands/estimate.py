@@ -64,16 +64,12 @@ def estimate(
 ) -> EstimateResult:
     """Take deliveries of labels and estimate; waits for other commands on the workspace.
 
+    All files of the call are taken or, as where one cannot be read, none.
+
     Args:
         options: what is asked for; files are of this machine or of a store.
         context: what the work runs on, for the record.
         shown: gets the result before it is sent to any receiver.
-
-    Raises:
-        InputError: if the workspace is not prepared, or a measure or an interval method unknown;
-            or if a file cannot be read, or has a reject under ``strict``, or a round is to be
-            closed though a folder holds no file of labels; or if a gate is about a number that is
-            not estimated, or a receiver cannot be had: no file of the call is taken then.
     """
     started = time.time()
     pool = PreparedPool.read(Workspace(options.workspace))

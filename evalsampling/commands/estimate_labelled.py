@@ -68,8 +68,10 @@ def estimate_labelled(
         asked = {name: getattr(options, name) for name in ("label", *OF_TABLE)}
         written = init(InitOptions(table, output=str(path), workspace=workspace, **asked), systems)
         if written.open:
-            why = f"which the columns of {table} leave open ({written.why}), and run this again"
-            raise InputError(f"{path}: fill in {' and '.join(written.open)}, {why}")
+            raise InputError(
+                f"{path}: fill in {' and '.join(written.open)}, which the columns of "
+                f"{table} leave open ({written.why}), and run this again"
+            )
         if written.unread:
             names = " and ".join(written.unread)
             unread = f"; not read: {names}, for another system's see `systems` there"
@@ -77,8 +79,10 @@ def estimate_labelled(
     positive = spec.labels.space.text(spec.labels.positive)
     others = _others(spec.reading, options, positive)
     if others:
-        way_out = f"change it there, or remove it and {workspace}"
-        raise InputError(f"{path}: is there already, and says {others}; {way_out}")
+        raise InputError(
+            f"{path}: is there already, and says {others}; change it there, or remove it and "
+            f"{workspace}"
+        )
     try:
         prepare_in_process(spec)
     except InputError:

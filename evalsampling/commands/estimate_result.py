@@ -16,6 +16,7 @@ from evalsampling.evaluation.estimates import Estimates, PeopleAgreement
 from evalsampling.evaluation.gates import EXIT_CODES, Gates, judge
 from evalsampling.evaluation.people import people_agree
 from evalsampling.inference.precision_curve import Bounded, Guarantee
+from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, brief, no_width_because, rested_on, widest_half
 from evalsampling.labels.tally import Awaited
 from evalsampling.measures import Joint
@@ -23,6 +24,7 @@ from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_joints
 from evalsampling.receivers.registry import Receipt
 from evalsampling.report.numbers import Number
+from evalsampling.spec import LabelsSpec
 from evalsampling.spec.budget import Budget
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.stats.poisson import PoissonSize
@@ -51,9 +53,6 @@ class ReportedRegion:
     high: Sequence[float] | None = None
 
 
-_OF_REGION = ("centre", "covariance", "low", "high")
-
-
 @dataclasses.dataclass(frozen=True)
 class ReportedHidden:
     """Quantiles of hidden positives of a class divided by the others, before and after labels."""
@@ -74,9 +73,8 @@ class Bounds:
     @classmethod
     def at(cls, measure: Bounded, place: int) -> "Bounds":
         """Return the bounds of one group."""
-        return cls(
-            float(measure.value[place]), float(measure.low[place]), float(measure.high[place])
-        )
+        ends = float(measure.low[place]), float(measure.high[place])
+        return cls(float(measure.value[place]), *ends)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,7 +162,6 @@ def result_of(
     warnings = cautions(analysis, estimates, awaited, label_quality.label_warnings(wrong, people))
     of_scores = snapshot.pool.stratification.about_scores(analysis.table)
     curve = analysis.curve
-    joints = build_joints(analysis.reading)
     return EstimateResult(
         round=len(history.rounds),
         labels=len(history.labelled),
@@ -174,11 +171,11 @@ def result_of(
         warnings=(*doubted.texts, *of_scores, *warnings),
         done=_is_done(analysis, spec.budget, estimates, awaited.total),
         measures=tuple(Number.of(estimate) for estimate in estimates),
-        regions=tuple(_region(parts, analysis) for parts in joints),
+        regions=tuple(_region(parts, analysis) for parts in build_joints(analysis.reading)),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
         assumes=rested_on(each for estimate in estimates for each in estimate.intervals),
-        hidden=_hidden(analysis),
+        hidden=_hidden(analysis.label_model, analysis.reading.labels, analysis.confidence),
         missing=missing,
         label_error=wrong,
         guarantee=None if curve is None else curve.guarantee,
@@ -218,23 +215,25 @@ def _is_done(
     return no_money or analysis.exhausted or reason_to_stop(analysis.stop, estimates) is not None
 
 
-def _hidden(analysis: Analysis) -> tuple[ReportedHidden, ...]:
+def _hidden(
+    model: LabelModel | None, labels: LabelsSpec, confidence: float
+) -> tuple[ReportedHidden, ...]:
     """Return the prior and the posterior of hidden positives, where there is a model."""
-    model = analysis.label_model
     if model is None or not model.curves:
         return ()
-    levels = ((1 - analysis.confidence) / 2, 0.5, (1 + analysis.confidence) / 2)
-    names = [f"{level:.3g}" for level in levels]
-    classes = analysis.reading.labels.classes[-len(model.curves) :]
+    low, high = (1 - confidence) / 2, (1 + confidence) / 2
+    levels = {f"{level:.3g}": level for level in (low, 0.5, high)}
+    classes = labels.classes[-len(model.curves) :]
     return tuple(
         ReportedHidden(
-            label=str(name),
-            prior={n: draws.prior_ratio(q) for n, q in zip(names, levels, strict=True)},
-            posterior=dict(
-                zip(names, np.quantile(draws.hidden_ratio, levels).tolist(), strict=True)
-            ),
+            str(label),
+            prior={name: draws.prior_ratio(level) for name, level in levels.items()},
+            posterior={
+                name: float(np.quantile(draws.hidden_ratio, level))
+                for name, level in levels.items()
+            },
         )
-        for name, draws in zip(classes, model.curves, strict=True)
+        for label, draws in zip(classes, model.curves, strict=True)
     )
 
 
@@ -253,8 +252,14 @@ def _region(parts: Sequence[Measure], analysis: Analysis) -> ReportedRegion:
         region = analysis.region(Joint(tuple(parts)))
     except InputError as error:
         return dataclasses.replace(told, reason=str(error))
-    numbers = {name: getattr(region, name).tolist() for name in _OF_REGION}
-    return dataclasses.replace(told, radius=region.radius, **numbers)
+    return dataclasses.replace(
+        told,
+        radius=region.radius,
+        centre=region.centre.tolist(),
+        covariance=region.covariance.tolist(),
+        low=region.low.tolist(),
+        high=region.high.tolist(),
+    )
 
 
 def curve_of(snapshot: Snapshot, at: Sequence[int]) -> RankCurve | None:
@@ -262,9 +267,10 @@ def curve_of(snapshot: Snapshot, at: Sequence[int]) -> RankCurve | None:
     curve = snapshot.analysis.curve
     if curve is None:
         if at:
-            sampler = f"sampler adastrat or logstrat (here: {snapshot.pool.spec.sampler.name})"
-            what = f"no curve: that takes the {sampler}, and labels of its first round"
-            raise InputError(f"{snapshot.pool.workspace.path}: {what}")
+            raise InputError(
+                f"{snapshot.pool.workspace.path}: no curve: that takes the sampler adastrat or "
+                f"logstrat (here: {snapshot.pool.spec.sampler.name}), and labels of its first round"
+            )
         return None
     measures = curve.measures
     places = dict.fromkeys(curve.ranked.at_rank(rank) for rank in at or curve.ranked.rank.tolist())

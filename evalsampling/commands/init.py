@@ -52,7 +52,7 @@ class InitResult(Result):
 
 
 def init(options: InitOptions, systems: Sequence[str] = ()) -> InitResult:
-    """Write a commented spec for a pool; of a second file, labels or a system, a table of both too.
+    """Write a commented spec for a pool, and for a second file a table that joins the two.
 
     ``systems`` are the names of those whose columns are `score_NAME` and `prediction_NAME`.
     """
@@ -207,8 +207,9 @@ def _of_systems(guess: Guess) -> list[str]:
         own = dataclasses.replace(guess, score=score, prediction=said)
         keys = {} if score is None else {"score": _quoted(score.name)}
         keys |= {"score_is": "confidence"} if own.is_confidence else {}
-        even = "FILL-IN" if (limit := _threshold(own)) is None else limit
-        keys["prediction"] = f"{{threshold: {even}}}" if said is None else _quoted(said.name)
+        threshold = _threshold(own)
+        rule = f"{{threshold: {'FILL-IN' if threshold is None else threshold}}}"
+        keys["prediction"] = rule if said is None else _quoted(said.name)
         each = ", ".join(f"{key}: {value}" for key, value in keys.items())
         lines.append(f"    {_quoted(name)}: {{{each}}}")
     return lines

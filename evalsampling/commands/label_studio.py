@@ -83,8 +83,9 @@ def push(options: BatchOptions) -> PushResult:
     files = [name for name in store.names(folder) if name.startswith("tasks-")]
     tasks = [task for name in files for task in json.loads(store.read(f"{folder}/{name}"))]
     if not files or not store.exists(f"{folder}/{CONFIG}"):
-        lost = "files of the batch are missing, and `push` sends these"
-        raise InputError(f"{store.url(folder)}: {lost}")
+        raise InputError(
+            f"{store.url(folder)}: files of the batch are missing, and `push` sends these"
+        )
     config = store.read(f"{folder}/{CONFIG}").decode()
     votes = 1 if options.adjudication else spec.labels.votes
     project, there, new = server.push(title, config, tasks, votes, spec.sink.chunk)

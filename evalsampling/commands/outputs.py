@@ -26,5 +26,7 @@ def check_outputs(
         pool.workspace.check_outside(output.path, option)
         output.check(overwrite, {*own, *inputs})
         if of_pool.table is None and would_find(of_pool.path, output.path):
-            why = f"would be read as a file of the pool, {of_pool.path}; write to another folder"
-            raise InputError(f"{output.path}: {why}")
+            raise InputError(
+                f"{output.path}: would be read as a file of the pool, {of_pool.path}; "
+                "write to another folder"
+            )

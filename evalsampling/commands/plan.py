@@ -134,28 +134,26 @@ def _of_clusters(
 
 
 def plan(options: PlanOptions) -> PlanResult:
-    """Return the errors to expect if the scores' probabilities are right.
-
-    Raises:
-        UsageError: if the half-width is not above 0, or the power not between the level of the
-            test and 1, or the effect 0 or given without a power.
-        InputError: for anything wrong with the spec or the pool, or if a measure cannot be planned
-            for, or if there is a power and no measure compares systems.
-    """
+    """Return the errors to expect if the scores' probabilities are right."""
     if options.half_width is not None and not options.half_width > 0:
         raise UsageError(f"--half-width must be above 0, got {options.half_width:g}")
     if options.effect is not None and (options.power is None or not options.effect):
         raise UsageError("--effect must not be 0, and goes with --power")
     spec = load_pinned(options.spec)
     if options.power is not None and not 1 - spec.confidence < options.power < 1:
-        level = f"{1 - spec.confidence:.3g}, the level of the test"
-        raise UsageError(f"--power must be between {level}, and 1, got {options.power:g}")
+        raise UsageError(
+            f"--power must be between {1 - spec.confidence:.3g}, the level of the test, and 1, "
+            f"got {options.power:g}"
+        )
     if options.power is not None and spec.pool.cluster is not None:
-        why = "--power is that of rows by themselves: leave pool.cluster out"
-        raise InputError(f"{options.spec}: {why}")
+        raise InputError(
+            f"{options.spec}: --power is that of rows by themselves: leave pool.cluster out"
+        )
     if options.power is not None and not _compares(spec.reading):
-        why = "no measure compares systems: name two systems or more in pool.systems"
-        raise InputError(f"{options.spec}: --power is that of a comparison, and {why}")
+        raise InputError(
+            f"{options.spec}: --power is that of a comparison, and no measure compares systems: "
+            "name two systems or more in pool.systems"
+        )
     with unchanged(spec.pool):
         stratification = stratify_pool(spec.reading)
         table, clusters = read_table_and_clusters(stratification)

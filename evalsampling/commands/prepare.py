@@ -125,9 +125,9 @@ class Preparation:
     ) -> "Preparation":
         """Return the preparation of a spec."""
         if spec.pool.lists is not None:
-            way = "in Python, by `Evaluation.from_frame`, or compare samplers by `simulate`"
             raise InputError(
-                f"pool.lists: rankings have no workspace: draw and grade queries {way}"
+                "pool.lists: rankings have no workspace: draw and grade queries in Python, by "
+                "`Evaluation.from_frame`, or compare samplers by `simulate`"
             )
         if spec.workspace is None:
             raise InputError("the spec names no workspace; add `workspace: DIRECTORY`")
@@ -155,9 +155,7 @@ class Preparation:
     def table(self) -> dict[str, Any] | None:
         """Which table is read at which version, None if the pool is none."""
         table = self.spec.pool.table
-        if table is None:
-            return None
-        return {"table": table.to_mapping(), "pinned": table.pinned}
+        return None if table is None else {"table": table.to_mapping(), "pinned": table.pinned}
 
     @property
     def workspace(self) -> Workspace:
@@ -309,8 +307,9 @@ class Preparation:
         names = {file["path"] for file in pool}
         for path in (file.stored.path for file in planned_files(self.spec.pool)):
             if path not in names:
-                then = f"when {self.workspace.path} was prepared"
-                raise InputError(f"{path}: was not in the pool {then}; {_ANEW}")
+                raise InputError(
+                    f"{path}: was not in the pool when {self.workspace.path} was prepared; {_ANEW}"
+                )
 
 
 def check_gated_slices(spec: EvaluationSpec, counts: SliceCounts) -> None:

@@ -60,12 +60,6 @@ def report(
         options: what the report is on, and where it goes.
         place: what the page calls the workspace, None for its path.
         gates: to be judged in place of those of the options.
-
-    Raises:
-        UsageError: if the page is not to end in .html.
-        InputError: if the workspace is not prepared or a file of it cannot be read; or if a claim
-            is about no number that is estimated; or if the page
-            is to be in the workspace, or to replace a file of others, or cannot be written.
     """
     if PurePath(options.to).suffix != ".html":
         raise UsageError(f"--to: {options.to}: a report is written as .html")

@@ -78,16 +78,13 @@ def sample(
 ) -> SampleResult:
     """Draw the next round and write its batch, or return the open round's batch again.
 
+    Nothing is written if a reserve is too short.
+
     Args:
-        options: what is asked for, once no other command is on the workspace.
+        options: what is asked for; the call waits for other commands on the workspace.
         context: what the work runs on, for the record.
         request: name of the request, like no other. The same one again gets what it has got,
             however often a job is tried.
-
-    Raises:
-        UsageError: if options do not go together.
-        InputError: if the workspace is not prepared, or a reserve too short; nothing is written
-            then.
     """
     call = Request(context, time.time(), request, options.size, options.next)
     workspace = Workspace(options.workspace)

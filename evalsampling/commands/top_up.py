@@ -46,14 +46,8 @@ class TopUp:
         held = short_cells(snapshot, wanted)
         if not held.short.any():
             return None
-        return cls(
-            preparation,
-            prepared.stratification,
-            pool,
-            number=prepared.reserve.top_ups + 1,
-            wanted=wanted,
-            held=held,
-        )
+        number = prepared.reserve.top_ups + 1
+        return cls(preparation, prepared.stratification, pool, number, wanted, held)
 
     @property
     def name(self) -> str:

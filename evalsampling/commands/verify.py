@@ -162,8 +162,10 @@ def _check_top_ups(store: Store, names: list[str], contents: dict[str, dict[str,
         return
     held = len(ReserveFiles(store, contents.get(MARKER, {}).get("attempt", "")).hashes()[0])
     if held < max(left):
-        after = f"{max(left):,} after `prepare --top-up`: a part is missing"
-        raise InputError(f"{store.url(RESERVE)}: {held:,} rows, and {after}")
+        raise InputError(
+            f"{store.url(RESERVE)}: {held:,} rows, and {max(left):,} after `prepare --top-up`: "
+            "a part is missing"
+        )
 
 
 def _missing(

@@ -214,7 +214,7 @@ class Analysis:
 
     @property
     def said_of_labels(self) -> tuple[str, ...]:
-        """A sentence on how rows with labels at hand were drawn; empty without such labels."""
+        """A sentence on how the rows with labels at hand were drawn; empty without any."""
         at_hand, space = self.reading.labels.at_hand, self.reading.labels.space
         if at_hand is None or not self.history.rounds or at_hand.drawn == PICKED:
             return ()
@@ -255,7 +255,7 @@ class Analysis:
 
     @functools.cached_property
     def _no_rows(self) -> Outputs:
-        """Outputs of no rows, of all systems, that tell the slices apart that cells do."""
+        """Outputs of all systems for no rows, with the slices that cells tell apart."""
         nothing = self.table.kinds.no_rows
         none_named = SliceCodes({}, np.zeros((0, 0), dtype=np.int64))
         return dataclasses.replace(nothing, slices=nothing.slices or none_named)
@@ -335,7 +335,7 @@ class Analysis:
 
     @property
     def label_likelihood_of_slices(self) -> dict[str, float]:
-        """The same of each slice that has labels enough, by its title."""
+        """The `label_likelihood` of each slice that has enough labels, by its title."""
         slices = [domain for domain in self.scope.domains if domain.count is not None]
         found = self.label_likelihoods([(domain.column, domain.value) for domain in slices])
         pairs = zip(slices, found, strict=True)
@@ -352,12 +352,6 @@ class Analysis:
         sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
         inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]
         return [label_likelihood(self.table, self.history, sample, part) for part in inside]
-
-    def check_rates(self, what: str) -> None:
-        """Raise an `InputError` that something is of rates of classes, where labels are none."""
-        if not self.reading.has_classes:
-            are = self.reading.labels.space.in_spec.are
-            raise InputError(f"{what}: it shows rates of classes, and here {are}")
 
     @classmethod
     def of_pool(cls, pool: Pool, plan: AnalysisPlan) -> Self:

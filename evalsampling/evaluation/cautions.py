@@ -12,30 +12,33 @@ from evalsampling.inference.evidence import doubts_about_clusters
 from evalsampling.inference.label_likelihood import doubts
 from evalsampling.inference.nonresponse import WELL_ANSWERED, share_answered
 from evalsampling.inference.results import Estimate, Target, brief, is_narrow, is_significant
+from evalsampling.label_spaces.base import LabelSpace
 from evalsampling.label_spaces.spellings import YES_CLASS, plain
 from evalsampling.labels.tally import Awaited
 from evalsampling.measures.agreement import POWERS
+from evalsampling.measures.base import Measure
 from evalsampling.report.numbers import compared, decimals, shown_range, title
+from evalsampling.spec import ReadingPlan
 from evalsampling.spec.rounds import StopSpec
 from evalsampling.stats.arrays import IntArray
 from evalsampling.stats.counted import counted
 from evalsampling.stats.history import NO_LABEL, History
 
 MORE_THAN_A_FEW = 3
-"""Fewest rows or answers that are worth a word, however few there are in all."""
+"""Fewest rows or answers that are mentioned, however few there are in all."""
 
 _SHARE = 0.02
-"""Share of all from which rows or answers are worth a word."""
+"""Share of all rows or answers from which they are mentioned."""
 
 _MOST_CLASSES = 16
-"""Most classes that are all tried; of more those that labels and predictions have."""
+"""Most classes that are all tried; with more, only those of labels and predictions are."""
 
 _MOST_NUMBERS = 3
 """Numbers whose bounds are said."""
 
 
 def more_than_a_few(count: int, of: int) -> bool:
-    """Tell whether so many of some rows or answers are worth a word before any number."""
+    """Tell whether a count of rows or answers is mentioned before any number."""
     return count >= max(MORE_THAN_A_FEW, _SHARE * of)
 
 
@@ -102,7 +105,7 @@ def missing_bounds(analysis: Analysis, questions: IntArray) -> list[MissingBound
         return bounds
     whole = dataclasses.replace(analysis.scope, domains=(Domain(),), bands_seed=None)
     filled = []
-    for codes in _fillings(analysis, missing):
+    for codes in _fillings(history, analysis.table.classes, missing):
         label = history.label.copy()
         label[missing] = codes
         filled.append(analysis.with_history(history.with_labels(label)).estimate(scope=whole))
@@ -126,9 +129,8 @@ def missing_bounds(analysis: Analysis, questions: IntArray) -> list[MissingBound
     return bounds
 
 
-def _fillings(analysis: Analysis, missing: IntArray) -> list[IntArray]:
+def _fillings(history: History, classes: int, missing: IntArray) -> list[IntArray]:
     """Return the labels that the questions without one may have: shape (missing,), no two alike."""
-    history, classes = analysis.history, analysis.table.classes
     prediction = history.outputs.prediction[missing]
     codes: Any = range(classes)
     if classes > _MOST_CLASSES:
@@ -139,13 +141,12 @@ def _fillings(analysis: Analysis, missing: IntArray) -> list[IntArray]:
     return [np.array(each) for each in dict.fromkeys(tuple(row.tolist()) for row in candidates)]
 
 
-def silent_rows(analysis: Analysis) -> IntArray:
+def silent_rows(history: History) -> IntArray:
     """Return the questions without a label in rounds of which most rows have one.
 
     Where labels come in by calls nobody says why a row has none, so a round that is well answered
     is taken to be done.
     """
-    history = analysis.history
     well = share_answered(history)[history.met] >= WELL_ANSWERED
     return np.flatnonzero((history.label == NO_LABEL) & well)
 
@@ -173,28 +174,31 @@ def cautions(
     about_labels: Sequence[str] = (),
 ) -> list[str]:
     """Return warnings about estimates, each a sentence."""
+    reading, history = analysis.reading, analysis.history
     warnings = [
-        *analysis.sampler.remarks(analysis.table), *_about_one_class(analysis),
-        *_about_order(analysis), *_about_scores(analysis), *brief(estimates),
+        *analysis.sampler.remarks(analysis.table),
+        *_about_one_class(reading.labels.space, analysis.of_one_class),
+        *_about_order(reading.labels.space, analysis.measures),
+        *_about_scores(reading, analysis.measures), *brief(estimates),
     ]  # fmt: skip
-    drawn, labels = len(analysis.history), len(analysis.history.labelled)
+    drawn, labels = len(history), len(history.labelled)
     if drawn > labels:
         waiting = "" if awaited is None else f" ({awaited.words})"
         have = "has" if drawn - labels == 1 else "have"
-        warnings.append(
-            f"{drawn - labels} of {counted(drawn, 'row')} drawn {have} no label{waiting}"
-            + "; others of their round stand for them, as if missing at random"
-            * bool(len(missing_beside_labels(analysis.history)))
-        )
+        unlabelled = f"{drawn - labels} of {counted(drawn, 'row')} drawn {have} no label{waiting}"
+        if len(missing_beside_labels(history)):
+            unlabelled += "; others of their round stand for them, as if missing at random"
+        warnings.append(unlabelled)
     warnings += about_labels
-    if analysis.history.outputs.cluster is not None and labels:
-        sample = analysis.sampler.weigh(analysis.table, analysis.history)
-        clusters = sample.clustered(analysis.history.outputs.cluster, analysis.history.together)
+    if history.outputs.cluster is not None and labels:
+        sample = analysis.sampler.weigh(analysis.table, history)
+        clusters = sample.clustered(history.outputs.cluster, history.together)
         warnings += doubts_about_clusters(clusters, estimates)
     if awaited is not None and awaited.advice:
         warnings.append(awaited.advice)
-    if not (awaited and awaited.total):
-        warnings += _about_looks(analysis, estimates)
+    bears_looks = "looks" in analysis.sampler.takes
+    if not (bears_looks or (awaited and awaited.total)):
+        warnings += _about_looks(len(history.rounds), reason_to_stop(analysis.stop, estimates))
     if analysis.sampler.trusts_prior:
         warnings += doubts(analysis.label_likelihood, "that the labels show")
     curve = analysis.curve
@@ -211,13 +215,12 @@ def reason_to_stop(stop: StopSpec, estimates: Sequence[Estimate]) -> str | None:
     return None
 
 
-def _about_one_class(analysis: Analysis) -> Iterator[str]:
+def _about_one_class(space: LabelSpace, of_one: Mapping[int, Sequence[str]]) -> Iterator[str]:
     """Yield warnings which class measures are about, where nobody may have thought of it.
 
     That is one of several, or the last of two classes of which a spec calls neither positive.
     """
-    space = analysis.reading.labels.space
-    for code, measures in analysis.of_one_class.items() if space.has_classes else ():
+    for code, measures in of_one.items() if space.has_classes else ():
         name, is_positive = space.text(code), code == space.positive
         about = ", ".join(map(compared, measures)) + (" is" if len(measures) == 1 else " are")
         if not (space.is_binary and is_positive):
@@ -229,10 +232,10 @@ def _about_one_class(analysis: Analysis) -> Iterator[str]:
             yield f"{about} about {name}, the last of labels.classes; {other}"
 
 
-def _about_order(analysis: Analysis) -> Iterator[str]:
+def _about_order(space: LabelSpace, measures: Sequence[Measure]) -> Iterator[str]:
     """Yield a warning if grades whose distance counts are words in the order of the alphabet."""
-    names = list(map(str, analysis.reading.labels.space.names))
-    named = [one.name for one in analysis.measures]
+    names = list(map(str, space.names))
+    named = [one.name for one in measures]
     weighted = [name for name in named if any(f"weights={power}" in name for power in POWERS)]
     if weighted and len(names) > 2 and names == sorted(names) and not names[0].isdecimal():
         yield (
@@ -241,10 +244,10 @@ def _about_order(analysis: Analysis) -> Iterator[str]:
         )
 
 
-def _about_scores(analysis: Analysis) -> Iterator[str]:
-    """Yield a warning of each measure that takes a score for that of one class of several."""
-    space, systems = analysis.reading.labels.space, analysis.reading.pool.systems
-    for one in analysis.measures if space.has_classes and not space.is_binary else ():
+def _about_scores(reading: ReadingPlan, measures: Sequence[Measure]) -> Iterator[str]:
+    """Yield a warning of each measure that ranks by a score, where there are several classes."""
+    space, systems = reading.labels.space, reading.pool.systems
+    for one in measures if space.has_classes and not space.is_binary else ():
         if one.looks_at == {"score"}:
             name = space.text(getattr(one, "positive", space.positive))
             yield (
@@ -253,10 +256,9 @@ def _about_scores(analysis: Analysis) -> Iterator[str]:
             )
 
 
-def _about_looks(analysis: Analysis, estimates: Sequence[Estimate]) -> list[str]:
-    """Return a warning if default intervals end the evaluation after several looks."""
-    rounds, bears_looks = len(analysis.history.rounds), "looks" in analysis.sampler.takes
-    if rounds <= 1 or bears_looks or reason_to_stop(analysis.stop, estimates) != "half-width":
+def _about_looks(rounds: int, reason: str | None) -> list[str]:
+    """Return a warning if intervals that bear no looks end the evaluation after several rounds."""
+    if rounds <= 1 or reason != "half-width":
         return []
     return [
         f"stop.half_width: these are the first narrow intervals in {rounds} rounds, and such ones "

@@ -138,13 +138,13 @@ class MemoryPool:
 
     @classmethod
     def _of_columns(cls, columns: dict[str, Any], spec: dict[str, Any]) -> "MemoryPool":
-        """Prepare columns that are all there is, but for ids that may follow from an index."""
+        """Prepare a pool of these columns; ids that are not among them come from an index."""
         rows = len(next(iter(columns.values())))
         indexed = [(name, values.index) for name, values in columns.items() if has_index(values)]
         for name, index in indexed:
             if len(index) == rows and not index.equals(indexed[0][1]):
-                others = f"that of {indexed[0][0]}; bring the rows in one order first"
-                raise InputError(f"{name}: its index is not {others}")
+                problem = f"its index is not that of {indexed[0][0]}"
+                raise InputError(f"{name}: {problem}; bring the rows in one order first")
         checked = EvaluationSpec.from_mapping({"budget": max(rows, 1), **spec}, Path())
         if checked.pool.where is not None:
             raise InputError(

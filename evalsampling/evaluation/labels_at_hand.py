@@ -45,7 +45,7 @@ COLUMNS = (CELL, RANK, ID, GIVEN)
 """Columns of the rows with a label, beside numbers and the column of groups."""
 
 _RARE = 1e-3
-"""Chance below which what the labelled rows show is taken to contradict what was said of them."""
+"""Chance below which the labelled rows contradict how the spec says they were drawn."""
 
 
 def columns_of_given(pool: Pool) -> list[str]:
@@ -126,7 +126,7 @@ def _within(
 
 
 def _elsewhere(ids: Sequence[str], chances: Mapping[str, float]) -> FloatArray:
-    """Return the chance of each row in another workspace, fewer of whose rows may have a label."""
+    """Return the chance of each row by another workspace's design; its rows may lack labels."""
     for id in ids:
         if id not in chances:
             raise InputError(f"labels.drawn.design: id {id!r} has a label and was not drawn by it")
@@ -134,7 +134,7 @@ def _elsewhere(ids: Sequence[str], chances: Mapping[str, float]) -> FloatArray:
 
 
 def scope_of_labels(analysis: Analysis) -> list[str]:
-    """Return a sentence on rows that numbers are about, or that were drawn and have no label."""
+    """Return a sentence on the rows that numbers hold for, or on drawn rows without a label."""
     at_hand, rounds = analysis.reading.labels.at_hand, analysis.history.rounds
     if at_hand is None or not rounds:
         return []

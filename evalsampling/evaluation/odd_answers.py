@@ -36,14 +36,14 @@ _NO_BETTER = 2.0
 _UNRELATED = 1.0
 """Standard deviations above chance below which answers have nothing to do with predictions."""
 
-_MOST = 200
-"""Fewest answers of which that is said."""
+_FEWEST_UNRELATED = 200
+"""Fewest answers that may be said to be unrelated to predictions."""
 
 _MANY = 100
 """Fewest answers that may be a copy of predictions."""
 
 _RARE = 1e-4
-"""Chance below which that is taken to be one."""
+"""Chance below which answers that equal all predictions are taken to be their copy."""
 
 _SLOPES = (0.7, 1.0, 1.5, 2.0)
 _SHIFTS = (-1.0, -0.5, 0.0, 0.5, 1.0)
@@ -116,7 +116,7 @@ def _judged(analysis: Analysis, group: AnswerGroup) -> str:
 
 
 def _of_another_unit(analysis: Analysis, group: AnswerGroup) -> str:
-    """Return that all numbers answered are below, or above, nine in ten that are predicted."""
+    """Return a warning if all answers lie beyond nine in ten of the predicted numbers."""
     predicted = analysis.history.outputs.prediction[group.question]
     low, high = np.quantile(predicted, [0.1, 0.9])
     if group.code.max() >= low and group.code.min() <= high:
@@ -154,9 +154,9 @@ class _Compared:
 
     @functools.cached_property
     def prior(self) -> FloatArray | None:
-        """Probability of each class, shape (n, classes); None if it is not to be believed.
+        """Probabilities of the classes, shape (n, classes); None if they are not believed.
 
-        It is to be if the system has probabilities and they expect as many rows of each class in
+        They are believed if the system has them and they expect as many rows of each class in
         the pool as are predicted, within a factor of two.
         """
         table, history = self.analysis.table, self.analysis.history
@@ -336,7 +336,7 @@ class _Compared:
         n = len(self.predicted)
         spread = np.sqrt((self.prior * (1 - self.prior)).sum(axis=0))
         off = np.abs(self._counts(self.group.code) - self.prior.sum(axis=0)) / spread
-        if self.expected[2] <= _AGREES or off.max() >= 2.5 or n < _MOST:
+        if self.expected[2] <= _AGREES or off.max() >= 2.5 or n < _FEWEST_UNRELATED:
             return ""
         return (
             f"The {self.group.answers} have nothing to do with the predictions: {agree:.0f} of {n} "

@@ -113,7 +113,7 @@ def _losses(measure: Joint, told: Sequence[Mapping[str | None, int]], classes: i
 
 
 def _kappas(analysis: Analysis) -> Sequence[Kappa]:
-    """Return the kappas that are reported, as of one system; that without weights if none is."""
+    """Return the kappas that are reported, as of one system; by default the unweighted one."""
     listed = [part for measure in analysis.measures for part in parts_of(measure)]
     listed += () if any(isinstance(part, Kappa) for part in listed) else analysis.chosen("kappa")
     kappas = [part for part in listed if isinstance(part, Kappa)]

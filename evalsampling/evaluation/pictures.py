@@ -37,7 +37,9 @@ def picture(analysis: Analysis, what: str, system: str | None, label: str) -> Pi
     if not len(analysis.history.labelled):
         raise InputError("there is nothing to draw before the first label")
     if what in ("effort", "calibration"):
-        analysis.check_rates(f"picture: {what}")
+        if not analysis.reading.has_classes:
+            are = analysis.reading.labels.space.in_spec.are
+            raise InputError(f"picture: {what}: it shows rates of classes, and here {are}")
         # The class that measures call positive, else the second one.
         named = (one.plain.positive for one in analysis.measures if hasattr(one.plain, "positive"))
         positives = [int(next(named, 1))]

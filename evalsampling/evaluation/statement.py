@@ -121,7 +121,7 @@ def _reason(estimate: Estimate, order: str) -> str:
 
 
 def is_due_to_unmet(estimate: Estimate) -> bool:
-    """Return whether much of an interval is due to positives that score below all that were met."""
+    """Return whether much of an interval is due to positives below all labelled positives."""
     width, aside = estimate.high - estimate.low, estimate.without_unmet
     return aside is not None and 0 < UNMET * width <= width - (aside.high - aside.low)
 

@@ -48,7 +48,7 @@ class Gamble:
         return self._end(limit, bounds, 1.0), self._end(limit, bounds, -1.0)
 
     def _end(self, limit: float, bounds: tuple[float, float], side: float) -> float:
-        """Return where the wealth of those who bet that the mean is beyond reaches its limit."""
+        """Return the bound beyond which bets on the mean reach the limit of their wealth."""
         lost, kept = bounds if side > 0 else bounds[::-1]
         if self._log_wealth(lost, side) < limit:
             return lost

@@ -168,7 +168,7 @@ class _Bet:
     ahead: FloatArray  # (m,): variance of d until the planned end
 
     def gain(self, need: FloatArray) -> FloatArray:
-        """Return the gain in the logarithm of the wealth, to which `need` is to be added."""
+        """Return the gain in the logarithm of the wealth, which is still to grow by `need`."""
         is_one = self.outcome.shape[1] == 1
         # Of one row 1 + v (d + A) has a mean of at most 1, so that v may be larger if A is.
         most = np.maximum(self.worst - self.surplus if is_one else self.worst, 1e-12)

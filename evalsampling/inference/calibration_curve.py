@@ -19,7 +19,7 @@ from evalsampling.stats.arrays import FloatArray, IntArray, distinct_rows
 from evalsampling.stats.hamiltonian import Schedule, climb, hamiltonian, nested_r_hat
 from evalsampling.stats.log_odds import log_odds_of_rank
 
-_PREDICTION_SPREAD = 5.0
+PREDICTION_SPREAD = 5.0
 """Standard deviation of the effect, in log-odds, of a prediction that the score does not explain.
 
 It is large: a second system's prediction may be as informative as the score."""
@@ -85,23 +85,20 @@ class CalibrationCurve:
         predicted: float,
         effect: FloatArray | None = None,
         hidden: HiddenPrior = HIDDEN,
-        shift: FloatArray | None = None,
     ) -> "CalibrationCurve":
         """Return the model of the curve of a pool, before any label.
 
         `probability`: shape (cells,): prior probability of a positive; only its order matters.
         `predicted`: number of rows that are predicted positive; of several systems, their mean.
-        `effect`: shape (cells, effects): predictions that the score does not explain, in [-1, 1].
-        `shift`: shape (cells, effects): of other effects, by one standard deviation, in log-odds.
+        `effect`: shape (cells, effects): shift of the log-odds by one standard deviation of each.
         """
         x = log_odds_of_rank(probability, count)
         share = count / count.sum()
         step = max(np.ptp(x) / STEPS, 1e-9)
         place = (x.max() - x) / step
-        effects = [] if effect is None else [_PREDICTION_SPREAD * effect]
-        effects += [] if shift is None else [shift]
+        effects = [] if effect is None else [effect]
         if not np.ptp(x):  # Without an order there is no cut: the level may be any.
-            effects.append(np.full((len(x), 1), _PREDICTION_SPREAD))
+            effects.append(np.full((len(x), 1), PREDICTION_SPREAD))
         places = np.column_stack([place, *effects])
         first, group = distinct_rows(places)
         key = places[first]

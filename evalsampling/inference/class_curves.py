@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 
-from evalsampling.inference.calibration_curve import CalibrationCurve, CurveFit
+from evalsampling.inference.calibration_curve import PREDICTION_SPREAD, CalibrationCurve, CurveFit
 from evalsampling.inference.domains import Domain
 from evalsampling.spec.hidden import MOST_CLASSES, HiddenPrior
 from evalsampling.stats.arrays import BoolArray, FloatArray, IntArray, distinct_rows
@@ -86,10 +86,10 @@ def _curve(
         x = likeliness(table, y, prior)
         x = -x if falls else x
         predicted = _predicted(table, y)
-        effect = predicted if jumps else unexplained_predictions(table, y, x)
+        of_predictions = predicted if jumps else unexplained_predictions(table, y, x)
+        effect = np.hstack([PREDICTION_SPREAD * of_predictions, apart_from_scores(table)])
         rows = table.count @ predicted.mean(axis=1)
-        shift = apart_from_scores(table)
-        memory[key] = CalibrationCurve.from_cells(x, table.count, rows, effect, hidden, shift)
+        memory[key] = CalibrationCurve.from_cells(x, table.count, rows, effect, hidden)
     curve: CalibrationCurve = memory[key]
     return curve
 

@@ -21,7 +21,7 @@ MODEL_BASED = "model-based"
 """Kind of intervals from draws of all labels by a model of them."""
 
 STRATUM_RATES = "stratum-rates"
-"""Method of those by a model that takes rows of a stratum to be alike, and no more."""
+"""Method of intervals by a model whose only assumption is that rows of a stratum are alike."""
 
 ANYTIME = "anytime-valid"
 """Kind of intervals that hold whenever one looks."""

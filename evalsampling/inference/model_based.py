@@ -128,7 +128,7 @@ class DrawnNumber:
 
     @property
     def without_unmet(self) -> Interval | None:
-        """The part of the interval that is left without positives scored below all that were met.
+        """The part of the interval without positives that score below all labelled positives.
 
         None if it is nothing. Draws without them have more of a measure than the draws that they
         were: they say which part is left, not how far it would reach elsewhere.
@@ -361,7 +361,7 @@ def share_held(confidence: float, evidence: int) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class DrawnMeasure:
-    """A measure, of which there are draws where there are draws of the labels."""
+    """A measure, with its value for each draw of all labels."""
 
     measure: Measure
     seed: Sequence[int]  # seed of the model of the labels
@@ -391,7 +391,7 @@ class DrawnMeasure:
         return self.told(low), self.told(high)
 
     def told(self, values: FloatArray) -> FloatArray:
-        """Return values, or their logarithms if those are what is estimated."""
+        """Return values, or their logarithms if the logarithm is estimated."""
         with np.errstate(divide="ignore"):
             return np.log(values) if self.in_logs else values
 

@@ -31,7 +31,7 @@ SPREAD = 2.0
 
 @dataclasses.dataclass(frozen=True)
 class Outlook:
-    """A half-width that an interval may come to, and the labels that it takes."""
+    """A half-width that an interval may reach, and the number of labels it takes."""
 
     half_width: float  # above 0
     labels: int | None  # in all, at least; None if beyond `AFFORDABLE` times those so far

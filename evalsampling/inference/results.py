@@ -115,7 +115,7 @@ class Sensitivity:
 
 
 SAID = "all numbers rest on what was said"
-"""Begins the note of an estimate that says what was said of labels that rows had before."""
+"""Beginning of the note on how the spec says that rows with labels at hand were drawn."""
 
 
 def said_of_labels(notes: Iterable[str]) -> list[str]:

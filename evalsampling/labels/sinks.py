@@ -82,7 +82,7 @@ class _Format:
 
 
 def sink_of(plan: LabellingPlan) -> Sink:
-    """Return the sink that a plan names, whose file has no name that is taken."""
+    """Return the sink that a plan names, checked not to take the name of another file."""
     name = plan.sink.format
     sink: Sink = SINKS.find("sink.format", name, plan.pool.directory)
     if sink.batch in _TAKEN or "/" in sink.batch or sink.batch.startswith("."):

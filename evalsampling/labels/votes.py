@@ -124,7 +124,7 @@ def _first_lines(answered: Sequence[tuple[int, Vote]]) -> Mapping[int, Lines]:
 
 
 def _seen(name: str) -> str:
-    """Return what is to be seen of an annotator's name, blanks around it left out."""
+    """Return the visible part of an annotator's name, without blanks around it."""
     text = unicodedata.normalize("NFKC", name)
     return " ".join("".join(one for one in text if one.isprintable() or one.isspace()).split())
 

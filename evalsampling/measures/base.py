@@ -323,8 +323,8 @@ class Measure(abc.ABC):
 def check_defined(measure: Measure, risk: FloatArray) -> None:
     """Check that a measure is defined on a pool."""
     if np.all(np.isnan(measure.value(risk))):
-        why = f"is undefined on this pool (0/0): it has no {measure.undefined_without}"
-        raise InputError(f"measure {measure.name} {why}")
+        problem = f"measure {measure.name} is undefined on this pool (0/0)"
+        raise InputError(f"{problem}: it has no {measure.undefined_without}")
 
 
 def is_ours(measure: Measure) -> bool:

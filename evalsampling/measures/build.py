@@ -145,7 +145,7 @@ def build_joints(plan: ReadingPlan) -> list[tuple[Measure, ...]]:
 
 
 def build_driver(plan: ReadingPlan) -> Measure:
-    """Return the measure whose variance is to be small: the first entry, for all its systems."""
+    """Return the measure that drives the sampling: the first entry, for all its systems."""
     return as_one([item.drawn_for for item in build_entry(plan.measures[0], plan)])
 
 

@@ -71,7 +71,7 @@ class Reweighted(Measure):
         return not self.measure.scale_free
 
     def _counted(self, outputs: Outputs) -> tuple[FloatArray, Any, Outputs]:
-        """Return the weights of rows, shape (n,), an index of those that count, their outputs."""
+        """Return the weights of all rows, (n,), then an index and the outputs of those above 0."""
         weight = self.weight(outputs)
         if (weight > 0).all():
             return weight, slice(None), outputs

@@ -157,7 +157,7 @@ class MemoryState:
 
     def doubts(self, analysis: Analysis) -> Doubts:
         """Return what is to be said of the labels, and of pairs, before any number."""
-        silent = silent_rows(analysis)
+        silent = silent_rows(analysis.history)
         few = not more_than_a_few(len(silent), len(analysis.history))
         bounds = [] if few else missing_bounds(analysis, silent)
         text = seldom_at_random({"": len(silent)}, len(analysis.history), bounds)

@@ -139,7 +139,7 @@ class PoolBatch:
     def payload(self, name: str, rows: IntArray) -> pa.Array:
         """Return some values as annotators are shown them, nulls too: see `rendering.rendered`."""
         values = plain(self._stored(name).take(pa.array(rows)))
-        common = self._common_type(name, values.type)
+        common = self._type_in_pool(name, values.type)
         if is_number(values.type) and is_number(common):
             values = values.cast(common)
         self._made(name, values, _checked, lambda *_: "text that is not UTF-8", rows)
@@ -147,7 +147,7 @@ class PoolBatch:
             name, values, rendered, lambda _, error: f"cannot be shown: {one_line(error)}", rows
         )
 
-    def _common_type(self, name: str, own: pa.DataType) -> pa.DataType:
+    def _type_in_pool(self, name: str, own: pa.DataType) -> pa.DataType:
         """Return the type of a column in all files of the pool, its own outside of one."""
         schema = pa.schema([]) if self.item is None else self.item.schema
         return schema.field(name).type if name in schema.names else own
@@ -221,7 +221,7 @@ class PoolBatch:
         problem = "ids must be integers or strings, got {}; write them as text".format
         if not is_number(kind):
             raise self.error(name, 0, problem(f"type {kind}"))
-        unsigned = self._common_type(name, kind) == pa.uint64()
+        unsigned = self._type_in_pool(name, kind) == pa.uint64()
         whole = functools.partial(pc.cast, target_type=pa.uint64() if unsigned else pa.int64())
         return self._made(name, column, whole, lambda value, _: problem(value.as_py()))
 

@@ -110,8 +110,8 @@ def check_one_format(files: Sequence[PlannedFile]) -> bool:
     first = files[0].stored.path
     for file in files:
         if format_of(file.stored.path) is not format_of(first):
-            why = "a pool has files of one format; name them by a pattern, as folder/*.parquet"
-            raise InputError(f"{file.stored.path}: another format than {first}; {why}")
+            rule = "a pool has files of one format; name them by a pattern, as folder/*.parquet"
+            raise InputError(f"{file.stored.path}: another format than {first}; {rule}")
     return format_of(first) is PARQUET
 
 
@@ -155,9 +155,8 @@ def _common_type(
         alike = inferred or file is files[0] or are_alike(own, common)
         both = unified(own, common) if alike else None
         if both is None:
-            types = f"has type {own}, but {common} in {first}"
-            way = "write it with one type in all files"
-            raise InputError(f"{path}: column {name!r} {types}; {way}")
+            problem = f"column {name!r} has type {own}, but {common} in {first}"
+            raise InputError(f"{path}: {problem}; write it with one type in all files")
         common = both
     if not inferred:
         return common
@@ -242,8 +241,8 @@ class Catalog:
         assert sides is not None, "the spec was checked"
         for name in (*sides[0], *sides[1]):
             if name not in self.schema.names:
-                why = f"unordered pairs are found before a scorer runs, and no file has {name!r}"
-                raise InputError(f"pool.pairs: {why}")
+                problem = "unordered pairs are found before a scorer runs"
+                raise InputError(f"pool.pairs: {problem}, and no file has {name!r}")
         return dataclasses.replace(self, left_out=LeftOut.find(self.items, sides, plan.seed))
 
     @classmethod

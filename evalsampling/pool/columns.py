@@ -386,8 +386,10 @@ def read_given(batch: PoolBatch, labels: LabelsSpec) -> dict[str, pa.Array]:
     for row, text in zip(labelled.tolist(), texts, strict=True):
         code = space.codes.get(meant.get(text, text))
         if code is None:
-            why = "not where nobody could decide: such rows are seldom missing at random"
-            problem = f"{space.problem(text)}; the cell is empty where nobody was asked, {why}"
+            problem = (
+                f"{space.problem(text)}; the cell is empty where nobody was asked, "
+                "not where nobody could decide: such rows are seldom missing at random"
+            )
             raise batch.error(at_hand.column, row, problem)
         codes[row] = code
     columns = {GIVEN: pa.array(codes, mask=codes < 0)}

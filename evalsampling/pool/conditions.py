@@ -76,8 +76,7 @@ class Filter:
             kind = schema.field(pool.weight).type
             if _kind(kind) not in ("number", "text", "anything"):
                 raise InputError(f"pool.weight: column {pool.weight!r} has type {kind}, no number")
-        condition = pool.condition
-        return None if condition is None else cls.of(condition, schema, untyped)
+        return None if pool.condition is None else cls.of(pool.condition, schema, untyped)
 
     @classmethod
     def of(cls, condition: Condition, schema: pa.Schema, untyped: bool = False) -> "Filter":
@@ -330,8 +329,8 @@ def _check_alike(
     kinds, unlike = {_kind(first), _kind(second)} - {"anything"}, {first, second} - {pa.null()}
     is_exact = len(unlike) < 2 or not any(own(kind) for kind in unlike for own in _OF_ONE_TYPE)
     if len(kinds) > 1 or kinds & {"other"} or not is_exact:
-        clash = f"has type {first} and {other!r} {second}"
-        raise InputError(f"{KEY}: column {name!r} {clash}; they cannot be compared")
+        problem = f"column {name!r} has type {first} and {other!r} {second}"
+        raise InputError(f"{KEY}: {problem}; they cannot be compared")
     if untyped and kinds == {"text"} and operator not in ("=", "!="):
         raise InputError(
             f"{KEY}: {name} {operator} {other}: both are text in these files, of which 10 is "

@@ -188,9 +188,8 @@ def _matches(names: Sequence[str], patterns: Sequence[str]) -> bool:
     hidden = name.startswith(".") or (name.startswith("_") and "=" not in name)
     stands_for = not (hidden and _is_pattern(pattern) and pattern[0] != name[0])
     if pattern == "**":
-        return _matches(names, patterns[1:] or ["*"]) or (
-            stands_for and _matches(names[1:], patterns)
-        )
+        below = stands_for and _matches(names[1:], patterns)
+        return below or _matches(names, patterns[1:] or ["*"])
     return stands_for and fnmatch.fnmatchcase(name, pattern) and _matches(names[1:], patterns[1:])
 
 

@@ -316,7 +316,7 @@ def _sum_to_one(columns: Sequence[SampledColumn | None]) -> bool:
 def _of_positives(
     both: Sequence[SampledColumn], said: SampledColumn | None, positive: int | str | None
 ) -> SampledColumn:
-    """Return the column that is greater where a class is said, or called so, yes or rarer."""
+    """Return the column of the positive class: by predictions, by its name, or the rarer."""
     if said is not None and said.rows == both[0].rows:
         names = [plain(str(value)) for value in said.first.to_pylist()]
         chosen = pa.array([name in (plain(str(positive)), "true") for name in names])
@@ -364,12 +364,11 @@ def _systems(
 ) -> dict[str, tuple[SampledColumn | None, SampledColumn]]:
     """Return score and prediction of each system, by the shared part of names; none of a single."""
     predictions = {_without(_PREDICTIONS, column.name): column for column in coded}
-    found = {
-        name: (column, predictions[name])
-        for column in reversed(scores)
-        for name in [_without(SCORES, column.name)]
-        if name and name in predictions
-    }
+    found = {}
+    for column in reversed(scores):
+        name = _without(SCORES, column.name)
+        if name and name in predictions:
+            found[name] = (column, predictions[name])
     is_one = _sum_to_one([score for score, _ in found.values()])  # The first and the second guess.
     return dict(reversed(found.items())) if len(found) > 1 and not is_one else {}
 
@@ -395,7 +394,8 @@ def _likely_labels(
         elif said is not None and (column.kind, column.rows) == ("text", said.rows):
             alike = values == names and said.kind == "text"
             is_label = alike and pc.mean(pc.equal(column.first, said.first)).as_py() > 0.5
-        found += [column] * (len(values) > 1 and is_label)
+        if len(values) > 1 and is_label:
+            found.append(column)
     return [best(found, LABELS) or found[0]] if found else []
 
 
@@ -420,15 +420,10 @@ def best(columns: Iterable[SampledColumn], names: Sequence[str]) -> SampledColum
     ranked = []
     for place, column in enumerate(columns):
         name = column.name.lower()
-        ranks = [
-            (column.nulls > 0, exact, rank, place)
-            for rank, wanted in enumerate(names)
-            for exact, fits in enumerate(
-                (name == wanted, wanted in name.split("_"), wanted in name)
-            )
-            if fits
-        ]
-        ranked += [(min(ranks), column)] if ranks else []
+        for rank, wanted in enumerate(names):
+            fits = (name == wanted, wanted in name.split("_"), wanted in name)
+            if any(fits):
+                ranked.append(((column.nulls > 0, fits.index(True), rank, place), column))
     return min(ranked, key=lambda pair: pair[0])[1] if ranked else None
 
 

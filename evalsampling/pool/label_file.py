@@ -28,7 +28,7 @@ from evalsampling.spec.sections import nearest
 def with_second_file(
     pool: str, second: str, label: str | None, spec: Path
 ) -> Iterator[tuple[str, str | None, Sequence[str]]]:
-    """Give a file of a pool's rows with columns of a second file; its labels; and its two systems.
+    """Give the path of a table of both files, its column of labels, and its systems' names.
 
     The second file has labels of some rows, or what another system says of all: then columns are
     `score_NAME` and `prediction_NAME`, and labels, if named, those of the first. The file given is
@@ -75,8 +75,8 @@ def with_second_file(
                 writer.write_batch(rows)
         is_new = not table.exists()
         if not is_new and not filecmp.cmp(draft, table, shallow=False):
-            what = "with other rows or labels: remove it, and what was made of it"
-            raise InputError(f"{table}: is there already, {what}")
+            problem = "is there already, with other rows or labels"
+            raise InputError(f"{table}: {problem}: remove it, and what was made of it")
         draft.replace(table)
     finally:
         draft.unlink(missing_ok=True)

@@ -129,8 +129,9 @@ def _check_made(path: str, stored: pa.DataType, wanted: pa.Field) -> None:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         alike = False
     if not (alike or all(map(pa.types.is_nested, both))):
-        types = f"has type {stored}, but {wanted.type} in the table"
-        raise InputError(f"{path}: column {wanted.name!r} {types}")
+        raise InputError(
+            f"{path}: column {wanted.name!r} has type {stored}, but {wanted.type} in the table"
+        )
 
 
 def _as_expressions(constants: Constants) -> dict[str, tuple[pc.Expression, pa.DataType]]:

@@ -45,10 +45,8 @@ class QueryBatch:
         offsets = np.append(0, np.cumsum(sizes))
         chosen = np.repeat(ends[queries], sizes) + within_runs(sizes)
         starts = pa.array(offsets, pa.int32())
-        columns = [
-            self.item.take(pa.array(chosen)),
-            *(pa.array(rank, pa.int32()) for rank in self.rank[chosen].T),
-        ]
+        ranks = [pa.array(rank, pa.int32()) for rank in self.rank[chosen].T]
+        columns = [self.item.take(pa.array(chosen)), *ranks]
         names = list_names(self.rank.shape[1])
         lists = (pa.ListArray.from_arrays(starts, column) for column in columns)
         return dict(zip(names, lists, strict=True))

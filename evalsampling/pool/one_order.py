@@ -77,7 +77,7 @@ class LeftOut:
             for item, start in zip(listed, starts.tolist(), strict=False):
                 for batch in read_batches(item, [*sides[0], *sides[1]]):
                     number = batch.row_numbers(np.arange(len(batch))) - item.first_row
-                    _spill(keys_of(batch, sides, seed, True), number + 8 * start, Path(folder))
+                    _spill(_checked_keys(batch, sides, seed), number + 8 * start, Path(folder))
             for file in sorted(Path(folder).iterdir()):
                 key, place = np.fromfile(file, dtype=np.uint64).reshape(-1, 2).T
                 gone = place[turned(key)]
@@ -112,24 +112,22 @@ def _spill(key: UInt64Array, place: Any, folder: Path) -> None:
 
 def without_other_order(batch: PoolBatch, sides: Sides, seed: int) -> PoolBatch:
     """Return the rows of a pool in memory, one of each pair that is in both orders."""
-    gone = turned(keys_of(batch, sides, seed, True))
+    gone = turned(_checked_keys(batch, sides, seed))
     return batch if not gone.any() else PoolBatch(batch.rows.filter(pa.array(~gone)), batch.path)
 
 
-def keys_of(
-    batch: PoolBatch, sides: Sides, seed: int, check: bool = False, some: IntArray | None = None
-) -> UInt64Array:
-    """Return the keys of pairs: see `stats.orders.order_keys`; none if sides are of two types."""
-    if check:
-        batch.ids((*sides[0], *sides[1]))
+def _checked_keys(batch: PoolBatch, sides: Sides, seed: int) -> UInt64Array:
+    """Return the keys of pairs, whose ids are checked."""
+    batch.ids((*sides[0], *sides[1]))
     left, right = records_of(batch, sides)
-    if left.type != right.type and check:
+    if left.type != right.type:
         types = f"{left.type} and {right.type}"
         raise batch.error(sides[1][0], 0, f"records of unordered pairs have one type, got {types}")
-    if left.type != right.type:
-        return np.zeros(0 if some is not None else len(batch), dtype=np.uint64)
-    if some is not None:
-        left, right = left.take(pa.array(some)), right.take(pa.array(some))
+    return _keys(left, right, seed)
+
+
+def _keys(left: pa.Array, right: pa.Array, seed: int) -> UInt64Array:
+    """Return the keys of pairs, given the ids of their records: see `stats.orders.order_keys`."""
     backward: BoolArray = pc.greater(left, right).to_numpy(zero_copy_only=False)
     return order_keys(hash_ids(left, seed), hash_ids(right, seed), backward)
 
@@ -154,16 +152,15 @@ _BYTES = 8
 
 def orders_of(batch: PoolBatch, pool: PoolSpec, seed: int, rows: int) -> OrderCounts:
     """Return which pairs of a batch there are in which order; nothing if rows are no pairs."""
-    sides = sides_of(pool.id)
-    kept = np.zeros(0, dtype=np.uint64)
+    sides, keys = sides_of(pool.id), np.zeros(0, dtype=np.uint64)
     if sides is not None:
         left, right = records_of(batch, sides)
         if left.type == right.type:
-            some = None
             if rows > MOST_KEPT:
-                some = np.flatnonzero(sampled(_ends(left), _ends(right), rows))
-            kept = keys_of(batch, sides, seed, some=some)
-    return OrderCounts.of_keys(len(batch), kept)
+                some = pa.array(np.flatnonzero(sampled(_ends(left), _ends(right), rows)))
+                left, right = left.take(some), right.take(some)
+            keys = _keys(left, right, seed)
+    return OrderCounts.of_keys(len(batch), keys)
 
 
 def _ends(ids: pa.Array) -> IntArray:

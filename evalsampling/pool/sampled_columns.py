@@ -151,8 +151,8 @@ def look_at(pattern: str, label: str | None = None) -> tuple[int, list[SampledCo
         raise InputError(f"{pattern}: there are no rows")
     number = next((name for name in names if _FRACTION.fullmatch(name)), None)
     if number is not None:
-        why = "where the name of a column belongs: put a line of names first"
-        raise InputError(f"{files[0].stored.path}: there is the number {number} {why}")
+        problem = f"there is the number {number} where the name of a column belongs"
+        raise InputError(f"{files[0].stored.path}: {problem}: put a line of names first")
     rows = dataclasses.replace(batch, rows=batch.rows.slice(0, MOST_ROWS))
     # Columns that the paths of files have, with a row for each file.
     named = dict.fromkeys(name for file in files for name in file.constants)

@@ -138,14 +138,15 @@ def _scored(item: WorkItem, scorer: Scorer, columns: Sequence[str]) -> Iterator[
         for name in columns:
             if not result.has(name):
                 names = ", ".join(result.rows.schema.names)
-                lost = f"column {name!r} is missing after scoring"
-                raise InputError(f"{batch.path}: {lost}; there are: {names}")
+                raise InputError(
+                    f"{batch.path}: column {name!r} is missing after scoring; there are: {names}"
+                )
         rows = pa.record_batch([column_of(result.rows, name) for name in columns], columns)
         first = rows.schema if first is None else first
         for field, kept in zip(rows.schema, first, strict=True):
             if field.type != kept.type:
-                types = f"scored as {field.type}, but as {kept.type} before"
-                raise batch.error(field.name, 0, types)
+                problem = f"scored as {field.type}, but as {kept.type} before"
+                raise batch.error(field.name, 0, problem)
         yield dataclasses.replace(result, rows=rows)
 
 

@@ -74,7 +74,7 @@ def repeated_hashes(share: Iterable[bytes]) -> UInt64Array:
 def check_repeated(
     hashes: UInt64Array, items: Iterable[WorkItem], name: IdColumns, seed: int
 ) -> None:
-    """Check that the rows of hashes that come more than once have different ids."""
+    """Check that rows whose hashes are equal have different ids."""
     if not len(hashes):
         return
     sought = np.sort(hashes)[:_MOST_SOUGHT]

@@ -43,13 +43,13 @@ INCLUSION = "inclusion_probability"
 class PoissonFilter:
     """The inclusion probability of each row, and whether the row is in the sample."""
 
-    deviation: Deviation  # of a row: h is that over the root of its cost
-    factor: float  # kappa (1 - delta) / sum h: what that is multiplied with
-    least: float  # kappa delta / M: what is added to it
+    deviation: Deviation  # of a row: h is its deviation over the root of its cost
+    factor: float  # kappa (1 - delta) / sum h: the factor of h
+    least: float  # kappa delta / M: the part that is equal for all rows
     seed: int  # of the permanent random numbers
     code: IntArray  # shape (cells,), ascending: codes of the cells
     chance: FloatArray  # shape (cells,): inclusion probability of the rows of each cell
-    by_cell: bool = False  # whether that is what decides: then the rows are those of a workspace
+    by_cell: bool = False  # whether the chance of its cell decides on a row, as in a workspace
 
     @classmethod
     def from_cells(
@@ -149,18 +149,7 @@ def keep_rows(engine: Engine, rows: Any, plan: AnalysisPlan, by_cell: bool) -> A
 
 
 def poisson_sample(plan: AnalysisPlan, by_cell: bool = False) -> pa.Table:
-    """Return the Poisson sample of the pool of a plan, read in this process.
-
-    Args:
-        plan: of the evaluation.
-        by_cell: see `PoissonFilter`.
-
-    Returns:
-        The pool's columns that the evaluation reads, and `INCLUSION`; rows in the pool's order.
-
-    Raises:
-        InputError: for anything wrong with the pool or the plan.
-    """
+    """Return the Poisson sample of the pool of a plan, read in this process, in its order."""
     reading = dataclasses.replace(plan.reading, pool=pinned(plan.reading.pool))
     plan = dataclasses.replace(plan, reading=reading)
     with unchanged(reading.pool):

@@ -56,7 +56,7 @@ _MOST_THRESHOLDS = 16
 
 @dataclasses.dataclass(frozen=True)
 class ScoreRemarks:
-    """Counts of rows of which something is to be said: a mergeable state."""
+    """Counts of rows that a warning may be about: a mergeable state."""
 
     # by column and threshold how many are within one rounding of it: below it, and reaching it.
     # Rows with an infinite score are at a threshold of -inf or inf.
@@ -94,7 +94,7 @@ class ScoreRemarks:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """A sentence for each column and threshold of which something is to be said."""
+        """A warning for each column and threshold with such rows."""
         return tuple(
             _words(name, threshold, *self.rows[name, threshold])
             for name, threshold in sorted(self.rows)

@@ -17,7 +17,7 @@ from evalsampling.stats.history import History
 from evalsampling.stats.inclusion import draw_simply
 
 _AHEAD = 4
-"""Labels that a round reckons with at most, as a multiple of those there are with it."""
+"""Most labels in all that a round plans for, as a multiple of the labels after it."""
 
 
 @dataclasses.dataclass(frozen=True)

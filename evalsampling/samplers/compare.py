@@ -158,7 +158,7 @@ class Compare(CellSampler):
         return self._floored(size, everywhere if centred else adding, table)
 
     def _floored(self, size: FloatArray, drawn: BoolArray, table: CellTable) -> FloatArray:
-        """Return a size that is not below the floor, 0 for cells that are not to be drawn."""
+        """Return sizes of at least the floor, and 0 for cells that are not drawn from."""
         rows = table.count * drawn
         least = self.floor * float(size @ rows) / max(int(rows.sum()), 1)
         return np.where(drawn, np.maximum(size, least), 0.0)

@@ -24,7 +24,7 @@ _BESIDE = {
     **dict.fromkeys(COMPARISONS, ("of", "against", "weight")),
     **dict.fromkeys(EXTREMES, ("over", "weight")),
 }
-"""Keys beside that of an entry that is made of measures, by that key."""
+"""Further keys of entries that combine measures, by the entry's own key."""
 ROWS = "rows"
 """Value of ``by`` where rows all count the same, as in `stats.magnitudes`."""
 

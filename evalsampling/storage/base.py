@@ -144,7 +144,7 @@ class Store(abc.ABC):
         return self.read_json(name) if self.exists(name) else {}
 
     def check_version(self, name: str, content: Mapping[str, Any]) -> None:
-        """Check that a file, of which this is the content or the metadata, is of our version."""
+        """Check that a file, given its content or its metadata, has the version that is read."""
         latest = self.latest_version(name)
         if latest is None:
             return

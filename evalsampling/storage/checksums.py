@@ -58,7 +58,7 @@ def checksums_of(marker: Mapping[str, Any]) -> dict[str, Checksum]:
 
 
 def place_of(file: str, checksums: Checksums) -> str:
-    """Return the name by which a commit names a file, given the last part of that.
+    """Return the name by which a commit names a file, given the last part of the name.
 
     >>> place_of("draws.parquet", {"rounds/0001/5e1f/draws.parquet": Checksum(1, "ab")})
     'rounds/0001/5e1f/draws.parquet'

@@ -149,6 +149,6 @@ def _abandon(store: LocalStore, products: Collection[str]) -> None:
 
 
 def _unless_new(_: Any, path: str, error_info: Any) -> None:
-    """Ignore that a folder was not empty or that a file had gone; raise any other error."""
+    """Raise an error, unless a folder was not empty or a file was already removed."""
     if error_info[1].errno not in (errno.ENOTEMPTY, errno.ENOENT):
         raise error_info[1]

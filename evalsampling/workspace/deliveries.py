@@ -24,7 +24,7 @@ _DETAIL = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 """What differs between reasons of one kind: texts in quotes, and numbers."""
 
 _SHARED = 3
-"""Rejects that share what a reason quotes, so that no text of a single row is told on."""
+"""Fewest rejects with the same quoted text for it to be shown: a single row's never is."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -105,7 +105,7 @@ class PoolFacts:
         return _identity(self.key)
 
     def check_own(self, what: str, *workspaces: str | None) -> None:
-        """Check that cells, counts or chances that were made elsewhere are of this workspace."""
+        """Check that cells, counts or chances from elsewhere were made for this workspace."""
         if {*workspaces} - {self.identity}:
             raise InputError(f"{self.path}: {what} are of another workspace")
 

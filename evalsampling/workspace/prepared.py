@@ -77,7 +77,7 @@ class PreparedPool:
 
     @functools.cached_property
     def own_spec(self) -> EvaluationSpec:
-        """The spec the workspace was prepared with; it is where it is, be it moved or copied."""
+        """The spec the workspace was prepared with, and the path where the workspace is now."""
         content, directory = self.marker["spec"], self.marker["directory"]
         spec = EvaluationSpec.from_mapping(content, directory, is_stored=True)
         here = absolute("workspace", self.workspace.path, os.getcwd(), ["gs"])

@@ -28,7 +28,7 @@ def example(hidden: HiddenPrior = HIDDEN) -> CalibrationCurve:
     """Forty cells of falling probability, rare positives, and an effect."""
     probability = special.expit(np.linspace(3, -9, 40))
     count = np.geomspace(10, 10**6, 40).astype(np.int64)
-    effect = (np.arange(40) % 2)[:, None] - 0.5
+    effect = 5 * (np.arange(40) % 2)[:, None] - 2.5
     return CalibrationCurve.from_cells(probability, count, 500, effect, hidden)
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import special
 
 from evalsampling import Evaluation
-from evalsampling.inference.calibration_curve import CalibrationCurve
+from evalsampling.inference.calibration_curve import PREDICTION_SPREAD, CalibrationCurve
 from evalsampling.inference.class_curves import (
     fit_curves,
     fit_either_way,
@@ -72,7 +72,7 @@ def test_curve_is_the_likelier_of_two(seed: int) -> None:
     evidence = []
     for x in (rank, -rank):
         predicted = table.count @ table.kinds.predicted(1)
-        effect = unexplained_predictions(table, 1, x)
+        effect = PREDICTION_SPREAD * unexplained_predictions(table, 1, x)
         curve = CalibrationCurve.from_cells(x, table.count, predicted, effect)
         evidence.append(curve.fit(seen.sum(axis=1), seen[:, 1]).log_evidence)
     assert found.log_evidence == pytest.approx(max(evidence))

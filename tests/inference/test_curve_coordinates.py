@@ -55,7 +55,7 @@ def test_posterior_is_the_same_in_all_coordinates(relative_to: str) -> None:
     """Its logarithm is equal, and its gradient is that by the parameters through the root."""
     probability = special.expit(np.linspace(3, -9, 40))
     count = np.geomspace(10, 10**6, 40).astype(np.int64)
-    effect = (np.arange(40) % 2)[:, None] - 0.5
+    effect = 5 * (np.arange(40) % 2)[:, None] - 2.5
     hidden = HiddenPrior(0.2, 1.2, relative_to)
     curve = CalibrationCurve.from_cells(probability, count, 500, effect, hidden)
     labelled = np.arange(40) % 7

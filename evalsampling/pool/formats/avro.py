@@ -80,8 +80,8 @@ def _opened(path: str, stream: Any) -> tuple[Any, list[Any]]:
         raise InputError(f"{path}: its values are no records")
     for field in written["fields"]:
         if _is_recursive(field["type"], frozenset([written["name"]])):
-            why = "has a recursive type, which is not read; write it as JSON text"
-            raise InputError(f"{path}: column {field['name']!r} {why}")
+            problem = "has a recursive type, which is not read; write it as JSON text"
+            raise InputError(f"{path}: column {field['name']!r} {problem}")
     return blocks, written["fields"]
 
 

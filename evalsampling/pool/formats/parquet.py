@@ -46,8 +46,8 @@ class Parquet:
     ) -> Contents:
         """Read the footer of a file.
 
-        An outline, of its columns and the names of those that Arrow has with these types, is an
-        expression that holds of every row that is wanted.
+        ``outline`` gets its columns, and the names of those that Arrow stores with these types. It
+        returns an expression that holds of every row that is wanted.
         """
         with open_file(file.path) as source, readable(file.path):
             parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit=_OLD_TIMES)
@@ -167,7 +167,7 @@ def _chunks(
 def _is_repetitive(chunk: pq.ColumnChunkMetaData) -> bool:
     """Tell whether a chunk may be text of few distinct values, which stays encoded as it is read.
 
-    How much it is when it is decoded a file does not say.
+    A file does not say how many bytes a chunk has once it is decoded.
     """
     is_text = chunk.physical_type == "BYTE_ARRAY" and chunk.has_dictionary_page
     limit = max(_REPETITIVE_BYTES, _PLAIN_BYTES * chunk.num_values)

@@ -64,8 +64,11 @@ def location(path: str, table: str) -> str:
     scheme = _OTHER_NAMES.get(scheme, scheme)
     if scheme in READ_FROM:
         return f"{scheme}:{rest}"
-    read = f"files of this machine and of {', '.join(f'{store}:' for store in READ_FROM)} are"
-    raise InputError(f"{table}: has files of {scheme}:, which are not read; {read}")
+    readable = ", ".join(f"{store}:" for store in READ_FROM)
+    raise InputError(
+        f"{table}: has files of {scheme}:, which are not read; "
+        f"files of this machine and of {readable} are"
+    )
 
 
 def stored_files(paths: Sequence[str], table: str) -> list[StoredFile]:
@@ -75,7 +78,8 @@ def stored_files(paths: Sequence[str], table: str) -> list[StoredFile]:
         try:
             return find_file(path)
         except InputError as error:
-            gone = "so it was removed since: choose a later version"
-            raise InputError(f"{error}; {table} has it, {gone}") from error
+            raise InputError(
+                f"{error}; {table} has it, so it was removed since: choose a later version"
+            ) from error
 
     return at_once(find, paths)

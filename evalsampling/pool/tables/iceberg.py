@@ -182,8 +182,9 @@ def _loaded(table: TableSpec) -> Any:
     except (NoSuchNamespaceError, NoSuchTableError) as error:
         raise InputError(f"{table.name}: the catalog {name} has no such table") from error
     except Exception as error:  # Of whatever package reaches the catalog.
-        what = f"the catalog {name} cannot be asked"
-        raise InputError(f"{table.name}: {what}: {one_line(error)}") from error
+        raise InputError(
+            f"{table.name}: the catalog {name} cannot be asked: {one_line(error)}"
+        ) from error
 
 
 def _snapshot(loaded: Any, name: str, number: int) -> Any:

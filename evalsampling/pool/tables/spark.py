@@ -46,8 +46,8 @@ class SparkTable:
             )
         directory = table.pinned[FILES]
         if not open_store(directory).names():
-            way = "is read by PySpark alone: python -m evalsampling.pipelines.spark_prepare"
-            raise InputError(f"pool.table.spark: {table.name} {way}")
+            problem = f"pool.table.spark: {table.name} is read by PySpark alone"
+            raise InputError(f"{problem}: python -m evalsampling.pipelines.spark_prepare")
         files = find_files(stored_pattern(directory))
         numbers = [int(file.path.rpartition("/")[2][:_DIGITS]) for file in files]
         return [
