@@ -56,7 +56,7 @@ SAID = {
                        r"\d+ of 150 agree with the predictions, and moved up by one row \d+ would"),
     "moved back by a row": (lambda truth, _: np.roll(truth, -1), "moved down by one row"),
     "turned round": (lambda truth, _: truth[::-1], "in the reverse order"),
-    "in any order": (lambda truth, _: np.random.default_rng(3).permutation(truth),
+    "in any order": (lambda truth, _: np.random.default_rng(4).permutation(truth),
                      r"The answers have nothing to do with the predictions: \d+ of 300 agree, \d+ "
                      r"would by chance, and \d+ by the scores"),
     "copied": (lambda _, told: told, r"All 300 answers are what is predicted, where the scores "
