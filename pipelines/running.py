@@ -76,10 +76,7 @@ def run_in_one_worker(
     work: Callable[[Options, ExecutionContext], Result],
     argv: Sequence[str] | None,
 ) -> int:
-    """Run the job that calls a command in one worker; return its exit code, 0 if it goes on.
-
-    The result may be written to a file.
-    """
+    """Run the job that calls a command in one worker; return its exit code, 0 if it goes on."""
     with job(name, description, options, argv, with_output=True) as (given, settings, beam_options):
         pipeline = beam.Pipeline(options=beam_options)
         _ = (

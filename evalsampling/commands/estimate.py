@@ -64,12 +64,8 @@ def estimate(
 ) -> EstimateResult:
     """Take deliveries of labels and estimate; waits for other commands on the workspace.
 
-    All files of the call are taken or, as where one cannot be read, none.
-
-    Args:
-        options: what is asked for; files are of this machine or of a store.
-        context: what the work runs on, for the record.
-        shown: gets the result before it is sent to any receiver.
+    All files of the call are taken or, as where one cannot be read, none. ``shown`` gets the result
+    before it is sent to any receiver.
     """
     started = time.time()
     pool = PreparedPool.read(Workspace(options.workspace))

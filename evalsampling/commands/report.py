@@ -54,12 +54,8 @@ def report(
     Nothing in the workspace is changed. Earlier reports are replaced, each file as a whole, files
     of others only where asked. Where a disk has no room for all of them, none is. A page is there
     only beside its own JSON and CSV: if this is killed between them there is no page until it is
-    run again.
-
-    Args:
-        options: what the report is on, and where it goes.
-        place: what the page calls the workspace, None for its path.
-        gates: to be judged in place of those of the options.
+    run again. The page calls the workspace ``place``, by default by its path; ``gates`` are judged
+    in place of those of the options.
     """
     if PurePath(options.to).suffix != ".html":
         raise UsageError(f"--to: {options.to}: a report is written as .html")

@@ -78,13 +78,8 @@ def sample(
 ) -> SampleResult:
     """Draw the next round and write its batch, or return the open round's batch again.
 
-    Nothing is written if a reserve is too short.
-
-    Args:
-        options: what is asked for; the call waits for other commands on the workspace.
-        context: what the work runs on, for the record.
-        request: name of the request, like no other. The same one again gets what it has got,
-            however often a job is tried.
+    It waits for other commands on the workspace. Nothing is written if a reserve is too short. A
+    ``request``, a name like no other, that comes again gets what it has got: jobs are tried again.
     """
     call = Request(context, time.time(), request, options.size, options.next)
     workspace = Workspace(options.workspace)
