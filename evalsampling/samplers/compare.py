@@ -82,8 +82,8 @@ class Compare(CellSampler):
             raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, got {self.variant!r}")
         if not self.pairs:
             raise ValueError(
-                f"{self.measure.name} compares nothing: it needs a difference, or a measure of "
-                "two systems or more"
+                "rows are drawn for a difference: list {difference: ...} first, or a measure of "
+                f"two systems or more, not {self.measure.name}"
             )
         for pair in self.pairs:
             if pair.components[0].threshold is not None:

@@ -8,7 +8,7 @@ import pytest
 from evalsampling.errors import InputError
 from evalsampling.inference.domains import ReportedDomains
 from evalsampling.inference.results import Estimate
-from evalsampling.measures import Accuracy, Brier, Difference, FBeta, Joint, Measure, difference
+from evalsampling.measures import Accuracy, Brier, FBeta, Joint, Measure, Quotient, difference
 from evalsampling.samplers import Compare, Passive, Sampler
 from evalsampling.samplers.compare import mean_proposal
 from evalsampling.stats.cells import CellTable
@@ -17,7 +17,7 @@ from tests.samplers.pools import Pool, make_pool, table_of, with_second_system
 
 ACCURACIES = difference(Accuracy(), Accuracy(system=1))
 BRIERS = difference(Brier(), Brier(system=1))
-F1S = Difference(FBeta(), FBeta(system=1))
+F1S = difference(FBeta(), FBeta(system=1))
 BOTH = Joint((Accuracy(), Accuracy(system=1)))
 TWO = ReportedDomains(systems=("a", "b"))
 
@@ -169,7 +169,7 @@ def test_systems_that_agree_everywhere_are_known_to_be_alike() -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"measure": FBeta()}, "f1 compares nothing"),
+        ({"measure": Quotient(FBeta(), FBeta(system=1))}, r"list {difference.*, not ratio\(f1\)"),
         ({"variant": "best"}, "variant must be one of rescaled"),
         ({"variant": "active_0"}, "for the squared loss, brier"),
         ({"measure": F1S, "variant": "active_neq"}, "for mean losses"),
