@@ -187,15 +187,18 @@ def result_of(
         mostly_rejected=tuple(label_quality.mostly_rejected(snapshot)),
         doubts=doubted.texts,
         people=people,
-        gates=_judged(gates, estimates, snapshot.analysis, doubted) if gates else None,
+        gates=_judged(gates, estimates, analysis, snapshot.analysis, doubted) if gates else None,
     )
 
 
-def _judged(gates: GatesSpec, estimates: Estimates, analysis: Analysis, doubts: Doubts) -> Gates:
+def _judged(
+    gates: GatesSpec, estimates: Estimates, analysis: Analysis, spec: Analysis, doubts: Doubts
+) -> Gates:
     """Return whether gates hold, by the intervals; gates may be about the spec's measures too."""
     reported = {estimate.target for estimate in estimates}
     titles = {name for target in reported for name in (target.title, target.measure)}
     if not titles.issuperset(gate.number for gate in gates):
+        analysis = dataclasses.replace(spec, measures=[*analysis.measures, *spec.measures])
         others = [each for each in analysis.estimate() if each.target not in reported]
         estimates = Estimates([*estimates, *others])
     return judge(gates, estimates, len(analysis.history.labelled), doubts.for_gates(analysis))

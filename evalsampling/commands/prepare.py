@@ -138,8 +138,7 @@ class Preparation:
     def settled(self) -> "Preparation":
         """Return this preparation with the version of its table, if the pool is one.
 
-        It is the version of a preparation of the same table that was killed, else the current one
-        or that of the spec.
+        It is that of a killed preparation of the same table, else the current one or the spec's.
         """
         table = self.spec.pool.table
         if table is None or table.pinned is not None:

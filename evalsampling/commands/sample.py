@@ -172,10 +172,8 @@ def _withdraw(snapshot: Snapshot, number: int) -> None:
     """Withdraw a round: its rows count as never drawn, and labels for it are refused.
 
     The next round of the same size and with the same labels draws the same rows: nobody gets
-    another sample by withdrawing one.
-
-    It is kept as a delivery without votes, so that in a store that keeps nobody out it cannot come
-    in beside labels.
+    another sample by withdrawing one. It is kept as a delivery without votes, so that in a store
+    that keeps nobody out it cannot come in beside labels.
     """
     where = f"{snapshot.pool.workspace.path}: round {number}"
     if number > len(snapshot.rounds):

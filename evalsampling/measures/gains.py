@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from evalsampling.errors import InputError
 from evalsampling.measures.base import Mean, Measure, Share, set_own
 from evalsampling.measures.comparisons import Difference
 from evalsampling.measures.joint import parts_of
@@ -164,11 +165,10 @@ class GainMoments:
         """Return E l and E l^2 of a gain, or of a difference of two: shape (n,) each."""
         gain = measure.first if isinstance(measure, Difference) else measure
         if not isinstance(gain, Gain) or gain.name not in self.gains:
-            raise ValueError(f"{measure.name}: nothing is expected of it")
+            raise InputError(f"{measure.name}: list a gain, or a difference of two, first")
         signs = np.zeros(self.mean.shape[2])
         signs[list(measure.systems)] = (1.0, -1.0)[: len(measure.systems)]
-        place = self.gains.index(gain.name)
-        mean, second = self.mean[:, place], self.second[:, place]
+        mean, second = (part[:, self.gains.index(gain.name)] for part in (self.mean, self.second))
         return mean @ signs, np.maximum(np.einsum("nst,s,t->n", second, signs, signs), 0.0)
 
 

@@ -129,6 +129,12 @@ def test_rejects_without_their_list_are_still_counted(mail: Job) -> None:
     assert "phishing" not in doubt
 
 
+def test_a_gate_on_a_number_that_only_the_call_names_waits_for_labels(mail: Job) -> None:
+    some = mail.deliver(sorted(mail.answers(1), key=lambda answer: answer[1])[:90], "ham.csv")
+    asked = "--labels", some, "--measure", "npv", "--at-least", "npv=0.9"
+    assert mail.estimate(*asked).json["gates"]["reached"] is None
+
+
 def test_skips_and_unsure_answers_are_said_with_bounds(mail: Job) -> None:
     unsure = answered_phishing(mail, "unsure")
     count = sum(name == "unsure" for _, name in unsure)

@@ -240,8 +240,7 @@ def test_effective_size_does_not_depend_on_the_unit(unit: float) -> None:
 
 @pytest.mark.parametrize("weight", [np.zeros(0), np.zeros(3)])
 def test_no_weight_is_no_sample(weight: np.ndarray) -> None:
-    assert effective_size(weight) == 0
-    assert largest_share(weight) == 0
+    assert effective_size(weight) == largest_share(weight) == 0
 
 
 def test_design_effect_of_a_simple_random_sample_is_one() -> None:

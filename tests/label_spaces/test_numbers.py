@@ -99,8 +99,7 @@ def test_the_space_follows_from_the_number_of_systems() -> None:
     assert of_systems(one, 1) is one
     assert of_systems(one, 3) == THREE
     assert THREE.to_mapping() == one.to_mapping()
-    assert len(THREE.outcomes) == 12
-    assert len(set(THREE.outcomes)) == 12
+    assert len(THREE.outcomes) == len(set(THREE.outcomes)) == 12
 
 
 def test_signatures_are_the_order_of_the_predictions() -> None:

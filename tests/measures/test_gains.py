@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from evalsampling.errors import InputError
 from evalsampling.measures import Accuracy, Joint, difference
 from evalsampling.measures.gains import DCG, ERR, Gain, GainMoments, gains_of
 from evalsampling.stats.gains import ExpectedLists, dcg, err
@@ -78,7 +79,7 @@ def test_what_is_expected_of_gains_and_differences() -> None:
     square = second[:, 0, 0] + second[:, 1, 1] - 2 * second[:, 0, 1]
     np.testing.assert_allclose(found[1], square, atol=1e-15)
     for other in (make(ERR, cut=2), Accuracy()):
-        with pytest.raises(ValueError, match="nothing is expected of it"):
+        with pytest.raises(InputError, match="list a gain, or a difference of two, first"):
             moments.of(other)
 
 

@@ -41,8 +41,7 @@ def test_a_run_has_numbers_files_and_what_identifies_them(tracked: Any) -> None:
     [logged] = runs_of(tracked)
     assert receipt.where == f"MLflow run {logged.info.run_id}"
     assert tracked.MlflowClient().get_experiment(logged.info.experiment_id).name == "evaluations"
-    assert logged.info.run_name == "pairs"
-    assert logged.info.status == "FINISHED"
+    assert (logged.info.run_name, logged.info.status) == ("pairs", "FINISHED")
     f1 = next(number for number in run().numbers if number.system == "new")
     said = logged.data.metrics
     assert [said[f"f1 of new{end}"] for end in ("", ".low", ".high")] == [f1.value, f1.low, f1.high]

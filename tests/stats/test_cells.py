@@ -139,8 +139,7 @@ def test_leaves_are_groups_of_bins() -> None:
     bins, prediction = rng.integers(0, 6, 300), rng.integers(0, 2, (300, 1))
     p = rng.random((300, 2))
     table = grid.table(*CellSums.from_rows(grid.cells, grid.codes(bins, prediction), p).means(), 2)
-    assert len(table) == 12
-    assert len(table.leaves) == 3
+    assert (len(table), len(table.leaves)) == (12, 3)
     assert table.leaf.tolist() == np.repeat(leaf, 2).tolist()
     of_leaf = np.array(leaf)[bins]
     assert table.leaf_count.tolist() == np.bincount(of_leaf).tolist()

@@ -56,8 +56,7 @@ def test_labels_are_as_many_as_money_pays_for_with_a_deviation_to_spare() -> Non
         needed = [n * price.mean + np.sqrt(n) * price.deviation for n in (most, most + 1)]
         assert most == 1 or needed[0] <= money
         assert needed[1] > money
-    assert price.labels_within(0.9 * price.mean) == 0
-    assert price.labels_within(price.mean) == 1
+    assert [price.labels_within(share * price.mean) for share in (0.9, 1)] == [0, 1]
 
 
 def test_labels_that_cost_the_same_are_counted() -> None:

@@ -13,8 +13,7 @@ def test_classes_are_log_spaced_and_keep_values() -> None:
     classes = MagnitudeClasses.spanning(cost.min(), cost.max(), 8)
     found = classes.find(cost)
     assert classes.classes == 8
-    assert found.min() == 0
-    assert found.max() == 7
+    assert (found.min(), found.max()) == (0, 7)
     assert np.all(cost >= classes.edges[found])
     assert np.all(cost <= classes.edges[found + 1])
     ratios = classes.edges[1:] / classes.edges[:-1]
