@@ -89,8 +89,7 @@ def test_table_equals_counting_row_by_row(shape: tuple[int, ...], classes: int) 
     signature = table.kinds.prediction.tolist()
     assert [(k, *s) for k, s in zip(table.leaf.tolist(), signature, strict=True)] == keys
     assert table.count.tolist() == [count[key] for key in keys]
-    assert table.rows == 400
-    assert table.classes == classes
+    assert (table.rows, table.classes) == (400, classes)
     means = [[float(Fraction(m, count[key] * 2**32)) for m in mass[key]] for key in keys]
     assert table.prior.tolist() == means
     assert sums.probability[table.code].tolist() == [mass[key] for key in keys]
