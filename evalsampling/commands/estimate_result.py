@@ -1,6 +1,7 @@
 """The result of `estimate`: every number that a workspace's labels tell, and what to know of it."""
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
@@ -197,8 +198,9 @@ def _judged(
     """Return whether gates hold, by the intervals; gates may be about the spec's measures too."""
     reported = {estimate.target for estimate in estimates}
     titles = {name for target in reported for name in (target.title, target.measure)}
-    if not titles.issuperset(gate.number for gate in gates):
-        analysis = dataclasses.replace(spec, measures=[*analysis.measures, *spec.measures])
+    further = [measure for measure in spec.measures if measure not in analysis.measures]
+    if further and not titles.issuperset(gate.number for gate in gates):
+        analysis = dataclasses.replace(spec, measures=[*analysis.measures, *further])
         others = [each for each in analysis.estimate() if each.target not in reported]
         estimates = Estimates([*estimates, *others])
     return judge(gates, estimates, len(analysis.history.labelled), doubts.for_gates(analysis))
@@ -226,15 +228,13 @@ def _hidden(
         return ()
     low, high = (1 - confidence) / 2, (1 + confidence) / 2
     levels = {f"{level:.3g}": level for level in (low, 0.5, high)}
+    quantiles = functools.partial(np.quantile, q=[*levels.values()])
     classes = labels.classes[-len(model.curves) :]
     return tuple(
         ReportedHidden(
             str(label),
             prior={name: draws.prior_ratio(level) for name, level in levels.items()},
-            posterior={
-                name: float(np.quantile(draws.hidden_ratio, level))
-                for name, level in levels.items()
-            },
+            posterior=dict(zip(levels, quantiles(draws.hidden_ratio).tolist(), strict=True)),
         )
         for label, draws in zip(classes, model.curves, strict=True)
     )

@@ -149,7 +149,7 @@ def keep_rows(engine: Engine, rows: Any, plan: AnalysisPlan, by_cell: bool) -> A
 
 
 def poisson_sample(plan: AnalysisPlan, by_cell: bool = False) -> pa.Table:
-    """Return the Poisson sample of the pool of a plan, read in this process, in its order."""
+    """Return the Poisson sample of the pool of a plan, its rows in the order of the pool."""
     reading = dataclasses.replace(plan.reading, pool=pinned(plan.reading.pool))
     plan = dataclasses.replace(plan, reading=reading)
     with unchanged(reading.pool):

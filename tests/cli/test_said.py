@@ -101,11 +101,14 @@ STATES = {
     ),
 }
 
+_DEPENDS = "other rows that it depends on: then"
+_UNSEEN = "nothing of what no labelled row shows"
+
 SAID = (
     # Forecasts.
     ("python", "half of the pool", "No affordable number of labels", False),
-    ("python", "half of the pool", "For ± 0.03 label the [0-9]+ other rows that it .*: then", True),
-    ("python", "fifty labels", "± 0.05 label the 7 other rows that .*: then it is exact", True),
+    ("python", "half of the pool", f"For ± 0.03 label the [0-9]+ {_DEPENDS}", True),
+    ("python", "fifty labels", f"± 0.05 label the 7 {_DEPENDS} it is exact", True),
     ("python", "fifty labels", r"For ± [\d.]+ expect \d+ to \d+ labels", True),
     ("python", "all labelled", "expect (about|to)", False),
     ("python", "nothing predicted", "expect (about|to)", False),
@@ -123,7 +126,7 @@ SAID = (
     ("report", "all labelled", "rests on how rows were drawn", False),
     ("python", "fifty labels", "holds if positives become likelier as the score rises", True),
     ("estimate --detail", "half of the pool", "rests on how rows were drawn; it knows", True),
-    ("estimate --detail", "all right", "design-based: .* what no labelled row shows", True),
+    ("estimate --detail", "all right", f"design-based: .* {_UNSEEN}", True),
     ("estimate", "all labelled", "In brackets are 95 % intervals", False),
     ("estimate", "no label", "In brackets are 95 % intervals", False),
     ("estimate", "fifty labels", "In brackets are 95 % intervals", True),

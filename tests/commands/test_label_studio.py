@@ -66,14 +66,16 @@ def test_what_cannot_be_pushed(job: Jobs, server: Double) -> None:
     one = job(sink={"format": "label-studio"}).prepared()
     assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
     one.sample()
-    assert "no batch 2" in call("push", one.workspace, "--url", server.url, "--round", 2).err
+    second = call("push", one.workspace, "--url", server.url, "--round", 2)
+    assert "there is no batch 2" in second.err
     folder = one.round_directory(1) / "label-studio"
     folder.rename(one.directory / "elsewhere")
     refused = call("push", one.workspace, "--url", server.url).refused
     assert "rounds/0001/label-studio: files of the batch are missing, and `push` sends" in refused
     one.sample("--withdraw", 1)
     assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
-    assert "end in .json" in call("pull", one.workspace, "--url", server.url, "--to", "x.csv").err
+    as_csv = call("pull", one.workspace, "--url", server.url, "--to", "x.csv")
+    assert "must end in .json" in as_csv.err
 
 
 def test_a_file_that_cannot_be_written_is_named(drawn: Job, tmp_path: Path) -> None:
@@ -131,6 +133,7 @@ def test_the_long_table_of_votes(job: Jobs, tmp_path: Path) -> None:
     assert call("export", one.workspace, "--to", parquet).status == 0
     again = one.estimate("--labels", parquet).json
     assert (again["labels"], again["rejects"]) == (20, 0)
+    assert call("export", one.workspace, "--to", tmp_path / "x.txt").status == 2
     changed = [{"0": "1", "1": "0"}[rows[0][2]], rows[0][2]]
     for label in changed:
         vote = [(*rows[0][:2], label)]

@@ -132,8 +132,7 @@ def test_studies_read_their_pools_and_sampler(tmp_path: Path, name: str) -> None
     options = argparse.Namespace(pools=tmp_path / "pools", results=tmp_path)
     names = {"corpus": ("ais",), "coverage": ("ais, delta .1",), "study": ("f1", "ais-1")}[name]
     made = importlib.import_module(name).STUDY.trial(options, "tied", *names)
-    assert made.sampler.name == "ais"
-    assert made.measures[0].name == "f1"
+    assert (made.sampler.name, made.measures[0].name) == ("ais", "f1")
     assert 0 < made.truths[0][0] < 1
 
 

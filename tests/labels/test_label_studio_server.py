@@ -190,5 +190,6 @@ def test_a_personal_key_is_exchanged_and_exchanged_again(server: Double) -> None
 
 
 def test_a_batch_that_is_not_there(server: Double) -> None:
-    with pytest.raises(InputError, match=r"no project 'a batch': push .*, or give its .* title"):
+    told = "there is no project 'a batch': push the batch, or give its project that title again"
+    with pytest.raises(InputError, match=told):
         LabelStudio(server.url, KEY).pull("a batch")

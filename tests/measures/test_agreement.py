@@ -158,16 +158,14 @@ def test_shares_are_those_of_a_table() -> None:
     measure = ConfusionMatrix(3, system=1, titles=("a", "b", "c"))
     np.testing.assert_allclose(value_of(measure, outputs, label), counts.ravel() / 90)
     names = [component.name for component in measure.components]
-    assert names[1] == "confusion_matrix[a as b]"
-    assert len(names) == 9
+    assert (names[1], len(names)) == ("confusion_matrix[a as b]", 9)
 
 
 def test_shares_of_a_table_are_called_by_the_titles_of_the_classes() -> None:
     outputs, label = make_pool(seed=1, rows=90)
     told = ConfusionMatrix(3, titles=("1", "2", "3")).shares(outputs, label)
     assert told[1].name == "share of class 1 among rows predicted 2"
-    assert told[1].rows_name == "rows predicted 2"
-    assert told[5].hit_name == "row of class 2"
+    assert (told[1].rows_name, told[5].hit_name) == ("rows predicted 2", "row of class 2")
     assert ConfusionMatrix(3).shares(outputs, label)[1].rows_name == "rows predicted 1"
 
 

@@ -11,8 +11,7 @@ def test_a_joint_measure_is_its_parts_side_by_side() -> None:
     outputs, label = make_pool(0)
     parts = (FBeta(), Precision(system=1), PRCurve((0.0, 0.5), system=1), Accuracy())
     joint = Joint(parts)
-    assert joint.parts == parts
-    assert joint.name == "joint(f1, precision, pr_curve, accuracy)"
+    assert (joint.parts, joint.name) == (parts, "joint(f1, precision, pr_curve, accuracy)")
     assert joint.evidence_name == "positives or predicted positives or labels"
     assert joint.size == 2 + 2 + 5 + 1
     assert [(component.name, component.system) for component in joint.components] == [

@@ -169,6 +169,7 @@ def test_systems_that_agree_everywhere_are_known_to_be_alike() -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
+        ({"measure": FBeta()}, "list {difference: ...} first, or a measure of .* more, not f1"),
         ({"measure": Quotient(FBeta(), FBeta(system=1))}, r"list {difference.*, not ratio\(f1\)"),
         ({"variant": "best"}, "variant must be one of rescaled"),
         ({"variant": "active_0"}, "for the squared loss, brier"),

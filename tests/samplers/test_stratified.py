@@ -181,8 +181,7 @@ def test_leaves_that_are_used_up_drop_out() -> None:
     assert sorted(pool.rows(history, order)) == [*range(64)]
     assert (found.value, found.intervals[0].method) == (pool.value(Accuracy()), "census")
     more = sampler.design(pool.table, history, 10, np.random.default_rng(0))
-    assert len(more) == 64
-    assert len(more.rounds[-1].question) == 0
+    assert (len(more), len(more.rounds[-1].question)) == (64, 0)
 
 
 def test_there_is_no_proposal() -> None:

@@ -156,8 +156,7 @@ def test_census_has_no_error(kind: type[Sampler]) -> None:
     (found,) = simulate(pool.known, tried, [FBeta()], plan, workers=1)["results"]
     assert found["rmse"] == pytest.approx(0, abs=1e-12)
     assert found["coverage"] == 1
-    assert found["median_width"] == 0
-    assert found["undefined"] == 0
+    assert found["median_width"] == found["undefined"] == 0
 
 
 def test_rounds_may_grow() -> None:
@@ -294,8 +293,7 @@ def test_summary_by_hand() -> None:
     assert found["rmse"] == pytest.approx(np.sqrt(np.mean(np.square(errors))))
     assert found["coverage"] == pytest.approx(undefined / 60)
     assert found["claims"] == pytest.approx(defined / 60)  # the whole range always covers
-    assert found["coverage_of_claims"] == 0
-    assert found["median_width"] == 1
+    assert (found["coverage_of_claims"], found["median_width"]) == (0, 1)
     score = (undefined * 1 + defined * (0.2 + 20 * 0.15)) / 60
     assert found["interval_score"] == pytest.approx(score)
     assert found["wald"]["interval_score"] == pytest.approx(score)
