@@ -21,8 +21,6 @@ from evalsampling.workspace.snapshot import Snapshot
 if TYPE_CHECKING:
     from evalsampling.labels.label_studio_server import LabelStudio
 
-_FORMAT = "label-studio"
-
 
 @dataclasses.dataclass(frozen=True)
 class BatchOptions(WorkspaceOptions):
@@ -109,20 +107,23 @@ def pull(options: PullOptions) -> PullResult:
 def _server(options: BatchOptions) -> "LabelStudio":
     from evalsampling.labels.label_studio_server import LabelStudio  # Its help needs no `requests`.
 
-    return LabelStudio(options.url, os.environ.get(TOKEN, ""))
+    return LabelStudio(options.url, os.environ.get(TOKEN, "").strip())
 
 
 def _batch(snapshot: Snapshot, options: BatchOptions) -> tuple[int, str, str]:
     """Return number, title on the server and folder of the batch that is meant."""
     workspace, spec = snapshot.pool.workspace, snapshot.pool.spec
-    if spec.sink.format != _FORMAT:
-        raise InputError(f"{workspace.path}: sink.format is {spec.sink.format}, not {_FORMAT}")
+    if spec.sink.format != "label-studio":
+        raise InputError(f"{workspace.path}: sink.format is {spec.sink.format}, not label-studio")
+    command = "sample"
     if options.adjudication:
+        command = "sample --adjudicate"
         folders = {tasks.number: tasks.folder for tasks in snapshot.adjudications}
     else:
         folders = {files.number: files.folder for files in snapshot.standing if files.exported}
     number = options.round or max(folders, default=0)
     if number not in folders:
-        raise InputError(f"{workspace.path}: there is no batch {number or ''}".rstrip())
+        which = str(number) if number else f"to send or fetch: `evalsampling {command}` makes one"
+        raise InputError(f"{workspace.path}: there is no batch {which}")
     name = snapshot.pool.batch_name(-number if options.adjudication else number)
     return number, f"evalsampling {name}", f"{folders[number]}/{FOLDER}"

@@ -65,8 +65,8 @@ class LabelStudio:
             raise InputError(f"the URL of the server has a name or password: set {TOKEN} in place")
         if not _is_server(url):
             raise InputError(f"{url}: not the URL of a server: http://... or https://...")
-        if not token:
-            raise InputError(f"{url}: no key: set {TOKEN} in the environment")
+        if not (token and token.isascii() and token.isprintable()):
+            raise InputError(f"{url}: no key, or none that can be sent: set {TOKEN} anew")
         self._url = url.rstrip("/")
         self._token = token
         self._header = "" if token.count(".") == 2 else f"Token {token}"

@@ -16,7 +16,7 @@ from tests.labels.label_studio_double import KEY, Double, double
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
-    monkeypatch.setenv(TOKEN, KEY)
+    monkeypatch.setenv(TOKEN, f"{KEY}\n")  # As a mounted secret ends.
     monkeypatch.setattr(label_studio_server, "_FIRST_WAIT", 0.001)
     with double() as one:
         yield one
@@ -24,8 +24,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
 
 def annotate(server: Double, truth: dict[str, str]) -> None:
     for task in server.tasks:
-        label = truth[task["data"]["task"]]
-        value = {"choices": [label]}
+        value = {"choices": [truth[task["data"]["task"]]]}
         result = {"from_name": "label", "to_name": "x", "type": "choices", "value": value}
         task["annotations"] = [
             {"id": user, "completed_by": user, "was_cancelled": False, "result": [result]}
@@ -64,7 +63,8 @@ def test_of_a_server_that_dies_no_half_is_taken(job: Jobs, server: Double, tmp_p
 def test_what_cannot_be_pushed(job: Jobs, server: Double) -> None:
     assert "sink.format is csv" in call("push", job().prepared().workspace, "--url", server.url).err
     one = job(sink={"format": "label-studio"}).prepared()
-    assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
+    to_server = ("push", one.workspace, "--url", server.url)
+    assert "no batch to send or fetch: `evalsampling sample` makes one" in call(*to_server).err
     one.sample()
     second = call("push", one.workspace, "--url", server.url, "--round", 2)
     assert "there is no batch 2" in second.err
@@ -73,7 +73,8 @@ def test_what_cannot_be_pushed(job: Jobs, server: Double) -> None:
     refused = call("push", one.workspace, "--url", server.url).refused
     assert "rounds/0001/label-studio: files of the batch are missing, and `push` sends" in refused
     one.sample("--withdraw", 1)
-    assert "there is no batch" in call("push", one.workspace, "--url", server.url).err
+    assert "there is no batch" in call(*to_server).err
+    assert "`evalsampling sample --adjudicate` makes" in call(*to_server, "--adjudication").err
     as_csv = call("pull", one.workspace, "--url", server.url, "--to", "x.csv")
     assert "must end in .json" in as_csv.err
 

@@ -33,10 +33,9 @@ def names(server: Double) -> list[str]:
 def test_twice_is_once(server: Double) -> None:
     assert push(server) == (1, 10, 10)
     assert push(server) == (1, 10, 0)
-    assert len(server.projects) == 1
+    (project,) = server.projects
     assert sorted(names(server)) == [task["data"]["task"] for task in TASKS]
-    assert server.projects[0]["maximum_annotations"] == 3
-    assert server.projects[0]["show_collab_predictions"] is False
+    assert (project["maximum_annotations"], project["show_collab_predictions"]) == (3, False)
 
 
 def test_the_rest_of_a_batch_is_imported(server: Double) -> None:
@@ -160,8 +159,9 @@ def test_a_list_with_what_is_no_project_is_asked_for_again(server: Double, stran
 def test_wrong_keys_and_urls(server: Double) -> None:
     with pytest.raises(InputError, match="401"):
         LabelStudio(server.url, "wrong").pull("a batch")
-    with pytest.raises(InputError, match="no key"):
-        LabelStudio(server.url, "")
+    for key in ("", "schl\u00fcssel\u2026", "two\nlines"):
+        with pytest.raises(InputError, match="no key, or none that can be sent"):
+            LabelStudio(server.url, key)
     for url in ("file:///etc/passwd", "http://", "http://[", "http://h:99999", "http://h/?a=b"):
         with pytest.raises(InputError, match="not the URL of a server"):
             LabelStudio(url, KEY)
