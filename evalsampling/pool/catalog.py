@@ -48,9 +48,8 @@ class PoolFile:
     contents: Contents  # what it holds, with the columns of the pool
     blocks: str  # see `files.hash_of_blocks`; empty of a file that nobody reads
     path: str  # of the Parquet file that its rows are read from: its own, unless it was imported
-    # what becomes of the columns of the file; None if they are those of the pool
-    layout: Layout | None = None
-    called: str | None = None  # what messages call it; None for its path
+    layout: Layout  # what becomes of the columns of the file
+    called: str | None  # what messages call it; None for its path
 
     @classmethod
     def head(cls, file: PlannedFile) -> "PoolFile":
@@ -74,8 +73,7 @@ class PoolFile:
 
     def read(self, schema: pa.Schema) -> pa.Schema:
         """Return the columns of a schema that are in the file itself, not in its path."""
-        in_path = () if self.layout is None else self.layout.fixed
-        return pa.schema([field for field in schema if field.name not in in_path])
+        return pa.schema([field for field in schema if field.name not in self.layout.fixed])
 
 
 def _imported(file: PlannedFile, blocks: str) -> str:
@@ -268,7 +266,7 @@ class Catalog:
             for split in file.contents.splits:
                 if split.wanted:
                     item = WorkItem(
-                        path=file.path, begin=split.begin, end=split.end, rows=split.rows,
+                        path=file.path, group=split.group, rows=split.rows,
                         schema=self.schema, untyped=format_of(path).untyped, file=number,
                         origin=file.called or path, first_row=first_row, stored=file.stored,
                         layout=file.layout, where=self.where,

@@ -56,8 +56,8 @@ class Layout:
     columns: pa.Schema | None = None
 
     @classmethod
-    def of(cls, file: PlannedFile, schema: pa.Schema) -> "Layout | None":
-        """Return the layout of a file with a schema; None if its columns are those of the pool."""
+    def of(cls, file: PlannedFile, schema: pa.Schema) -> "Layout":
+        """Return the layout of a file with a schema."""
         constants = dict(file.constants)
         if file.columns is not None:
             columns = [field.with_type(plain_type(field.type)) for field in file.columns]
@@ -69,7 +69,7 @@ class Layout:
                 _check_made(file.stored.path, schema.field(field.name).type, field)
             return cls(constants | lacked, {}, read)
         both = {name: constants.pop(name) for name in [*constants] if name in schema.names}
-        return cls(constants, both) if constants or both else None
+        return cls(constants, both)
 
     def schema(self, stored: pa.Schema) -> pa.Schema:
         """Return the columns of the pool that a file with a schema has."""
@@ -90,18 +90,17 @@ class Layout:
 
     def applied(self, rows: pa.RecordBatch, columns: Sequence[str] | None) -> pa.RecordBatch:
         """Return rows of the pool, of the wanted columns or all, from rows read of a file."""
-        made = {}
-        for field, column in zip(rows.schema, rows.columns, strict=True):
+        for place, field in enumerate(rows.schema):
             if self.columns is not None and field.name in self.columns.names:
                 wanted = self.columns.field(field.name).type
-                is_kept = _is_kept(field.type, wanted)
-                column = column if is_kept else plain(column).cast(wanted)
-            made[field.name] = column
+                if not _is_kept(field.type, wanted):
+                    made = plain(rows.column(place)).cast(wanted)
+                    rows = rows.set_column(place, field.name, made)
         named = None if columns is None else {self._column_with(name) for name in columns}
         for name, value in self.fixed.items():
             if named is None or name in named:
-                made[name] = pa.repeat(value, len(rows))
-        return pa.RecordBatch.from_pydict(made) if made else rows
+                rows = rows.append_column(name, pa.repeat(value, len(rows)))
+        return rows
 
     def expressions(self, stored: pa.Schema) -> dict[str, tuple[pc.Expression, pa.DataType]]:
         """Return columns of the pool whose type stays as Arrow finds them in a file, by name."""

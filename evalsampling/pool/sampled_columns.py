@@ -174,8 +174,7 @@ def rows_of(head: PoolFile) -> Iterator[PoolBatch]:
         return
     first_row = 0
     for rows in kind.read(file, head.read(schema)):
-        made = rows if head.layout is None else head.layout.applied(rows, None)
-        yield PoolBatch(made, file.path, first_row)
+        yield PoolBatch(head.layout.applied(rows, None), file.path, first_row)
         first_row += len(rows)
 
 

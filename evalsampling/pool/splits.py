@@ -14,10 +14,9 @@ PLACE = "evalsampling.row"
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """A part of one file that can be read by itself."""
+    """A row group of a file."""
 
-    begin: int  # number of its first row group
-    end: int  # number behind its last
+    group: int  # its number
     rows: int  # its rows
     wanted: bool = True  # whether it may have a row that satisfies the condition of the pool
 
@@ -43,8 +42,8 @@ class Contents:
 class Format(Protocol):
     """A format of files that are imported once into Parquet."""
 
-    untyped: bool  # whether there is text alone
-    inferred: bool  # whether the types of columns are known from the first rows only
+    untyped: bool = False  # whether there is text alone
+    inferred: bool = False  # whether the types of columns are known from the first rows only
 
     def inspect(self, file: StoredFile) -> Contents:
         """Return the columns of a file, or raise an `InputError`."""
@@ -83,8 +82,7 @@ class WorkItem:
     """One split of a pool's file, with all that a worker needs to read it."""
 
     path: str  # of the Parquet file to read
-    begin: int  # number of the split's first row group
-    end: int  # number behind its last
+    group: int | None  # number of the row group; None for all that the file has
     rows: int  # its rows
     schema: pa.Schema  # columns and their types, of the whole pool
     untyped: bool  # whether the pool's file has text alone, so that numbers are read from text
@@ -92,14 +90,9 @@ class WorkItem:
     # path of the pool's file the rows come from; `path` unless they were imported or scored
     origin: str
     first_row: int  # of the split within the pool's file, from 0
+    layout: ColumnLayout  # what becomes of the columns of the file
     # the pool's file as it was when it was found, None if nobody looked
     stored: StoredFile | None = None
-    # what becomes of the columns of the file; None if they are those of the pool
-    layout: ColumnLayout | None = None
     where: RowSelection | None = None  # which of its rows there are; None for all
     # whether `PLACE` in the file has the numbers of its rows in the pool's file
     has_places: bool = False
-
-    def stored_columns(self, columns: Sequence[str] | None) -> Sequence[str] | None:
-        """Return the columns to read of the file for some columns of the pool; None for all."""
-        return columns if self.layout is None else self.layout.stored(columns)

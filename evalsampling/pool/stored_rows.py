@@ -18,6 +18,7 @@ from evalsampling.pool.arrow import column_of
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.formats.parquet import BATCH_BYTES
 from evalsampling.pool.formats.registry import read_batches
+from evalsampling.pool.layout import Layout
 from evalsampling.pool.splits import PLACE, WorkItem
 from evalsampling.storage import open_store
 
@@ -76,10 +77,6 @@ def as_row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[PoolBatch]:
 def _joined(batches: list[pa.RecordBatch]) -> PoolBatch:
     (rows,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
     return PoolBatch(rows)
-
-
-_ALL_GROUPS = 1 << 31
-"""End of a work item that has all row groups of its file."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,10 +151,10 @@ def scored_item(item: WorkItem, directory: str) -> WorkItem:
     """Return the work item that reads the scored rows of another."""
     path = open_store(directory).url(_scored_name(item))
     return dataclasses.replace(
-        item, path=path, begin=0, end=_ALL_GROUPS, layout=None, where=None,
+        item, path=path, group=None, layout=Layout(), where=None,
         has_places=item.where is not None,
     )  # fmt: skip
 
 
 def _scored_name(item: WorkItem) -> str:
-    return f"{item.file:05d}-{item.begin:012d}.parquet"
+    return f"{item.file:05d}-{item.group:012d}.parquet"

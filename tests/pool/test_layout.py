@@ -13,16 +13,16 @@ FILE = StoredFile("f.parquet", 1)
 
 
 def layout(columns: dict[str, pa.DataType], schema: pa.Schema, **constants: pa.Scalar) -> Layout:
-    made = Layout.of(PlannedFile(FILE, constants, pa.schema(columns)), schema)
-    assert made is not None
-    return made
+    return Layout.of(PlannedFile(FILE, constants, pa.schema(columns)), schema)
 
 
 STORED = pa.record_batch({"a": pa.array([1, 2], pa.int32()), "b": ["x", "y"], "old": [0.5, 0.7]})
 
 
-def test_a_plain_file_has_none() -> None:
-    assert Layout.of(PlannedFile(FILE), STORED.schema) is None
+def test_rows_of_a_plain_file_stay() -> None:
+    made = Layout.of(PlannedFile(FILE), STORED.schema)
+    assert made.stored(["b", "o.a"]) == ["b", "o.a"]
+    assert made.applied(STORED, None) is STORED
 
 
 def test_columns_of_a_table() -> None:

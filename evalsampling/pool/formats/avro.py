@@ -14,7 +14,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.arrow import first_unreadable, path_of, schema_of, value_in
 from evalsampling.pool.files import StoredFile, decodable
 from evalsampling.pool.rendering import as_text
-from evalsampling.pool.splits import Contents
+from evalsampling.pool.splits import Contents, Format
 from evalsampling.storage.filesystems import open_file
 
 BATCH_ROWS = 1 << 16
@@ -42,11 +42,8 @@ _MISFITS = (pa.ArrowException, TypeError, ValueError, OverflowError)
 _NUMBERS = frozenset({pa.int64(), pa.float32(), pa.float64()})
 
 
-class Avro:
+class Avro(Format):
     """Avro records: all columns are decoded whichever are asked for."""
-
-    untyped = False
-    inferred = False
 
     def inspect(self, file: StoredFile) -> Contents:
         """Return the columns in the header of a file, and fields of records in them."""

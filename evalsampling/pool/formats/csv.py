@@ -13,7 +13,7 @@ from evalsampling.errors import InputError
 from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats import text
 from evalsampling.pool.formats.text import BOM, Block, IntArray, Lines, delimiter_of, read_blocks
-from evalsampling.pool.splits import Contents
+from evalsampling.pool.splits import Contents, Format
 from evalsampling.storage.filesystems import unreadable
 
 _LINE_FEED, _RETURN, _QUOTE = b'\n\r"'
@@ -23,13 +23,12 @@ _HEADER_BYTES = 1 << 16
 
 
 @dataclasses.dataclass(frozen=True)
-class Csv:
+class Csv(Format):
     """Rows of text: a cell is quoted if it begins with a quote, and may then hold line ends."""
 
     delimiter: str  # between cells, unless the header of a file shows another: `delimiter_of`
 
     untyped = True
-    inferred = False
 
     def inspect(self, file: StoredFile) -> Contents:
         """Return the columns in the header of a file, as text."""

@@ -16,7 +16,7 @@ from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats import text
 from evalsampling.pool.formats.text import Block, Lines, read_blocks
 from evalsampling.pool.rendering import as_text
-from evalsampling.pool.splits import Contents
+from evalsampling.pool.splits import Contents, Format
 
 SEEN_BYTES = 1 << 20
 """The types of columns are known from so much of a file."""
@@ -31,10 +31,9 @@ _TYPES: Mapping[type, pa.DataType] = {
 }  # fmt: skip
 
 
-class JsonLines:
+class JsonLines(Format):
     """An object a line: what it lacks is null, and nested values are text, as JSON."""
 
-    untyped = False
     inferred = True
 
     def inspect(self, file: StoredFile) -> Contents:

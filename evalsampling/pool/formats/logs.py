@@ -12,7 +12,7 @@ from evalsampling.pool.files import StoredFile
 from evalsampling.pool.formats.jsonl import JsonLines
 from evalsampling.pool.formats.text import BOM, open_text
 from evalsampling.pool.rendering import as_text
-from evalsampling.pool.splits import Contents
+from evalsampling.pool.splits import Contents, Format
 from evalsampling.spec.sink import is_taken
 from evalsampling.storage.filesystems import unreadable
 
@@ -26,11 +26,8 @@ _FIRST_LINE = 1 << 20
 _OWN = ("id", "sample", "epoch", "test", "prompt", "model", "input", "target", "response")
 
 
-class Logs:
+class Logs(Format):
     """A log as JSON: a row for each sample that was judged, whatever else the log holds."""
-
-    untyped = False
-    inferred = False
 
     def inspect(self, file: StoredFile) -> Contents:
         """Return the columns of a log, with a warning of samples that are left out."""
@@ -44,10 +41,9 @@ class Logs:
         yield from table.select(schema.names).cast(schema).combine_chunks().to_batches()
 
 
-class LinesOrLog:
+class LinesOrLog(Format):
     """A file that ends in .json: objects, one a line, or a log, as its first line tells."""
 
-    untyped = False
     inferred = True
 
     def inspect(self, file: StoredFile) -> Contents:

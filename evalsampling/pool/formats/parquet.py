@@ -57,10 +57,10 @@ class Parquet:
             fields = nested_fields(types)
             pairs = zip(schema, types, strict=True)
             exact = [own.name for own, plain in pairs if own.type == plain.type]
-            groups = _groups(parquet.metadata)
+            groups = list(map(parquet.metadata.row_group, range(parquet.num_row_groups)))
             wanted = None if outline is None else _wanted(source, outline(types, exact))
             splits = tuple(
-                Split(number, number + 1, group.num_rows, wanted is None or number in wanted)
+                Split(number, group.num_rows, wanted is None or number in wanted)
                 for number, group in enumerate(groups)
                 if group.num_rows
             )
@@ -77,7 +77,8 @@ class Parquet:
     def stored_bytes(self, item: WorkItem, columns: Sequence[str]) -> int:
         """Return the bytes of columns of some row groups, before compression."""
         with open_file(item.path) as source, readable(item.path):
-            groups = _groups(pq.read_metadata(source))[item.begin : item.end]
+            metadata = pq.read_metadata(source)
+            groups = map(metadata.row_group, _numbers(metadata, item))
             chunks = [chunk for group in groups for chunk in _chunks(group, columns)]
             return sum(chunk.total_uncompressed_size for chunk in chunks)
 
@@ -85,9 +86,9 @@ class Parquet:
         """Read row groups; a large one a buffer of each column at a time."""
         with open_file(item.path) as source, readable(item.path):
             metadata = pq.read_metadata(source)
-            groups = _groups(metadata)
-            for number in range(item.begin, min(item.end, len(groups))):
-                chunks, read = _chunks(groups[number], columns), 0
+            for number in _numbers(metadata, item):
+                group, read = metadata.row_group(number), 0
+                chunks = _chunks(group, columns)
                 large = sum(chunk.total_compressed_size for chunk in chunks) > LARGE_BYTES
                 # All columns of a row group are asked for at once: stores answer slowly. Of a file
                 # of this machine that would take fresh memory for nothing.
@@ -105,15 +106,15 @@ class Parquet:
                 except KeyError as error:
                     raise ValueError(f"a row group has a column {error} of no schema") from error
                 size = max(sum(chunk.total_uncompressed_size for chunk in chunks), 1)
-                rows = max(1, min(BATCH_ROWS, groups[number].num_rows * BATCH_BYTES // size))
+                rows = max(1, min(BATCH_ROWS, group.num_rows * BATCH_BYTES // size))
                 # The workers are threads enough.
                 for stored in parquet.iter_batches(rows, [number], columns, use_threads=False):
                     batch = _flat(stored, columns)
                     _check_codes(batch)
                     read += len(batch)
                     yield batch
-                if read != groups[number].num_rows:
-                    raise ValueError(f"{read:,} of {groups[number].num_rows:,} rows of a group")
+                if read != group.num_rows:
+                    raise ValueError(f"{read:,} of {group.num_rows:,} rows of a group")
 
 
 def _wanted(source: pa.NativeFile, outline: Any) -> set[int]:
@@ -144,8 +145,10 @@ def _check_codes(batch: pa.RecordBatch) -> None:
                 raise pa.ArrowInvalid("a column is damaged: it names values that are not there")
 
 
-def _groups(metadata: pq.FileMetaData) -> list[pq.RowGroupMetaData]:
-    return [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+def _numbers(metadata: pq.FileMetaData, item: WorkItem) -> range:
+    """Return the numbers of the row groups of an item, none that the file lost meanwhile."""
+    every = range(metadata.num_row_groups)
+    return every if item.group is None else every[item.group : item.group + 1]
 
 
 def _chunks(

@@ -55,7 +55,7 @@ def kind_of(file: PlannedFile) -> Format | Parquet:
     return file.kind or format_of(file.stored.path)
 
 
-def inspect(file: PlannedFile) -> tuple[Contents, Layout | None]:
+def inspect(file: PlannedFile) -> tuple[Contents, Layout]:
     """Return the columns of the pool that a file has, of Parquet with splits, and its layout."""
     kind = kind_of(file)
     if isinstance(kind, Parquet):
@@ -70,8 +70,6 @@ def inspect(file: PlannedFile) -> tuple[Contents, Layout | None]:
     else:
         contents = kind.inspect(file.stored)
     layout = Layout.of(file, contents.schema)
-    if layout is None:
-        return contents, None
     schema = layout.schema(contents.schema)
     fields = contents.fields if file.columns is None else nested_fields(schema)
     return dataclasses.replace(contents, schema=schema, fields=fields), layout
@@ -79,14 +77,13 @@ def inspect(file: PlannedFile) -> tuple[Contents, Layout | None]:
 
 def _outline(file: PlannedFile, where: Condition, schema: pa.Schema, exact: Collection[str]) -> Any:
     """Return an expression that holds of every row of a file that satisfies a condition."""
-    layout = Layout.of(file, schema) or Layout()
     known = pa.schema([field for field in schema if field.name in exact])
-    return outline(where, layout.expressions(known))
+    return outline(where, Layout.of(file, schema).expressions(known))
 
 
 def stored_bytes(item: WorkItem, columns: Sequence[str]) -> int:
     """Return how many bytes columns of a split have; in memory equal values may be more."""
-    return PARQUET.stored_bytes(item, item.stored_columns(columns) or ())
+    return PARQUET.stored_bytes(item, item.layout.stored(columns) or ())
 
 
 def read_batches(item: WorkItem, columns: Sequence[str] | None) -> Iterator[PoolBatch]:
@@ -94,7 +91,7 @@ def read_batches(item: WorkItem, columns: Sequence[str] | None) -> Iterator[Pool
     # The columns of the condition, and places, are read beside those that are wanted.
     beside = [*(() if item.where is None else item.where.types), *[PLACE] * item.has_places]
     wanted = columns if columns is None else list(dict.fromkeys([*columns, *beside]))
-    first_row, batches = item.first_row, PARQUET.read(item, item.stored_columns(wanted))
+    first_row, batches = item.first_row, PARQUET.read(item, item.layout.stored(wanted))
     last_row, some = item.first_row + item.rows, False
     while True:
         try:
@@ -114,12 +111,10 @@ def rows_of_pool(batch: PoolBatch, columns: Sequence[str] | None) -> PoolBatch:
     """Return the rows of a batch that satisfy the condition, with the columns of the pool."""
     item = batch.item
     assert item is not None
-    if item.layout is not None:
-        with readable(item.origin):  # A value may have no place in the wider type of the table.
-            rows = item.layout.applied(batch.rows, columns)
-        batch = dataclasses.replace(batch, rows=rows)
-        _check_expected(batch, item.layout.expected)
-    batch = dataclasses.replace(batch, rows=_of_one_type(batch.rows, item.schema))
+    with readable(item.origin):  # A value may have no place in the wider type of the table.
+        rows = item.layout.applied(batch.rows, columns)
+    batch = dataclasses.replace(batch, rows=_of_one_type(rows, item.schema))
+    _check_expected(batch, item.layout.expected)
     if item.has_places:
         places = batch.rows[PLACE].to_numpy()
         batch = dataclasses.replace(batch, rows=batch.rows.drop_columns([PLACE]), kept=places)

@@ -20,7 +20,7 @@ from evalsampling.pool.arrow import (
 from evalsampling.pool.conditions import CONTRARY, Filter, translated
 from evalsampling.pool.files import StoredFile, decodable
 from evalsampling.pool.layout import PlannedFile
-from evalsampling.pool.splits import Contents
+from evalsampling.pool.splits import Contents, Format
 from evalsampling.pool.tables.base import location, stored_files
 from evalsampling.spec.sections import Section
 from evalsampling.spec.tables import TableSpec
@@ -92,7 +92,7 @@ class Iceberg:
 
 
 @dataclasses.dataclass(frozen=True)
-class DataFile:
+class DataFile(Format):
     """A file of a table at a snapshot: a format of its own, which pyiceberg reads."""
 
     # where those of the table are; they change with every commit, so the name of the copy of its
@@ -101,9 +101,6 @@ class DataFile:
     snapshot: int  # its number
     schema: int  # number of the columns
     path: str  # of the file, as the table has it
-
-    untyped = False
-    inferred = False
 
     def inspect(self, file: StoredFile) -> Contents:
         """Return the columns of the table."""

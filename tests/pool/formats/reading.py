@@ -10,6 +10,7 @@ import pyarrow as pa
 import zstandard
 
 from evalsampling.pool.files import StoredFile
+from evalsampling.pool.layout import Layout
 from evalsampling.pool.splits import WorkItem
 
 COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zstandard.compress}
@@ -39,8 +40,8 @@ def work_items(kind: Any, path: Path) -> Iterator[WorkItem]:
     first_row = 0
     for split in contents.splits:
         yield WorkItem(
-            path=str(path), begin=split.begin, end=split.end, rows=split.rows,
-            schema=contents.schema, untyped=False, file=0, origin=str(path), first_row=first_row,
+            path=str(path), group=split.group, rows=split.rows, schema=contents.schema,
+            untyped=False, file=0, origin=str(path), first_row=first_row, layout=Layout(),
         )  # fmt: skip
         first_row += split.rows
 
