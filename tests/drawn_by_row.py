@@ -1,4 +1,4 @@
-"""Rounds picked row by row from the rows of a pool, for the tests of several files."""
+"""Rounds and samples picked row by row from the rows of a pool, for the tests of several files."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,10 @@ import pyarrow as pa
 from evalsampling.labels.vote import Vote, vote_of
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.preparation.assignment import CellBatch, assign_cells
+from evalsampling.preparation.plan import pool_rows
+from evalsampling.preparation.poisson import keep_rows
+from evalsampling.preparation.shares import LOCAL
+from evalsampling.spec import AnalysisPlan
 from evalsampling.stats.labelled_counts import LabelledCounts
 from evalsampling.stats.round_chances import RoundChances
 from evalsampling.workspace.pool_facts import PoolFacts
@@ -34,6 +38,12 @@ def picked(
         for begin, end in itertools.pairwise(ends)
     ]
     return pa.concat_tables(tables, promote_options="permissive")
+
+
+def poisson_sample(plan: AnalysisPlan, by_cell: bool = False) -> pa.Table:
+    """The Poisson sample of the pool of a plan, its rows in the order of the pool."""
+    kept = keep_rows(LOCAL, pool_rows(plan.reading), plan, by_cell)
+    return pa.concat_tables(kept.batches())
 
 
 def votes_of(answers: Sequence[Mapping[str, Any]]) -> list[Vote]:

@@ -19,12 +19,13 @@ from evalsampling.pipelines import prepare as by_beam
 from evalsampling.pipelines.running import parse_options
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.conditions import selected_rows
-from evalsampling.preparation.poisson import INCLUSION, keep_rows, poisson_sample
+from evalsampling.preparation.poisson import INCLUSION, keep_rows
 from evalsampling.preparation.shares import LOCAL, Merge, Piece, Rows, Shares, Work, deal, groups_of
 from evalsampling.spec import EvaluationSpec
 from evalsampling.transforms import PoissonSample
 from evalsampling.workspace.manifest import ExecutionContext
 from tests.contracts import sent
+from tests.drawn_by_row import poisson_sample
 from tests.spark import SPARK
 
 StartSpark = Callable[[], Any]

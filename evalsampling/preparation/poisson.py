@@ -21,10 +21,8 @@ from evalsampling.errors import InputError
 from evalsampling.measures.build import build_driver
 from evalsampling.measures.deviation import Deviation
 from evalsampling.pool.columns import hash_ids
-from evalsampling.pool.source import pinned, unchanged
 from evalsampling.preparation.assignment import CellBatch
-from evalsampling.preparation.plan import SUM_CELLS, assign, pool_rows, stratify
-from evalsampling.preparation.shares import LOCAL
+from evalsampling.preparation.plan import SUM_CELLS, assign, stratify
 from evalsampling.preparation.stages import Engine, Step
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import AnalysisPlan
@@ -146,12 +144,3 @@ def keep_rows(engine: Engine, rows: Any, plan: AnalysisPlan, by_cell: bool) -> A
     (sums,) = engine.run(cells, SUM_CELLS)
     chosen = engine.call(Step("FillWater", fill_water, (plan, stratification, by_cell)), sums)
     return engine.map(cells, Step("KeepRows", keep, (chosen,), pa.Table))
-
-
-def poisson_sample(plan: AnalysisPlan, by_cell: bool = False) -> pa.Table:
-    """Return the Poisson sample of the pool of a plan, its rows in the order of the pool."""
-    reading = dataclasses.replace(plan.reading, pool=pinned(plan.reading.pool))
-    plan = dataclasses.replace(plan, reading=reading)
-    with unchanged(reading.pool):
-        kept = keep_rows(LOCAL, pool_rows(reading), plan, by_cell)
-        return pa.concat_tables(kept.batches())

@@ -10,9 +10,6 @@ from evalsampling.spec.sections import Section, given
 MOST_CLASSES = 10
 """Most classes for which labels have a model: a calibration curve is fitted for each."""
 
-RELATIVE_TO = ("positives", "overlap")
-"""What the number of hidden positives may be stated over."""
-
 
 class HiddenPrior(msgspec.Struct, frozen=True):
     """Lognormal prior of the positives that no score distinguishes from negatives.

@@ -115,7 +115,7 @@ class PoolSpec:
         assert self.table is not None
         return dataclasses.replace(self, table=dataclasses.replace(self.table, pinned=version))
 
-    @property
+    @functools.cached_property
     def condition(self) -> Condition | None:
         """The condition that rows must satisfy, None for all: a weight of 0 leaves a row out."""
         parts = [] if self.where is None else [read_where(self.where)]

@@ -13,11 +13,12 @@ from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.kept_rows import estimate_kept_rows
 from evalsampling.inference.estimates import estimate_from_inclusion
 from evalsampling.measures import FBeta
-from evalsampling.preparation.poisson import INCLUSION, poisson_sample
+from evalsampling.preparation.poisson import INCLUSION
 from evalsampling.spec import EvaluationSpec
 from evalsampling.spec.budget import Budget
 from evalsampling.stats.outputs import Outputs
 from tests.averages import EACH_F1, MACRO_F1
+from tests.drawn_by_row import poisson_sample
 
 ROWS = 1500
 KEYS: dict[str, Any] = {"strata": {"leaves": 24}, "sampler": "poisson", "seed": 11}

@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from evalsampling import InputError
 from evalsampling.commands import plan as planning
 from evalsampling.commands import simulate as simulating
 from evalsampling.commands.top_up import TopUp
 from evalsampling.pool.catalog import Catalog
-from evalsampling.preparation import poisson
 from evalsampling.spec import EvaluationSpec
 from tests.changing_pools import (
     CHANGES,
@@ -135,13 +133,6 @@ def test_nothing_is_simulated_on_two_versions(job: Jobs, monkeypatch: pytest.Mon
     result = call("simulate", one.spec, "--truth", truth, "--repeats", 2)
     assert (result.status, result.out) == (1, "")
     assert result.err == f"evalsampling simulate: {path}: has changed while it was read\n"
-
-
-def test_no_sample_is_of_two_versions(job: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, path = small(job, measure="accuracy", sampler="poisson")
-    change_after(monkeypatch, poisson, path, "stratify")
-    with pytest.raises(InputError, match=r"part-1\.parquet: has changed while it was read"):
-        poisson.poisson_sample(EvaluationSpec.load(one.spec).analysis)
 
 
 def test_a_pool_that_is_left_alone_passes(job: Jobs) -> None:

@@ -12,17 +12,12 @@ import yaml
 
 from evalsampling import InputError
 from evalsampling.preparation.plan import read_cells, stratify_pool
-from evalsampling.preparation.poisson import (
-    INCLUSION,
-    PoissonFilter,
-    fill_water,
-    poisson_sample,
-    sizes_of_cells,
-)
+from evalsampling.preparation.poisson import INCLUSION, PoissonFilter, fill_water, sizes_of_cells
 from evalsampling.preparation.stratification import Stratification
 from evalsampling.spec import EvaluationSpec
 from evalsampling.stats.cells import CellSums
 from evalsampling.stats.hashing import hash_integers
+from tests.drawn_by_row import poisson_sample
 from tests.jobs import call
 
 ROWS = 3000
