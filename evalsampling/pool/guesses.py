@@ -141,13 +141,7 @@ class Guess:
             if column.name not in known and column not in truths
             and not (column.of_labels and (column.nulls or best([column], _PREDICTIONS) is None))
         ]  # fmt: skip
-        ids = [each for each in columns if each.kind in ("whole", "text") and each.is_unique]
-        # Called an id, and one but for some rows: that these repeat is told when it is read.
-        meant = [each for each in columns if each.name.lower() in IDS and each.nearly_unique]
-        called = [column for column in ids if column.name.lower() in IDS]
-        single = best(ids, IDS) or best(meant, IDS) or next(iter(ids), None)
-        # In the first rows the ids of records may be unique too.
-        id = (() if called else _pair(columns)) or (() if single is None else (single,))
+        id = _ids(columns)
         rest = [column for column in columns if column not in id and column.nearly_full]
         # Of two values a score would order rows no further than a verdict does.
         graded = [column for column in rest if column.distinct > 2 or column.is_unique]
@@ -157,32 +151,14 @@ class Guess:
         shares = [column for column in full if column.is_share]
         score = best(numbers, SCORES) or best(whole, SCORES) or best(full, ["match_weight"])
         score = score or next(iter((*shares, *full)), None)
-        coded = [
-            column for column in rest
-            if column.values and column.kind != "number" and column.distinct >= 1
-            and column is not score and all(map(str.strip, column.values))
-        ]  # fmt: skip
-        # Numbers are more often like the labels by chance than words are.
-        said_by_people = {*map(plain, labels)}
-        alike = [
-            column for column in coded
-            if labels and said_by_people <= {*map(plain, column.values)}
-            and (column.kind == "text" or labels == {*column.values})
-        ]  # fmt: skip
+        coded = [column for column in rest if column is not score and _is_coded(column)]
+        alike = [column for column in coded if _is_like(column, labels)]
         # Several columns of words, none of them called a prediction, are those of several systems.
         words = [column for column in alike if column.kind == "text" and score is None]
         if any(column.name.lower() in _PREDICTIONS for column in words):
             words = []
         by_values = alike[0] if len(alike) == 1 or len(words) > 1 else None
-        prediction = best(alike, _PREDICTIONS) or by_values or best(coded, _PREDICTIONS)
-        apt = (each for each in coded if each.kind == "text" and _named(_classes(each), full))
-        prediction = prediction or next(apt, None)
-        if prediction is None:  # the only column that says yes or no
-            says = [
-                column for column in coded
-                if not column.nulls and (column.kind == "truth" or yes_and_no(column.values))
-            ]  # fmt: skip
-            prediction = says[0] if len(says) == 1 else None
+        prediction = best(alike, _PREDICTIONS) or by_values or _prediction(coded, full)
         # A threshold would judge another verdict than that of which positives alone are written
         # down. That the other rows lack it is told when it is read.
         begun = (column for column in columns if _is_partly_written(column, bool(labels)))
@@ -212,45 +188,105 @@ class Guess:
         names = [one.name if one in words else _without(SAID, one.name) for one in alone]
         if sum(map(bool, names)) > 1:
             systems = {name: (None, one) for name, one in zip(names, alone, strict=True) if name}
-        several = classes if len(classes) > 2 else ()
-        by_class = named if several and named else _named(several, shares)
-        if not _sum_to_one([*by_class.values()]):
-            outputs = _named(several, full)  # Before a softmax.
-            is_made = outputs and prediction and _are_likeliest(prediction, outputs)
-            by_class = outputs if is_made else {}
+        by_class: dict[int | str, SampledColumn] = {}
+        if len(classes) > 2:
+            by_class = named or _by_class(classes, shares, full, prediction)
         if score in by_class.values():
             score = None
-        chosen = (*both, *id, score, probability, prediction, *by_class.values())
         of_systems = itertools.chain(*systems.values())
-        used = {column.name for column in (*chosen, *of_systems) if column is not None}
+        chosen = (*both, *id, score, probability, prediction, *by_class.values(), *of_systems)
+        used = {column.name for column in chosen if column is not None}
         others = [column for column in columns if column.name not in used]
         of_people = truths if label or truths else _likely_labels(others, classes, prediction)
-        slices = [
-            column for column in others if column not in of_people
-            if 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0) and not column.nearly_unique
-            and best([column], _PREDICTIONS) is None
-            and not (column.kind == "whole" and best([column], SCORES))
-        ]  # fmt: skip
-        payload = [
-            column for column in others
-            if column.kind == "text" and column not in (*slices, *of_people)
-            and not is_taken(column.name)
-            and best([column], SCORES) is None and not _tells(column, prediction)
-            and not (column.values and best([column], _PREDICTIONS))
-        ]  # fmt: skip
-        unread = (
-            column for column in others
-            if (column.distinct > 2 or column.kind == "other")
-            and (column.kind == NUMBER_TEXT or best([column], SCORES) is not None)
-        )  # fmt: skip
-        rivals = [column for column in shares if column.name not in used]
+        beside = [column for column in others if column not in of_people]
+        slices = tuple(filter(_is_slice, beside))
         guess = cls(
-            id, score, probability, prediction, classes, rows_of, tuple(slices), tuple(payload),
-            tuple(rivals), next(unread, None), systems, next(iter(of_people), None), by_class,
-            None if id else best((one for one in columns if one.distinct), IDS),
-        )  # fmt: skip
+            id=id,
+            score=score,
+            probability=probability,
+            prediction=prediction,
+            classes=classes,
+            rows_of=rows_of,
+            slices=slices,
+            payload=tuple(c for c in beside if c not in slices and _is_shown(c, prediction)),
+            rivals=tuple(column for column in shares if column.name not in used),
+            unread_score=next(filter(_may_be_score, others), None),
+            systems=systems,
+            truth=next(iter(of_people), None),
+            by_class=by_class,
+            repeated=None if id else best((one for one in columns if one.distinct), IDS),
+        )
         is_said = label or truths or not guess.may_be_labels
         return guess if is_said else dataclasses.replace(guess, prediction=None, truth=prediction)
+
+
+def _ids(columns: Sequence[SampledColumn]) -> tuple[SampledColumn, ...]:
+    """Return the columns that name the rows, none if nothing does."""
+    ids = [each for each in columns if each.kind in ("whole", "text") and each.is_unique]
+    # Called an id, and one but for some rows: that these repeat is told when it is read.
+    meant = [each for each in columns if each.name.lower() in IDS and each.nearly_unique]
+    single = best(ids, IDS) or best(meant, IDS) or next(iter(ids), None)
+    # In the first rows the ids of records may be unique too.
+    pair = () if any(column.name.lower() in IDS for column in ids) else _pair(columns)
+    return pair or (() if single is None else (single,))
+
+
+def _is_coded(column: SampledColumn) -> bool:
+    """Return whether the values of a column may be classes."""
+    is_class = column.values and column.kind != "number" and column.distinct >= 1
+    return bool(is_class) and all(map(str.strip, column.values))
+
+
+def _is_like(column: SampledColumn, labels: set[str]) -> bool:
+    """Return whether the values of a column are those of labels; of texts there may be more."""
+    if column.kind != "text":  # Numbers are more often like the labels by chance than words are.
+        return bool(labels) and labels == {*column.values}
+    return bool(labels) and {*map(plain, labels)} <= {*map(plain, column.values)}
+
+
+def _may_be_score(column: SampledColumn) -> bool:
+    """Return whether a column is called or written as a score, though it is none as it stands."""
+    is_graded = column.distinct > 2 or column.kind == "other"
+    return is_graded and (column.kind == NUMBER_TEXT or best([column], SCORES) is not None)
+
+
+def _prediction(
+    coded: Sequence[SampledColumn], full: Sequence[SampledColumn]
+) -> SampledColumn | None:
+    """Return the column of predictions: by its name, by columns called after classes, by yes."""
+    apt = (each for each in coded if each.kind == "text" and _named(_classes(each), full))
+    says = [
+        column for column in coded
+        if not column.nulls and (column.kind == "truth" or yes_and_no(column.values))
+    ]  # fmt: skip
+    only = says[0] if len(says) == 1 else None
+    return best(coded, _PREDICTIONS) or next(apt, None) or only
+
+
+def _by_class(
+    classes: Sequence[int | str], shares: Sequence[SampledColumn],
+    full: Sequence[SampledColumn], said: SampledColumn | None,
+) -> dict[int | str, SampledColumn]:  # fmt: skip
+    """Return the column of the probability of each class, or of what makes it by a softmax."""
+    named = _named(classes, shares)
+    if _sum_to_one([*named.values()]):
+        return named
+    outputs = _named(classes, full)
+    return outputs if outputs and said and _are_likeliest(said, outputs) else {}
+
+
+def _is_slice(column: SampledColumn) -> bool:
+    """Return whether results may be reported for each value of a column."""
+    are_few = 2 <= column.distinct <= MOST_SLICES.get(column.kind, 0) and not column.nearly_unique
+    is_score = column.kind == "whole" and best([column], SCORES) is not None
+    return are_few and not is_score and best([column], _PREDICTIONS) is None
+
+
+def _is_shown(column: SampledColumn, said: SampledColumn | None) -> bool:
+    """Return whether annotators may be shown a column: a text that tells nothing of a system."""
+    of_system = best([column], SCORES) or (column.values and best([column], _PREDICTIONS))
+    is_text = column.kind == "text" and not is_taken(column.name)
+    return is_text and not of_system and not _tells(column, said)
 
 
 def is_system(
