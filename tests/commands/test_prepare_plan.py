@@ -13,12 +13,12 @@ from evalsampling import InputError
 from evalsampling.commands.prepare import PrepareResult
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.pool.batch import PoolBatch
-from evalsampling.preparation.poisson import poisson_sample
 from evalsampling.spec import EvaluationSpec
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 from tests.bad_pools import BAD
 from tests.cases import CASES
+from tests.drawn_by_row import poisson_sample
 from tests.engines import ENGINES, KEEPING, WITHOUT_BEAM, Case, StartSpark, on_engines, pairs
 from tests.jobs import Job, Pool, make_pool, make_rich_pool
 from tests.many_labels import Tagged

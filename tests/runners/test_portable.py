@@ -6,7 +6,6 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from evalsampling.preparation.poisson import poisson_sample
 from evalsampling.spec import EvaluationSpec
 from tests.bad_pools import replaced
 from tests.changing_pools import (
@@ -18,6 +17,7 @@ from tests.changing_pools import (
     of_same_size_and_time,
     small,
 )
+from tests.drawn_by_row import poisson_sample
 from tests.engines import kept_by_beam, pairs
 from tests.jobs import Job, make_pool
 from tests.reference import assert_same, reference
