@@ -71,13 +71,14 @@ def estimate(
     pool = PreparedPool.read(Workspace(options.workspace))
     analysis = Analysis.of_pool(pool, pool.spec.analysis)
     gates = GatesSpec.parse(options.at_least, options.at_most) or pool.spec.gates
-    measures = analysis.chosen(_single(options.measure, analysis.measures))
+    measures = _single(options.measure, analysis.measures) or None
+    asked = analysis.measures if measures is None else analysis.chosen(measures)
     intervals, receivers = check_names(options.interval), read_addresses(options.report_to)
     promises = [Promise.read(text) for text in options.certify]
     if not promises and pool.spec.analysis.promise is not None:
         promises = [pool.spec.analysis.promise]
     if gates:
-        check_gates(gates, analysis.scope.all_targets([*measures, *analysis.measures]))
+        check_gates(gates, analysis.scope.all_targets([*asked, *analysis.measures]))
     outputs = [each.output for each in receivers if each.output is not None]
     given = {*options.labels, *options.replace}
     check_outputs(pool, outputs, options.overwrite, "--report-to", given)
@@ -96,10 +97,10 @@ def estimate(
         result = result_of(snapshot, measures, intervals, gates)
         certificates = certificates_of(snapshot, promises) if promises else ()
         result = dataclasses.replace(result, messages=tuple(messages), certificates=certificates)
-        asked = {"measures": options.measure, "intervals": options.interval, **gates.to_mapping()}
-        asked |= {"certify": [str(promise) for promise in promises]} if promises else {}
+        wanted = {"measures": options.measure, "intervals": options.interval, **gates.to_mapping()}
+        wanted |= {"certify": [str(promise) for promise in promises]} if promises else {}
         taking = {"close": options.close, "strict": options.strict}
-        _keep(result, snapshot, files, asked, taking, context, started)
+        _keep(result, snapshot, files, wanted, taking, context, started)
         result = dataclasses.replace(result, curve=curve_of(snapshot, options.at))
     LOG.info("estimated", extra={key: getattr(result, key) for key in _COUNTS})
     if not receivers:

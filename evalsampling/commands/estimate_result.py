@@ -10,12 +10,11 @@ import numpy as np
 from evalsampling.commands import label_quality
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
-from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.cautions import Doubts, cautions, reason_to_stop
+from evalsampling.evaluation.analysis import Analysis, Measures
+from evalsampling.evaluation.cautions import reason_to_stop
 from evalsampling.evaluation.certificate import Certificate
-from evalsampling.evaluation.estimates import Estimates, PeopleAgreement
-from evalsampling.evaluation.gates import EXIT_CODES, Gates, judge
-from evalsampling.evaluation.people import people_agree
+from evalsampling.evaluation.estimates import PeopleAgreement
+from evalsampling.evaluation.gates import EXIT_CODES, Gates
 from evalsampling.inference.precision_curve import Bounded, Guarantee
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, brief, no_width_because, rested_on, widest_half
@@ -146,38 +145,30 @@ class EstimateResult(Result):
 
 def result_of(
     snapshot: Snapshot,
-    measures: Sequence[Measure] | None = None,
+    measures: Measures | None = None,
     intervals: Sequence[str] = (),
     gates: GatesSpec | None = None,
 ) -> EstimateResult:
     """Return the estimates from the labels of a workspace, with all that is said of them."""
-    spec, history, analysis = snapshot.pool.spec, snapshot.history, snapshot.analysis
-    if measures is not None:
-        analysis = dataclasses.replace(analysis, measures=measures)
-    estimates = analysis.estimate(intervals=intervals)
-    awaited = snapshot.awaited
-    missing = label_quality.missing_labels(snapshot, analysis)
-    doubted = label_quality.doubts(snapshot, analysis, missing)
+    spec, history, awaited = snapshot.pool.spec, snapshot.history, snapshot.awaited
+    found = label_quality.findings_of(snapshot, measures, intervals)
+    analysis, estimates, curve = found.analysis, found.estimates, found.analysis.curve
     wrong = label_quality.label_error(analysis, snapshot.gold, estimates)
-    people = people_agree(analysis, snapshot.tally.answers, spec.labels.votes)
-    warnings = cautions(analysis, estimates, awaited, label_quality.label_warnings(wrong, people))
-    of_scores = snapshot.pool.stratification.about_scores(analysis.table)
-    curve = analysis.curve
     return EstimateResult(
         round=len(history.rounds),
         labels=len(history.labelled),
         open=awaited.total,
         awaited=awaited,
         rejects=snapshot.rejects,
-        warnings=(*doubted.texts, *of_scores, *warnings),
+        warnings=found.warnings(awaited, label_quality.label_warnings(wrong)),
         done=_is_done(analysis, spec.budget, estimates, awaited.total),
         measures=tuple(Number.of(estimate) for estimate in estimates),
         regions=tuple(_region(parts, analysis) for parts in build_joints(analysis.reading)),
         half_width=widest_half(estimates),
         half_width_reason=no_width_because(estimates),
         assumes=rested_on(each for estimate in estimates for each in estimate.intervals),
-        hidden=_hidden(analysis.label_model, analysis.reading.labels, analysis.confidence),
-        missing=missing,
+        hidden=_hidden(snapshot.analysis.label_model, analysis.reading.labels, analysis.confidence),
+        missing=label_quality.missing_labels(snapshot, found.bounds),
         label_error=wrong,
         guarantee=None if curve is None else curve.guarantee,
         sample_size=analysis.sample_size,
@@ -186,24 +177,10 @@ def result_of(
         label_likelihood_of=analysis.label_likelihood_of_slices,
         notes=tuple(brief(estimates, attrgetter("notes"))),
         mostly_rejected=tuple(label_quality.mostly_rejected(snapshot)),
-        doubts=doubted.texts,
-        people=people,
-        gates=_judged(gates, estimates, analysis, snapshot.analysis, doubted) if gates else None,
+        doubts=found.doubts,
+        people=found.people,
+        gates=found.judge(gates) if gates else None,
     )
-
-
-def _judged(
-    gates: GatesSpec, estimates: Estimates, analysis: Analysis, spec: Analysis, doubts: Doubts
-) -> Gates:
-    """Return whether gates hold, by the intervals; gates may be about the spec's measures too."""
-    reported = {estimate.target for estimate in estimates}
-    titles = {name for target in reported for name in (target.title, target.measure)}
-    further = [measure for measure in spec.measures if measure not in analysis.measures]
-    if further and not titles.issuperset(gate.number for gate in gates):
-        analysis = dataclasses.replace(spec, measures=[*analysis.measures, *further])
-        others = [each for each in analysis.estimate() if each.target not in reported]
-        estimates = Estimates([*estimates, *others])
-    return judge(gates, estimates, len(analysis.history.labelled), doubts.for_gates(analysis))
 
 
 def _is_done(

@@ -1,23 +1,15 @@
 """What missing and wrong labels may do to the estimates of a workspace."""
 
 import dataclasses
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
 
-from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.cautions import (
-    MORE_THAN_A_FEW,
-    Doubts,
-    MissingBounds,
-    missing_bounds,
-    more_than_a_few,
-    seldom_at_random,
-)
-from evalsampling.evaluation.estimates import PeopleAgreement
-from evalsampling.evaluation.labels_at_hand import FILE, contradictions, scope_of_labels
-from evalsampling.evaluation.odd_answers import AnswerGroup, odd_answers
+from evalsampling.evaluation.analysis import Analysis, Measures
+from evalsampling.evaluation.findings import CollectedLabels, Findings
+from evalsampling.evaluation.labels_at_hand import FILE
+from evalsampling.evaluation.missing_labels import MORE_THAN_A_FEW, MissingBounds, more_than_a_few
+from evalsampling.evaluation.odd_answers import AnswerGroup
 from evalsampling.inference.domains import Domain
 from evalsampling.inference.intervals import MODEL_BASED
 from evalsampling.inference.label_error import CorrectedEstimate, correct
@@ -81,13 +73,11 @@ def _are_most(delivery: Delivery, count: int) -> bool:
     return count > len(delivery.votes) and count >= min(delivery.rejects, MORE_THAN_A_FEW)
 
 
-def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | None:
-    """Return the rows without a label, and bounds of numbers over them; None if all have one."""
+def missing_labels(snapshot: Snapshot, bounds: Sequence[MissingBounds]) -> MissingLabels | None:
+    """Return the rows without a label, with bounds of numbers; None if all have one."""
     counts = {why: len(questions) for why, questions in snapshot.undecided.items()}
     if not any(counts.values()) and not snapshot.late:
         return None
-    silent = snapshot.silent.values() if analysis.reading.has_classes else ()
-    rows = np.array([*itertools.chain.from_iterable(silent)], dtype=np.int64)
     return MissingLabels(
         open=counts["open"],
         closed=counts[NEVER],
@@ -95,7 +85,7 @@ def missing_labels(snapshot: Snapshot, analysis: Analysis) -> MissingLabels | No
         skipped=counts["skipped"],
         unsure=counts["unsure"],
         late=snapshot.late,
-        bounds=tuple(missing_bounds(analysis, rows)),
+        bounds=tuple(bounds),
         rejected=counts[REJECTED],
     )
 
@@ -122,20 +112,19 @@ def rejection(snapshot: Snapshot, delivery: Delivery, rejected: int) -> str:
     return f"{rejected} of {rejected + taken} answers of {file} were rejected. {why}".rstrip()
 
 
-def doubts(snapshot: Snapshot, analysis: Analysis, missing: MissingLabels | None) -> Doubts:
-    """Return the texts on doubtful answers that stand before any number."""
-    told = [text for each in snapshot.rejections if (text := rejection(snapshot, *each))]
-    if missing is not None:
-        counts = {why: len(questions) for why, questions in snapshot.silent.items()}
-        text = seldom_at_random(counts, len(snapshot.states), missing.bounds)
-        # One line says what was rejected and what that may do.
-        if text and told:
-            told[-1] = f"{told[-1].removesuffix('.')}. {text}"
-        elif text:
-            told = [text]
-    odd = [*contradictions(analysis), *odd_answers(analysis, _groups(snapshot))]
-    texts = *told, *scope_of_labels(analysis), *odd
-    return Doubts(texts, bool(odd or mostly_rejected(snapshot)))
+def findings_of(
+    snapshot: Snapshot, measures: Measures | None = None, intervals: Sequence[str] = ()
+) -> Findings:
+    """Return what the labels of a workspace tell of measures, by default those of its spec."""
+    rejections = (rejection(snapshot, *each) for each in snapshot.rejections)
+    collected = CollectedLabels(
+        silent=snapshot.silent,
+        groups=_groups(snapshot),
+        answers=snapshot.tally.answers,
+        rejections=tuple(filter(None, rejections)),
+        mostly_rejected=bool(mostly_rejected(snapshot)),
+    )
+    return Findings.of(snapshot.pool, snapshot.analysis, collected, measures, intervals)
 
 
 def _groups(snapshot: Snapshot) -> list[AnswerGroup]:
@@ -200,9 +189,9 @@ def label_error(
     return LabelError(table, tuple(each for each in corrected if each is not None), None)
 
 
-def label_warnings(error: LabelError | None, people: PeopleAgreement | None) -> list[str]:
+def label_warnings(error: LabelError | None) -> list[str]:
     """Return warnings where wrong labels matter more than sampling."""
-    lines = [] if people is None else [*people.warnings]
+    lines = []
     for wrong in error.measures if error else ():
         name = title(wrong.measure, wrong.system)
         if wrong.dominates and wrong.value is None:

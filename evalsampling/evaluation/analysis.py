@@ -312,11 +312,6 @@ class Analysis:
         return parts
 
     @functools.cached_property
-    def bounds_over(self) -> dict[bytes, list[Any]]:
-        """Bounds over missing labels, by the questions: texts and gates are often over the same."""
-        return {}
-
-    @functools.cached_property
     def curve(self) -> PrecisionCurve | None:
         """The precision at every rank, with measures that follow from it and a guarantee.
 

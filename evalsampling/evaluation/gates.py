@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.cautions import Doubts
+from evalsampling.evaluation.missing_labels import MissingBounds
 from evalsampling.evaluation.statement import display_name, is_due_to_unmet
 from evalsampling.inference.intervals import MODEL_BASED, Interval
 from evalsampling.inference.outlook import OF_DESIGN, OF_MODEL, Outlook, outlook
@@ -13,8 +13,6 @@ from evalsampling.inference.results import TIE, Estimate, Target, full_name, pla
 from evalsampling.parts.records import finite
 from evalsampling.report.numbers import MOST_DIGITS, OUTCOMES, shown, shown_range
 from evalsampling.spec.gates import Gate, GatesSpec
-
-NO_DOUBTS = Doubts()
 
 EXIT_CODES = {True: 0, False: 10, None: 11}
 """Exit codes of a command by whether its gates are reached; 1 and 2 are failure and usage."""
@@ -92,15 +90,22 @@ def check_gates(gates: GatesSpec, targets: Sequence[Target]) -> None:
 
 
 def judge(
-    gates: GatesSpec, estimates: Sequence[Estimate], labels: int, doubts: Doubts = NO_DOUBTS
+    gates: GatesSpec,
+    estimates: Sequence[Estimate],
+    labels: int,
+    bounds: Sequence[MissingBounds] = (),
+    are_odd: bool = False,
 ) -> Gates:
     """Return whether each of one or more gates holds, by estimates from a number of labels.
 
-    Odd labels decide nothing, and of many missing ones it is to be so whatever they are.
+    Where there are ``bounds`` over missing labels, it is to be so whatever these are; labels that
+    ``are_odd``, not what they seem, decide nothing.
     """
     targets = [estimate.target for estimate in estimates]
+    check_gates(gates, targets)
     judged = tuple(
-        _judged(gate, estimates[place], labels, doubts) for gate, place in _places(gates, targets)
+        _judged(gate, estimates[place], labels, bounds, are_odd)
+        for gate, place in _places(gates, targets)
     )
     return Gates(all_reached(judged), estimates[0].confidence, judged)
 
@@ -127,15 +132,19 @@ def _places(gates: GatesSpec, targets: Sequence[Target]) -> Iterator[tuple[Gate,
         yield from ((gate, place) for place in places)
 
 
-def _judged(gate: Gate, estimate: Estimate, labels: int, doubts: Doubts) -> GateResult:
+def _judged(
+    gate: Gate, estimate: Estimate, labels: int, bounds: Sequence[MissingBounds], are_odd: bool
+) -> GateResult:
     interval, problem = estimate.intervals[0], estimate.distrusted_because
-    ends = doubts.interval(estimate.target)
     reached = None if problem else _is_reached(gate, interval.low, interval.high)
     about_labels = ""
-    if reached is not None and doubts.are_odd:
+    if reached is not None and are_odd:
         about_labels = "But the labels may not be what they seem: see the warnings."
-    elif reached is not None and ends is not None and _is_reached(gate, *ends) is not reached:
-        about_labels = f"But with the missing labels it may be {shown_range(*ends, MOST_DIGITS)}."
+    for own in [each for each in bounds if each.is_of(estimate.target)]:
+        ends = own.interval_low, own.interval_high
+        if not about_labels and reached not in (None, _is_reached(gate, *ends)):
+            may_be = shown_range(*ends, MOST_DIGITS)
+            about_labels = f"But with the missing labels it may be {may_be}."
     reached = None if about_labels else reached
     verdict = (
         f"{display_name(estimate)} {gate.bound.replace('_', ' ')} {gate.target:g}: "

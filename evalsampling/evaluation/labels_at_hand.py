@@ -13,7 +13,7 @@ import scipy
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Pool
-from evalsampling.evaluation.cautions import more_than_a_few
+from evalsampling.evaluation.missing_labels import more_than_a_few
 from evalsampling.inference.evidence import FEWEST_EVIDENCE
 from evalsampling.inference.own_chances import go_with_scores
 from evalsampling.pool.row_ids import as_text

@@ -10,10 +10,9 @@ import pyarrow as pa
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Measures
 from evalsampling.evaluation.answers import Answers
-from evalsampling.evaluation.cautions import cautions
 from evalsampling.evaluation.certificate import Certificate
 from evalsampling.evaluation.estimates import Estimates
-from evalsampling.evaluation.gates import Gates, check_gates, judge
+from evalsampling.evaluation.gates import Gates
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.pictures import picture
 from evalsampling.notebook.states import MemoryState, StoredState
@@ -306,15 +305,8 @@ class Evaluation:
         Raises:
             InputError: if there is no measure, or no interval method, of a name.
         """
-        state, analysis, asked = self.state, self.analysis, self.analysis
-        estimates, pool = analysis.estimate(measures, intervals), state.pool
-        if measures is not None:
-            asked = dataclasses.replace(analysis, measures=analysis.chosen(measures))
-        of_scores = pool.stratification.about_scores(analysis.table)
-        people = state.people(asked)
-        told = cautions(asked, estimates, None, people.warnings if people else ())
-        warnings = [*state.doubts(asked).texts, *of_scores, *told]
-        return Estimates(estimates, warnings, people)
+        found = self.state.findings(measures, intervals)
+        return Estimates(found.estimates, found.warnings(), found.people)
 
     def gates(
         self,
@@ -335,10 +327,7 @@ class Evaluation:
         gates = self._targets(at_least, at_most)
         if not gates:
             raise InputError("gates: none is asked for: give at_least={'recall': 0.9}, say")
-        estimates, analysis = self.estimate(), self.analysis
-        check_gates(gates, analysis.scope.all_targets(analysis.measures))
-        labels, doubts = len(analysis.history.labelled), self.state.doubts(analysis)
-        return judge(gates, estimates, labels, doubts.for_gates(analysis))
+        return self.state.findings().judge(gates)
 
     def claims(self, *claims: str) -> Gates:
         """Return what the intervals say of claims: reached, not reached, or not to be said yet.

@@ -5,7 +5,7 @@ import dataclasses
 import datetime
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,28 +15,19 @@ import pyarrow as pa
 from evalsampling.commands.certify import certificates_of
 from evalsampling.commands.deliveries import of_codes, take
 from evalsampling.commands.estimate_result import result_of
-from evalsampling.commands.label_quality import doubts, missing_labels
+from evalsampling.commands.label_quality import findings_of
 from evalsampling.commands.report_facts import run_of
 from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.errors import InputError
-from evalsampling.evaluation.analysis import Analysis, check_new_rows
+from evalsampling.evaluation.analysis import Analysis, Measures, check_new_rows
 from evalsampling.evaluation.answers import questions_of, shown_ids
-from evalsampling.evaluation.cautions import (
-    Doubts,
-    cautions,
-    missing_bounds,
-    more_than_a_few,
-    seldom_at_random,
-    silent_rows,
-)
 from evalsampling.evaluation.certificate import Certificate, certify
-from evalsampling.evaluation.estimates import PeopleAgreement
-from evalsampling.evaluation.gates import check_gates, judge
+from evalsampling.evaluation.findings import CollectedLabels, Findings
 from evalsampling.evaluation.graded import read_grades, take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
-from evalsampling.evaluation.labels_at_hand import contradictions, scope_of_labels, with_given
-from evalsampling.evaluation.odd_answers import groups_of_calls, odd_answers
-from evalsampling.evaluation.people import people_agree
+from evalsampling.evaluation.labels_at_hand import with_given
+from evalsampling.evaluation.missing_labels import silent_rows
+from evalsampling.evaluation.odd_answers import groups_of_calls
 from evalsampling.notebook.saving import FILE, save
 from evalsampling.pool.frames import Ids
 from evalsampling.pool.lists import list_names
@@ -155,18 +146,15 @@ class MemoryState:
         stored = pool.stored(history.cell[questions], history.rank[questions])
         return list(stored[list_names(0)[0]].to_pylist())
 
-    def doubts(self, analysis: Analysis) -> Doubts:
-        """Return what is to be said of the labels, and of pairs, before any number."""
-        silent = silent_rows(analysis.history)
-        few = not more_than_a_few(len(silent), len(analysis.history))
-        bounds = [] if few else missing_bounds(analysis, silent)
-        text = seldom_at_random({"": len(silent)}, len(analysis.history), bounds)
-        odd = [*contradictions(analysis), *odd_answers(analysis, groups_of_calls(analysis))]
-        texts = [*filter(None, [text]), *scope_of_labels(analysis), *odd]
-        return Doubts((*texts, *about_orders(self.pool.orders)), bool(odd))
-
-    def people(self, analysis: Analysis) -> None:
-        """Return None: labels of a notebook name nobody."""
+    def findings(self, measures: Measures | None = None, intervals: Sequence[str] = ()) -> Findings:
+        """Return what the labels tell, which name nobody."""
+        analysis = self.analysis
+        collected = CollectedLabels(
+            silent={"": silent_rows(analysis.history).tolist()},
+            groups=groups_of_calls(analysis),
+            about_pairs=tuple(about_orders(self.pool.orders)),
+        )
+        return Findings.of(self.pool, analysis, collected, measures, intervals)
 
     def certify(self, promise: Promise, confidence: float | None) -> Certificate:
         """Return what the labels prove of a promise."""
@@ -175,27 +163,21 @@ class MemoryState:
 
     def run(self, gates: GatesSpec) -> Run:
         """Return the estimates as receivers get them."""
-        analysis = self.analysis
-        estimates, labels = analysis.estimate(), len(analysis.history.labelled)
-        rows, judged, doubted = analysis.table.rows, None, self.doubts(analysis)
-        if gates:
-            check_gates(gates, analysis.scope.all_targets(analysis.measures))
-            judged = judge(gates, estimates, labels, doubted.for_gates(analysis))
-        said = *doubted.texts, *self.pool.stratification.about_scores(analysis.table)
+        found, history = self.findings(), self.analysis.history
         return Run(
             name="evaluation",
             workspace=None,
             spec=self.pool.spec.to_mapping(),
             source=self.pool.spec.pool,
             pool=(),
-            rows=rows,
+            rows=self.pool.table.rows,
             time=datetime.datetime.now(datetime.UTC),
-            round=len(analysis.history.rounds),
-            labels=labels,
-            open=len(analysis.history) - labels,
-            warnings=(*said, *cautions(analysis, estimates)),
-            numbers=tuple(map(Number.of, estimates)),
-            gates=judged,
+            round=len(history.rounds),
+            labels=len(history.labelled),
+            open=len(history) - len(history.labelled),
+            warnings=found.warnings(),
+            numbers=tuple(map(Number.of, found.estimates)),
+            gates=found.judge(gates) if gates else None,
         )
 
     def save(self, path: str | Path) -> None:
@@ -265,13 +247,9 @@ class StoredState:
             take([file], snapshot, strict=True)
         self.reread()
 
-    def doubts(self, analysis: Analysis) -> Doubts:
-        """Return what is to be said of the labels of an analysis before any number."""
-        return doubts(self.snapshot, analysis, missing_labels(self.snapshot, analysis))
-
-    def people(self, analysis: Analysis) -> PeopleAgreement | None:
-        """Return how well people agree with each other; None without second answers."""
-        return people_agree(analysis, self.snapshot.tally.answers, self.pool.spec.labels.votes)
+    def findings(self, measures: Measures | None = None, intervals: Sequence[str] = ()) -> Findings:
+        """Return what the labels tell."""
+        return findings_of(self.snapshot, measures, intervals)
 
     def certify(self, promise: Promise, confidence: float | None) -> Certificate:
         """Return what the labels prove of a promise, and keep a certificate that holds."""

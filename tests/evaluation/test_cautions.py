@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation, InputError
-from evalsampling.evaluation.analysis import Analysis
 from evalsampling.evaluation.cautions import cautions
 from evalsampling.labels.tally import Awaited
 from evalsampling.measures import MacroF, Precision
@@ -27,26 +26,6 @@ def test_missing_labels() -> None:
     assert cautions(analysis, estimates, waiting)[-1] == f"{drawn} (7 open){of_missing}"
     about = cautions(analysis, estimates, waiting, ["annotators err"])
     assert about == [*cautions(analysis, estimates, waiting), "annotators err"]
-
-
-def test_bounds_over_missing_labels_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(4)
-    score, calls = rng.random(2000), []
-    evaluation = Evaluation.from_arrays(score, (score > 0.5).astype(int), seed=1)
-    rows = np.asarray(evaluation.sample(100))[:80]
-    evaluation.label(rows, (score[rows] > rng.random(80)).astype(int))
-    estimate = Analysis.estimate
-    monkeypatch.setattr(
-        Analysis, "estimate", lambda *args, **named: calls.append(1) or estimate(*args, **named)
-    )
-    analysis = evaluation.analysis
-    doubts = evaluation.state.doubts(analysis)
-    once = len(calls)
-    judged = doubts.for_gates(analysis)
-    assert once > 0
-    assert len(calls) == once
-    assert judged.bounds
-    assert "Whatever they are" in doubts.texts[0]
 
 
 def test_warnings_of_each_estimate_come_first() -> None:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from evalsampling import Evaluation, InputError
-from evalsampling.evaluation.cautions import Doubts, MissingBounds
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import judge
+from evalsampling.evaluation.missing_labels import MissingBounds
 from evalsampling.inference.domains import WHOLE_POOL
 from evalsampling.inference.intervals import Interval
 from evalsampling.inference.outlook import rounded
@@ -161,12 +161,12 @@ def test_with_many_missing_labels_it_is_to_be_so_whatever_they_are(
     bound: MissingBounds, reached: Any
 ) -> None:
     gates = GatesSpec(at_least={"recall": 0.75})
-    [gate] = judge(gates, [estimate(0.8, 0.9)], 400, Doubts(bounds=[bound])).gates
+    [gate] = judge(gates, [estimate(0.8, 0.9)], 400, [bound]).gates
     assert gate.reached is reached
     told = "The interval is 0.8000 to 0.9000. But with the missing labels it may be 0.5000 to"
     assert (told in gate.statement) == (reached is None)
     [surely_not] = judge(
-        GatesSpec(at_least={"recall": 0.97}), [estimate(0.8, 0.9)], 400, Doubts(bounds=[bound])
+        GatesSpec(at_least={"recall": 0.97}), [estimate(0.8, 0.9)], 400, [bound]
     ).gates
     assert surely_not.reached is False
 
@@ -174,8 +174,7 @@ def test_with_many_missing_labels_it_is_to_be_so_whatever_they_are(
 def test_labels_that_are_not_what_they_seem_decide_nothing() -> None:
     """An evaluation whose answers are swapped surely misses any target, and so does not."""
     for gates in ({"at_least": {"recall": 0.75}}, {"at_most": {"recall": 0.5}}):
-        doubts = Doubts(("The answers contradict the predictions",), are_odd=True)
-        found = judge(GatesSpec(**gates), [estimate(0.8, 0.9)], 400, doubts)
+        found = judge(GatesSpec(**gates), [estimate(0.8, 0.9)], 400, are_odd=True)
         assert found.exit_code == 11
         assert found.gates[0].statement.endswith(
             "The interval is 0.8000 to 0.9000. But the labels may not be what they seem: see the "
