@@ -18,6 +18,7 @@ from evalsampling.commands.estimate_labelled import (
 from evalsampling.commands.estimate_result import Bounds, EstimateResult
 from evalsampling.commands.options import add_to_command, read_options
 from evalsampling.errors import UsageError
+from evalsampling.inference.intervals import DESIGN_BASED
 from evalsampling.inference.label_likelihood import WORTH_CHOOSING
 from evalsampling.inference.results import (
     SAID,
@@ -279,7 +280,7 @@ def _methods_asked_for(shown: Sequence[Number]) -> list[str]:
     """Return the methods of design-based intervals that are not the first of their number."""
     methods: dict[str, None] = {}
     for number in shown:
-        by_design = [item for item in number.intervals if item.kind == _BY_DESIGN]
+        by_design = [item for item in number.intervals if item.kind == DESIGN_BASED]
         methods |= {item.method: None for item in by_design if item != by_design[0]}
     return list(methods)
 
@@ -287,9 +288,6 @@ def _methods_asked_for(shown: Sequence[Number]) -> list[str]:
 def _is_bracketed(number: Number, kind: str) -> bool:
     interval = number.of_kind(kind)
     return interval is not None and is_mostly_prior(interval, number.intervals)
-
-
-_BY_DESIGN = "design-based"
 
 
 def _tests_table(shown: Sequence[Number]) -> list[str]:

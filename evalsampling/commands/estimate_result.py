@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 
@@ -13,13 +14,12 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Measures
 from evalsampling.evaluation.cautions import reason_to_stop
 from evalsampling.evaluation.certificate import Certificate
-from evalsampling.evaluation.estimates import PeopleAgreement
 from evalsampling.evaluation.gates import EXIT_CODES, Gates
+from evalsampling.evaluation.people import PeopleAgreement
 from evalsampling.inference.precision_curve import Bounded, Guarantee
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.results import Estimate, brief, no_width_because, rested_on, widest_half
 from evalsampling.labels.tally import Awaited
-from evalsampling.measures import Joint
 from evalsampling.measures.base import Measure
 from evalsampling.measures.build import build_joints
 from evalsampling.receivers.registry import Receipt
@@ -30,27 +30,7 @@ from evalsampling.spec.gates import GatesSpec
 from evalsampling.stats.poisson import PoissonSize
 from evalsampling.workspace.snapshot import Snapshot
 
-
-@dataclasses.dataclass(frozen=True)
-class RegionComponent:
-    """One of the numbers that a joint region is about."""
-
-    measure: str
-    system: str | None
-
-
-@dataclasses.dataclass(frozen=True)
-class ReportedRegion:
-    """The joint region of k measures listed together, by numbers of each, or why there is none."""
-
-    measures: tuple[RegionComponent, ...]
-    confidence: float
-    centre: Sequence[float] | None = None
-    covariance: Sequence[Sequence[float]] | None = None
-    radius: float | None = None
-    reason: str | None = None
-    low: Sequence[float] | None = None
-    high: Sequence[float] | None = None
+_OF_REGION = ("centre", "covariance", "radius", "low", "high")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +90,7 @@ class EstimateResult(Result):
     warnings: tuple[str, ...]
     done: bool
     measures: tuple[Number, ...]
-    regions: tuple[ReportedRegion, ...]
+    regions: tuple[Mapping[str, Any], ...]  # of each `joint` of the spec: `_region`
     half_width: float | None
     awaited: Awaited = Awaited()
     assumes: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -153,6 +133,7 @@ def result_of(
     spec, history, awaited = snapshot.pool.spec, snapshot.history, snapshot.awaited
     found = label_quality.findings_of(snapshot, measures, intervals)
     analysis, estimates, curve = found.analysis, found.estimates, found.analysis.curve
+    likelihoods = analysis.label_likelihoods
     wrong = label_quality.label_error(analysis, snapshot.gold, estimates)
     return EstimateResult(
         round=len(history.rounds),
@@ -174,7 +155,7 @@ def result_of(
         sample_size=analysis.sample_size,
         cost=None if spec.pool.cost is None else history.money,
         label_likelihood=analysis.label_likelihood,
-        label_likelihood_of=analysis.label_likelihood_of_slices,
+        label_likelihood_of={str(key): value for key, value in likelihoods.items() if key},
         notes=tuple(brief(estimates, attrgetter("notes"))),
         mostly_rejected=tuple(label_quality.mostly_rejected(snapshot)),
         doubts=found.doubts,
@@ -217,29 +198,24 @@ def _hidden(
     )
 
 
-def _region(parts: Sequence[Measure], analysis: Analysis) -> ReportedRegion:
-    """Return the joint region of measures listed together, or why there is none."""
+def _region(parts: Sequence[Measure], analysis: Analysis) -> dict[str, Any]:
+    """Return the joint region of measures listed together, or why there is none.
+
+    Its centre, covariance, low and high ends are those of their numbers, in order.
+    """
     systems = analysis.reading.pool.systems
-    told = ReportedRegion(
-        measures=tuple(
-            RegionComponent(component.name, systems[component.system].name)
-            for part in parts
-            for component in part.components
-        ),
-        confidence=analysis.confidence,
-    )
+    measures = [
+        {"measure": component.name, "system": systems[component.system].name}
+        for part in parts
+        for component in part.components
+    ]
+    told: dict[str, Any] = {"measures": measures, "confidence": analysis.confidence}
+    told |= dict.fromkeys((*_OF_REGION, "reason"))
     try:
-        region = analysis.region(Joint(tuple(parts)))
+        region = analysis.region_of(parts)
     except InputError as error:
-        return dataclasses.replace(told, reason=str(error))
-    return dataclasses.replace(
-        told,
-        radius=region.radius,
-        centre=region.centre.tolist(),
-        covariance=region.covariance.tolist(),
-        low=region.low.tolist(),
-        high=region.high.tolist(),
-    )
+        return told | {"reason": str(error)}
+    return told | {name: np.asarray(getattr(region, name)).tolist() for name in _OF_REGION}
 
 
 def curve_of(snapshot: Snapshot, at: Sequence[int]) -> RankCurve | None:

@@ -3,10 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
-import numpy as np
-
 from evalsampling.evaluation.analysis import Analysis, Measures
-from evalsampling.evaluation.findings import CollectedLabels, Findings
+from evalsampling.evaluation.findings import Findings
 from evalsampling.evaluation.labels_at_hand import FILE
 from evalsampling.evaluation.missing_labels import MORE_THAN_A_FEW, MissingBounds, more_than_a_few
 from evalsampling.evaluation.odd_answers import AnswerGroup
@@ -116,15 +114,17 @@ def findings_of(
     snapshot: Snapshot, measures: Measures | None = None, intervals: Sequence[str] = ()
 ) -> Findings:
     """Return what the labels of a workspace tell of measures, by default those of its spec."""
-    rejections = (rejection(snapshot, *each) for each in snapshot.rejections)
-    collected = CollectedLabels(
+    return Findings.of(
+        snapshot.pool,
+        snapshot.analysis,
+        measures,
+        intervals,
         silent=snapshot.silent,
         groups=_groups(snapshot),
         answers=snapshot.tally.answers,
-        rejections=tuple(filter(None, rejections)),
+        rejections=[text for each in snapshot.rejections if (text := rejection(snapshot, *each))],
         mostly_rejected=bool(mostly_rejected(snapshot)),
     )
-    return Findings.of(snapshot.pool, snapshot.analysis, collected, measures, intervals)
 
 
 def _groups(snapshot: Snapshot) -> list[AnswerGroup]:
@@ -160,8 +160,7 @@ def _groups(snapshot: Snapshot) -> list[AnswerGroup]:
 
 
 def _group(whose: str, answers: Sequence[Answer]) -> AnswerGroup:
-    pairs = [(answer.subject, answer.code) for answer in answers]
-    return AnswerGroup(whose, *np.array(pairs, dtype=np.int64).reshape(-1, 2).T)
+    return AnswerGroup.of_codes(whose, ((answer.subject, answer.code) for answer in answers))
 
 
 def label_error(

@@ -4,7 +4,9 @@ import time
 
 from evalsampling.commands.batches import Request, write_round
 from evalsampling.commands.deliveries import store
-from evalsampling.evaluation.labels_at_hand import FILE, columns_of_given, with_given
+from evalsampling.evaluation.labels_at_hand import FILE, with_given
+from evalsampling.pool.stored_columns import CELL, GIVEN, GIVEN_NUMBER, ID, RANK, SLICE_PREFIX
+from evalsampling.spec.labels_at_hand import WITHIN
 from evalsampling.workspace.manifest import ExecutionContext
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot, chances_elsewhere
@@ -18,7 +20,10 @@ def take_labels_at_hand(pool: PreparedPool, context: ExecutionContext) -> None:
     with Snapshot.held(pool) as snapshot:
         if snapshot.rounds and snapshot.deliveries:
             return
-        rows = pool.reserve.given(columns_of_given(pool))
+        columns = [CELL, RANK, ID, GIVEN]
+        columns += [GIVEN_NUMBER] if at_hand.number is not None else []
+        columns += [f"{SLICE_PREFIX}{at_hand.source}"] if at_hand.drawn == WITHIN else []
+        rows = pool.reserve.given(columns)
         start = snapshot.analysis.with_history(snapshot.history.first(0))
         drawn, codes = with_given(start, pool, rows, chances_elsewhere)
         if not snapshot.rounds:

@@ -1,7 +1,6 @@
 """All that a report tells, as one object: its JSON twin; and what receivers get of a run."""
 
 import dataclasses
-import datetime
 import itertools
 import operator
 import os
@@ -170,7 +169,6 @@ def run_of(snapshot: Snapshot, result: EstimateResult) -> Run:
         source=pool.spec.pool,
         pool=pool.marker["pool"],
         rows=pool.table.rows,
-        time=datetime.datetime.now(datetime.UTC),
         round=result.round,
         labels=result.labels,
         open=result.open,

@@ -11,7 +11,6 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.graded import empty_history
 from evalsampling.evaluation.statement import stated
 from evalsampling.inference.class_curves import obstacle
@@ -25,7 +24,7 @@ from evalsampling.inference.precision_curve import PrecisionCurve
 from evalsampling.inference.predictive import LabelModel
 from evalsampling.inference.random_answers import one_answer_a_row
 from evalsampling.inference.regions import Ellipsoid
-from evalsampling.inference.results import SAID
+from evalsampling.inference.results import SAID, Estimate
 from evalsampling.label_spaces.classes import Classes
 from evalsampling.measures.base import Measure, is_ours
 from evalsampling.measures.build import (
@@ -190,7 +189,7 @@ class Analysis:
         measures: "Measures | None" = None,
         intervals: Sequence[str] = (),
         scope: ReportedDomains | None = None,
-    ) -> Estimates:
+    ) -> list[Estimate]:
         """Return estimates of measures, by default of its own: see `notebook.Evaluation`."""
         scope = self.scope if scope is None else scope
         if intervals:
@@ -207,10 +206,10 @@ class Analysis:
         systems = self.reading.pool.systems
         scored = [one.name for one in systems if one.name and (one.score or one.probability)]
         said = self.said_of_labels
-        return Estimates(
+        return [
             dataclasses.replace(each, notes=(*each.notes, *said))
             for each in (stated(estimate, labels, goal, scored) for estimate in estimates)
-        )
+        ]
 
     @property
     def said_of_labels(self) -> tuple[str, ...]:
@@ -284,7 +283,15 @@ class Analysis:
         intervals, which are its projections, widened to the joint level. The measure is usually a
         `measures.Joint`, or several; differences that come by themselves are left out.
         """
-        asked = as_one(self._parts(measure))
+        return self.region_of(self._parts(measure))
+
+    def region_of(self, parts: Sequence[Measure]) -> Ellipsoid:
+        """Return the joint region of measures as they are: see `region`."""
+        for part in parts:
+            check_applies(part, self._no_rows)
+            if isinstance(part, Extreme):
+                raise InputError(f"{part.name}: it has no region, which needs a derivative")
+        asked = as_one(parts)
         if not self.sampler.can_estimate(self.table, asked):
             raise InputError(f"{asked.name}: rows that add to it had no chance of being drawn")
         try:
@@ -305,10 +312,6 @@ class Analysis:
             parts += plain or chosen
         if not parts:
             raise InputError("a region needs a measure")
-        for part in parts:
-            check_applies(part, self._no_rows)
-            if isinstance(part, Extreme):
-                raise InputError(f"{part.name}: it has no region, which needs a derivative")
         return parts
 
     @functools.cached_property
@@ -319,34 +322,29 @@ class Analysis:
         """
         return self.sampler.curve(self.table, self.history)
 
-    @functools.cached_property
+    @property
     def label_likelihood(self) -> float | None:
         """How good the scores' probabilities are by the labels so far, in (0, 1].
 
         See `inference.label_likelihood`; None if there are too few labels, or they are no classes
         of rows.
         """
-        return self.label_likelihoods([None])[0]
+        return self.label_likelihoods.get(None)
 
-    @property
-    def label_likelihood_of_slices(self) -> dict[str, float]:
-        """The `label_likelihood` of each slice that has enough labels, by its title."""
-        slices = [domain for domain in self.scope.domains if domain.count is not None]
-        found = self.label_likelihoods([(domain.column, domain.value) for domain in slices])
-        pairs = zip(slices, found, strict=True)
-        return {str(domain.title): value for domain, value in pairs if value is not None}
-
-    def label_likelihoods(self, parts: Sequence[tuple[int, int] | None]) -> list[float | None]:
-        """Return the `label_likelihood` of each of some parts of the labels.
-
-        None where there are too few labels, or no scores to be judged.
-        """
+    @functools.cached_property
+    def label_likelihoods(self) -> dict[str | None, float]:
+        """The `label_likelihood` of the pool and of each slice with enough labels, by titles."""
         is_known = self.reading.has_classes and not self.table.leaves.exchangeable
-        if not (parts and is_known and len(self.history.labelled)):
-            return [None] * len(parts)
-        sample, slice = self.sampler.weigh(self.table, self.history), self.history.slice
-        inside = [None if part is None else slice[:, part[0]] == part[1] for part in parts]
-        return [label_likelihood(self.table, self.history, sample, part) for part in inside]
+        if not (is_known and len(self.history.labelled)):
+            return {}
+        sample, history = self.sampler.weigh(self.table, self.history), self.history
+        every, found = np.arange(len(history)), {}
+        for domain in self.scope.domains:
+            inside = None if domain.count is None else domain.holds(history, every)
+            value = label_likelihood(self.table, history, sample, inside)
+            if value is not None:
+                found[domain.title] = value
+        return found
 
     @classmethod
     def of_pool(cls, pool: Pool, plan: AnalysisPlan) -> Self:

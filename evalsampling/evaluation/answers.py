@@ -1,6 +1,5 @@
 """Answers of annotators as a notebook has them: columns of ids and labels, in one order or not."""
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,87 +7,89 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.label_spaces.base import LABEL, LabelSpace
+from evalsampling.label_spaces.base import LABEL
 from evalsampling.labels.vote import field_text, is_number
 from evalsampling.pool.batch import PoolBatch
 from evalsampling.pool.frames import Ids, Table, has_index, index_of, is_table, to_array
 from evalsampling.pool.row_ids import as_columns, parts_of
-from evalsampling.spec import LabelsSpec
+from evalsampling.spec import EvaluationSpec, LabelsSpec
 from evalsampling.spec.id_columns import IdColumns, columns_of
 from evalsampling.stats.history import NO_LABEL
 
 
-@dataclasses.dataclass(frozen=True)
-class Answers:
-    """Labels with the ids of their rows, side by side."""
+def codes_by_question(
+    id: Any,
+    label: Any,
+    spec: EvaluationSpec,
+    asked: Sequence[Any],
+    known: Sequence[int],
+    stochastic: bool = False,
+    replace: bool = False,
+) -> dict[int, int]:
+    """Return the class code that each answered question gets.
 
-    ids: Sequence[Any]
-    texts: Sequence[str]  # label of each row as text, whether or not there is such a class
+    Ids and labels are in any of the forms that `Evaluation.label` takes. ``asked`` are the ids of
+    the rows of all questions, ``known`` the codes of their labels so far.
+    """
+    ids, texts = _side_by_side(id, label, spec.labels, spec.pool.id)
+    space = spec.labels.space
+    waiting: dict[Any, list[int]] = {}
+    for question, value in enumerate(asked):
+        open_questions = waiting.setdefault(value, [])
+        if not stochastic or known[question] == NO_LABEL:
+            open_questions.append(question)
+    answers: dict[int, int] = {}
+    codes = space.codes
+    asked_for = _as_asked(ids, asked)
+    unknown = [text not in codes for text in texts]
+    if any(unknown):
+        first = unknown.index(True)
+        raise InputError(
+            f"label {texts[first]!r} of id {asked_for[first]!r} is not one of "
+            f"{space.words}, as `labels` has them; {sum(unknown)} of {len(unknown)} labels are "
+            "none of these. Give each one: rows that are left out are seldom missing at random"
+        )
+    for value, text in zip(asked_for, texts, strict=True):
+        if value not in waiting:
+            raise InputError(f"id {value!r} was not drawn")
+        if not waiting[value]:
+            raise InputError(f"id {value!r} has more labels than it was drawn")
+        code = codes[text]
+        question = waiting[value].pop(0) if stochastic else waiting[value][0]
+        before = answers.setdefault(question, code)
+        if before != code:
+            words = f"{space.text(before)!r} and {text!r}"
+            raise InputError(f"id {value!r} has two labels, {words}")
+        if not replace and known[question] not in (NO_LABEL, code):
+            words = f"{space.text(known[question])!r} already, not {text!r}"
+            raise InputError(f"id {value!r} has label {words}; replace=True takes the new one")
+    return answers
 
-    @classmethod
-    def read(cls, id: Any, label: Any, labels: LabelsSpec, id_columns: IdColumns) -> "Answers":
-        """Return answers in any of the forms that `Evaluation.label` takes."""
-        if label is None:
-            id, label = _apart(id, id_columns)
-        elif isinstance(label, str) or not isinstance(label, Iterable):  # That of one row.
-            if isinstance(id, str | tuple | np.void) or not isinstance(id, Iterable):
-                id = [id]
-            label = [label]
-        elif not hasattr(label, "__len__"):
-            label = list(label)
-        ids = _listed_ids(id, id_columns)
-        if has_index(label):
-            named = ids if isinstance(id_columns, str) else [tuple(parts_of(id)) for id in ids]
-            column = next(iter(id.values())) if isinstance(id, Mapping) else id
-            label = _aligned(column, named, label)
-        if len(ids) != len(label):
-            raise InputError(f"{len(label)} labels for {len(ids)} ids")
-        texts = labels.space.texts(_listed(label, labels.space.flags))
-        for value, text in zip(ids, texts, strict=True):
-            if text is None:
-                raise InputError(f"id {value!r} has no label; leave its row out")
-        return cls(ids, [str(text) for text in texts])
 
-    def by_question(
-        self,
-        asked: Sequence[Any],
-        labels: Sequence[int],
-        space: LabelSpace,
-        stochastic: bool,
-        replace: bool,
-    ) -> dict[int, int]:
-        """Return the class code that each answered question gets."""
-        waiting: dict[Any, list[int]] = {}
-        for question, value in enumerate(asked):
-            open_questions = waiting.setdefault(value, [])
-            if not stochastic or labels[question] == NO_LABEL:
-                open_questions.append(question)
-        answers: dict[int, int] = {}
-        codes = space.codes
-        asked_for = _as_asked(self.ids, asked)
-        unknown = [text not in codes for text in self.texts]
-        if any(unknown):
-            first = unknown.index(True)
-            raise InputError(
-                f"label {self.texts[first]!r} of id {asked_for[first]!r} is not one of "
-                f"{space.words}, as `labels` has them; {sum(unknown)} of {len(unknown)} labels are "
-                "none of these. Give each one: rows that are left out are seldom missing at random"
-            )
-        for value, text in zip(asked_for, self.texts, strict=True):
-            if value not in waiting:
-                raise InputError(f"id {value!r} was not drawn")
-            if not waiting[value]:
-                raise InputError(f"id {value!r} has more labels than it was drawn")
-            code = codes[text]
-            question = waiting[value].pop(0) if stochastic else waiting[value][0]
-            before = answers.setdefault(question, code)
-            if before != code:
-                words = f"{space.text(before)!r} and {text!r}"
-                raise InputError(f"id {value!r} has two labels, {words}")
-            if not replace and labels[question] not in (NO_LABEL, code):
-                words = f"{space.text(labels[question])!r} already, not {text!r}"
-                raise InputError(f"id {value!r} has label {words}; replace=True takes the new one")
-        return answers
+def _side_by_side(
+    id: Any, label: Any, labels: LabelsSpec, id_columns: IdColumns
+) -> tuple[list[Any], list[str]]:
+    """Return ids and the label of each row as text, whether or not there is such a class."""
+    if label is None:
+        id, label = _apart(id, id_columns)
+    elif isinstance(label, str) or not isinstance(label, Iterable):  # That of one row.
+        if isinstance(id, str | tuple | np.void) or not isinstance(id, Iterable):
+            id = [id]
+        label = [label]
+    elif not hasattr(label, "__len__"):
+        label = list(label)
+    ids = _listed_ids(id, id_columns)
+    if has_index(label):
+        named = ids if isinstance(id_columns, str) else [tuple(parts_of(id)) for id in ids]
+        column = next(iter(id.values())) if isinstance(id, Mapping) else id
+        label = _aligned(column, named, label)
+    if len(ids) != len(label):
+        raise InputError(f"{len(label)} labels for {len(ids)} ids")
+    texts = labels.space.texts(_listed(label, labels.space.flags))
+    for value, text in zip(ids, texts, strict=True):
+        if text is None:
+            raise InputError(f"id {value!r} has no label; leave its row out")
+    return ids, [str(text) for text in texts]
 
 
 def questions_of(ids: Sequence[Any], asked: Sequence[Any]) -> list[int]:

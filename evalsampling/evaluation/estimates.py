@@ -1,7 +1,6 @@
 """What an evaluation estimates, for notebooks: found by name, shown as a table, handed on."""
 
 import collections
-import dataclasses
 import html
 import textwrap
 from collections.abc import Iterable
@@ -11,6 +10,7 @@ from typing import Any, SupportsIndex, overload
 import pyarrow as pa
 
 from evalsampling.errors import InputError
+from evalsampling.evaluation.people import PeopleAgreement
 from evalsampling.inference.results import Estimate, as_json, brief, place_of, rested_on
 from evalsampling.report.numbers import COLUMNS, decimals, flat, shown, shown_range
 
@@ -21,33 +21,6 @@ _WIDTH = 100
 
 _MOST_LINES = 40
 """Estimates that are shown of many."""
-
-
-@dataclasses.dataclass(frozen=True)
-class PeopleNumber:
-    """The agreement of people, or a kappa, by its name: None where it is undefined.
-
-    Its interval is design-based; None where nothing is claimed.
-    """
-
-    measure: str
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class PeopleAgreement:
-    """How well people agree with each other."""
-
-    rows: int  # that have the answers of two people or more
-    people: int  # who gave these answers
-    # whether numbers are of the pool, the rows being weighted by the design; else they are of these
-    # rows alone
-    weighted: bool
-    numbers: tuple[PeopleNumber, ...]  # the agreement, then kappas
-    statement: str  # the numbers, and what they are of, in two sentences
-    warnings: tuple[str, ...] = ()  # that they disagree too often for the labels to be trusted
 
 
 class Estimates(list[Estimate]):

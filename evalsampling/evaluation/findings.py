@@ -4,13 +4,12 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from evalsampling.evaluation.analysis import Analysis, Measures, Pool
+from evalsampling.evaluation.analysis import Analysis, Pool
 from evalsampling.evaluation.cautions import cautions
-from evalsampling.evaluation.estimates import PeopleAgreement
 from evalsampling.evaluation.gates import Gates, judge
 from evalsampling.evaluation.labels_at_hand import contradictions, scope_of_labels
 from evalsampling.evaluation.missing_labels import (
@@ -21,24 +20,10 @@ from evalsampling.evaluation.missing_labels import (
     seldom_at_random,
 )
 from evalsampling.evaluation.odd_answers import AnswerGroup, odd_answers
-from evalsampling.evaluation.people import people_agree
+from evalsampling.evaluation.people import PeopleAgreement, people_agree
 from evalsampling.inference.results import Estimate
 from evalsampling.labels.tally import Awaited
 from evalsampling.spec.gates import GatesSpec
-from evalsampling.stats.arrays import IntArray
-
-
-@dataclasses.dataclass(frozen=True)
-class CollectedLabels:
-    """How the labels of a history came in, which tells how far they are to be trusted."""
-
-    silent: Mapping[str, Sequence[int]]  # questions with no label to wait for, by why
-    groups: Sequence[AnswerGroup]  # answers that came in together
-    # code that each person gave, by question
-    answers: Mapping[int, Mapping[str | None, int]] = dataclasses.field(default_factory=dict)
-    rejections: tuple[str, ...] = ()  # sentences on rejected answers
-    mostly_rejected: bool = False  # whether most answers of a delivery were rejected
-    about_pairs: tuple[str, ...] = ()  # sentences on pairs that the pool has in both orders
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -46,59 +31,55 @@ class Findings:
     """The estimates of an evaluation, and what is said of them; each is worked out once."""
 
     pool: Pool
-    own: Analysis  # the evaluation, with its own measures
+    own: Analysis  # with the evaluation's own measures
     analysis: Analysis  # the same with the measures that were asked for
     estimates: Sequence[Estimate]
-    collected: CollectedLabels
+    # questions with no label to wait for, by why; and answers that came together
+    silent: Mapping[str, Sequence[int]]
+    groups: Sequence[AnswerGroup]
+    # code that each person gave, by question
+    answers: Mapping[int, Mapping[str | None, int]] = dataclasses.field(default_factory=dict)
+    rejections: Sequence[str] = ()  # sentences on rejected answers
+    mostly_rejected: bool = False  # whether most answers of a delivery were rejected
+    about_pairs: Sequence[str] = ()  # sentences on pairs that the pool has in both orders
 
     @classmethod
     def of(
-        cls,
-        pool: Pool,
-        own: Analysis,
-        collected: CollectedLabels,
-        measures: Measures | None = None,
-        intervals: Sequence[str] = (),
+        cls, pool: Pool, own: Analysis, measures: Any, intervals: Sequence[str], **labels: Any
     ) -> Self:
         """Return what labels tell of measures, by default the evaluation's own."""
         asked = own
         if measures is not None:
             asked = dataclasses.replace(own, measures=own.chosen(measures))
-        return cls(pool, own, asked, own.estimate(measures, intervals), collected)
+        return cls(pool, own, asked, own.estimate(measures, intervals), **labels)
 
     @functools.cached_property
     def doubts(self) -> tuple[str, ...]:
         """Sentences on doubtful labels, which stand before any number."""
-        told, history = [*self.collected.rejections], self.analysis.history
-        counts = {why: len(questions) for why, questions in self.collected.silent.items()}
-        if more_than_a_few(sum(counts.values()), len(history)):
-            text = seldom_at_random(counts, len(history), self.bounds)
+        told, drawn = [*self.rejections], len(self.analysis.history)
+        counts = {why: len(questions) for why, questions in self.silent.items()}
+        if more_than_a_few(sum(counts.values()), drawn):
+            text = seldom_at_random(counts, drawn, self.bounds)
             if told:  # One line says what was rejected and what that may do.
                 text = f"{told.pop().removesuffix('.')}. {text}"
             told.append(text)
-        about_labels = *told, *scope_of_labels(self.analysis), *self._odd
-        return (*about_labels, *self.collected.about_pairs)
+        return (*told, *scope_of_labels(self.analysis), *self._odd, *self.about_pairs)
 
     @functools.cached_property
     def _odd(self) -> list[str]:
         """Sentences on labels that are not what they seem."""
-        return [*contradictions(self.analysis), *odd_answers(self.analysis, self.collected.groups)]
-
-    @functools.cached_property
-    def _silent(self) -> IntArray:
-        silent = itertools.chain.from_iterable(self.collected.silent.values())
-        return np.array([*silent], dtype=np.int64)
+        return [*contradictions(self.analysis), *odd_answers(self.analysis, self.groups)]
 
     @functools.cached_property
     def bounds(self) -> list[MissingBounds]:
         """Bounds of each number over the labels that there is no waiting for."""
-        return missing_bounds(self.analysis, self._silent)
+        silent = np.array([*itertools.chain(*self.silent.values())], dtype=np.int64)
+        return missing_bounds(self.analysis, silent)
 
     @functools.cached_property
     def people(self) -> PeopleAgreement | None:
         """How well people agree with each other; None without second answers."""
-        votes = self.own.reading.labels.votes
-        return people_agree(self.analysis, self.collected.answers, votes)
+        return people_agree(self.analysis, self.answers, self.own.reading.labels.votes)
 
     def warnings(
         self, awaited: Awaited | None = None, about_labels: Sequence[str] = ()
@@ -118,9 +99,9 @@ class Findings:
         found, history = self._with_gated(gates), self.analysis.history
         missing, bounds = missing_beside_labels(history), []
         if more_than_a_few(len(missing), len(history)):
-            all_silent = np.isin(missing, self._silent).all()
-            bounds = found.bounds if all_silent else missing_bounds(found.analysis, missing)
-        are_odd = bool(self._odd or self.collected.mostly_rejected)
+            are_silent = {*missing.tolist()} <= {*itertools.chain(*self.silent.values())}
+            bounds = found.bounds if are_silent else missing_bounds(found.analysis, missing)
+        are_odd = bool(self._odd) or self.mostly_rejected
         return judge(gates, found.estimates, len(history.labelled), bounds, are_odd)
 
     def _with_gated(self, gates: GatesSpec) -> Self:
@@ -131,5 +112,5 @@ class Findings:
         if not further or titles.issuperset(gate.number for gate in gates):
             return self
         others = [each for each in self.own.estimate(further) if each.target not in reported]
-        asked = dataclasses.replace(self.own, measures=[*self.analysis.measures, *further])
-        return dataclasses.replace(self, analysis=asked, estimates=[*self.estimates, *others])
+        both = dataclasses.replace(self.own, measures=[*self.analysis.measures, *further])
+        return dataclasses.replace(self, analysis=both, estimates=[*self.estimates, *others])

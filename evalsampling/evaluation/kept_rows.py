@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from evalsampling.errors import InputError
-from evalsampling.evaluation.answers import Answers
+from evalsampling.evaluation.answers import codes_by_question
 from evalsampling.inference.estimates import estimate_from_inclusion
 from evalsampling.inference.results import Estimate
 from evalsampling.label_spaces.base import NO_PROBABILITY
@@ -51,9 +51,8 @@ def estimate_kept_rows(
     labels, parameters = spec.labels, spec.sampler.parameters
     if parameters.get("estimator") == "difference":
         raise InputError("sampler.estimator: the totals of the prior are those of the pool")
-    answers = Answers.read(id, label, labels, spec.pool.id)
     ids = batch.ids(spec.pool.id).to_pylist()
-    codes = answers.by_question(ids, [NO_LABEL] * len(ids), labels.space, False, False)
+    codes = codes_by_question(id, label, spec, ids, [NO_LABEL] * len(ids))
     if not codes:
         raise InputError("no row has a label")
     kept, code = (np.array(part) for part in zip(*sorted(codes.items()), strict=True))

@@ -41,20 +41,8 @@ FILE = "labels-at-hand.jsonl"
 Elsewhere = Callable[[str, int, Sequence[str]], Mapping[str, float]]
 """Reads chances by ids from the path of a design, for so many rows and ids that have a label."""
 
-COLUMNS = (CELL, RANK, ID, GIVEN)
-"""Columns of the rows with a label, beside numbers and the column of groups."""
-
 _RARE = 1e-3
 """Chance below which the labelled rows contradict how the spec says they were drawn."""
-
-
-def columns_of_given(pool: Pool) -> list[str]:
-    """Return the columns to read of the rows that have a label."""
-    at_hand = pool.stratification.plan.labels.at_hand
-    assert at_hand is not None
-    numbers = [GIVEN_NUMBER] if at_hand.number is not None else []
-    groups = [SLICE_PREFIX + str(at_hand.source)] if at_hand.drawn == WITHIN else []
-    return [*COLUMNS, *numbers, *groups]
 
 
 def with_given(
@@ -62,27 +50,29 @@ def with_given(
 ) -> tuple[Analysis, dict[int, int]]:
     """Return the analysis with the rows that have a label as its first round, and their labels.
 
-    ``rows`` are the first of their cells, with `columns_of_given`. The analysis has no labels yet.
+    ``rows`` are the first of their cells, and have the columns of the reserve. The analysis has no
+    labels yet.
     """
-    table, at_hand = analysis.table, pool.stratification.plan.labels.at_hand
+    table, at_hand = analysis.table, analysis.reading.labels.at_hand
     assert at_hand is not None
     if not len(rows):
         raise InputError(f"labels.column: no row of the pool has a label in {at_hand.column}")
     cell = np.searchsorted(table.code, rows[CELL].to_numpy())
-    drawn = _drawn(pool, rows, cell, elsewhere)
+    drawn = _drawn(pool, at_hand, rows, cell, elsewhere)
     outputs, rank = table.kinds.of_cells(cell), rows[RANK].to_numpy()
     history = analysis.history.with_round(drawn, cell, rank, outputs)
     return analysis.with_history(history), dict(enumerate(rows[GIVEN].to_pylist()))
 
 
-def _drawn(pool: Pool, rows: pa.Table, cell: IntArray, elsewhere: Elsewhere) -> Round:
+def _drawn(
+    pool: Pool, at_hand: LabelsAtHand, rows: pa.Table, cell: IntArray, elsewhere: Elsewhere
+) -> Round:
     """Return a round of the given rows, with the chance of each row and of every cell.
 
     Where chances are known of the labelled rows alone, that of the other rows of a cell is taken to
     be the share of its rows that have a label.
     """
-    table, at_hand, wanted = pool.table, pool.stratification.plan.labels.at_hand, len(rows)
-    assert at_hand is not None
+    table, wanted = pool.table, len(rows)
     number, by_cell, stratum = wanted, np.bincount(cell, minlength=len(table)) / table.count, None
     clusters = pool.clusters if at_hand.drawn == CLUSTERS else None
     origin = {PICKED: PEOPLE, RANDOM: SAMPLER, CLUSTERS: SAMPLER}.get(at_hand.drawn, ELSEWHERE)

@@ -8,7 +8,7 @@ import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
 from evalsampling.inference.domains import Domain
-from evalsampling.inference.nonresponse import WELL_ANSWERED, share_answered
+from evalsampling.inference.nonresponse import share_answered
 from evalsampling.inference.results import Target
 from evalsampling.report.numbers import compared, decimals, shown_range, title
 from evalsampling.stats.arrays import IntArray
@@ -110,16 +110,6 @@ def _fillings(history: History, classes: int, missing: IntArray) -> list[IntArra
     for predicted in np.clip(prediction.T.astype(np.int64), 0, classes - 1):
         candidates += [predicted, (predicted + 1) % classes]
     return [np.array(each) for each in dict.fromkeys(tuple(row.tolist()) for row in candidates)]
-
-
-def silent_rows(history: History) -> IntArray:
-    """Return the questions without a label in rounds of which most rows have one.
-
-    Where labels come in by calls nobody says why a row has none, so a round that is well answered
-    is taken to be done.
-    """
-    well = share_answered(history)[history.met] >= WELL_ANSWERED
-    return np.flatnonzero((history.label == NO_LABEL) & well)
 
 
 def seldom_at_random(counts: Mapping[str, int], drawn: int, bounds: Sequence[MissingBounds]) -> str:

@@ -5,7 +5,7 @@ Each is found in fewer than one delivery of honest answers in 200; docs/labels.m
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import scipy
@@ -61,6 +61,11 @@ class AnswerGroup:
     question: IntArray
     code: IntArray
 
+    @classmethod
+    def of_codes(cls, whose: str, codes: Iterable[tuple[int, int]]) -> "AnswerGroup":
+        """Return the group of pairs of a question and a code."""
+        return cls(whose, *np.array([*codes], dtype=np.int64).reshape(-1, 2).T)
+
     @property
     def answers(self) -> str:
         """The answers, in words."""
@@ -87,19 +92,6 @@ def odd_answers(analysis: Analysis, groups: Sequence[AnswerGroup]) -> list[str]:
     if not texts and are_apart and len(whole.code) >= FEWEST:
         texts = [text for text in [judge(analysis, whole)] if text]
     return list(dict.fromkeys(texts))
-
-
-def groups_of_calls(analysis: Analysis) -> list[AnswerGroup]:
-    """Return the answers that came in by each call.
-
-    None where a call replaced some: those that it left are a choice of the call before.
-    """
-    if any(taken.replace for taken in analysis.history.taken):
-        return []
-    return [
-        AnswerGroup("", *np.array(list(taken.codes.items()), dtype=np.int64).reshape(-1, 2).T)
-        for taken in analysis.history.taken
-    ]
 
 
 def _judged(analysis: Analysis, group: AnswerGroup) -> str:

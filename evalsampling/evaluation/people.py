@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.estimates import PeopleAgreement, PeopleNumber
 from evalsampling.inference.estimates import by_weights
 from evalsampling.inference.evidence import FEWEST_EVIDENCE, Evidence, Gap
 from evalsampling.inference.results import Estimate, Target
@@ -22,6 +21,33 @@ from evalsampling.stats.outputs import Outputs
 
 _MOST_WRONG = 0.1
 """Wrong labels, in rows of the rarer class, that need no word."""
+
+
+@dataclasses.dataclass(frozen=True)
+class PeopleNumber:
+    """The agreement of people, or a kappa, by its name: None where it is undefined.
+
+    Its interval is design-based; None where nothing is claimed.
+    """
+
+    measure: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class PeopleAgreement:
+    """How well people agree with each other."""
+
+    rows: int  # that have the answers of two people or more
+    people: int  # who gave these answers
+    # whether numbers are of the pool, the rows being weighted by the design; else they are of these
+    # rows alone
+    weighted: bool
+    numbers: tuple[PeopleNumber, ...]  # the agreement, then kappas
+    statement: str  # the numbers, and what they are of, in two sentences
+    warnings: tuple[str, ...] = ()  # that they disagree too often for the labels to be trusted
 
 
 def people_agree(

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Measures
-from evalsampling.evaluation.answers import Answers
+from evalsampling.evaluation.answers import codes_by_question
 from evalsampling.evaluation.certificate import Certificate
 from evalsampling.evaluation.estimates import Estimates
 from evalsampling.evaluation.gates import Gates
@@ -266,10 +266,9 @@ class Evaluation:
             if spec.labels.space.has_items and isinstance(self.state, MemoryState):
                 self.state.grade(id, label)
                 return
-            asked, analysis = self.state.ids(), self.analysis
-            answers = Answers.read(id, label, spec.labels, spec.pool.id)
-            labels, stochastic = analysis.history.label.tolist(), analysis.sampler.stochastic
-            codes = answers.by_question(asked, labels, spec.labels.space, stochastic, replace)
+            asked, known = self.state.ids(), self.history.label.tolist()
+            stochastic = self.analysis.sampler.stochastic
+            codes = codes_by_question(id, label, spec, asked, known, stochastic, replace)
             self.state.label(codes, replace)
 
     def items(self, id: Column) -> list[list[Any]]:

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import datetime
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +21,12 @@ from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Measures, check_new_rows
 from evalsampling.evaluation.answers import questions_of, shown_ids
 from evalsampling.evaluation.certificate import Certificate, certify
-from evalsampling.evaluation.findings import CollectedLabels, Findings
+from evalsampling.evaluation.findings import Findings
 from evalsampling.evaluation.graded import read_grades, take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.labels_at_hand import with_given
-from evalsampling.evaluation.missing_labels import silent_rows
-from evalsampling.evaluation.odd_answers import groups_of_calls
+from evalsampling.evaluation.odd_answers import AnswerGroup
+from evalsampling.inference.nonresponse import WELL_ANSWERED, share_answered
 from evalsampling.notebook.saving import FILE, save
 from evalsampling.pool.frames import Ids
 from evalsampling.pool.lists import list_names
@@ -36,6 +35,7 @@ from evalsampling.receivers.run import Run
 from evalsampling.report.numbers import Number
 from evalsampling.spec.gates import GatesSpec
 from evalsampling.spec.promise import Promise
+from evalsampling.stats.history import NO_LABEL, History
 from evalsampling.stats.orders import about_orders
 from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.snapshot import Snapshot, chances_elsewhere
@@ -147,14 +147,22 @@ class MemoryState:
         return list(stored[list_names(0)[0]].to_pylist())
 
     def findings(self, measures: Measures | None = None, intervals: Sequence[str] = ()) -> Findings:
-        """Return what the labels tell, which name nobody."""
-        analysis = self.analysis
-        collected = CollectedLabels(
-            silent={"": silent_rows(analysis.history).tolist()},
-            groups=groups_of_calls(analysis),
-            about_pairs=tuple(about_orders(self.pool.orders)),
+        """Return what the labels tell.
+
+        Where labels come in by calls nobody says why a row has none, so a round that is well
+        answered is taken to be done.
+        """
+        history = self.analysis.history
+        well = share_answered(history)[history.met] >= WELL_ANSWERED
+        return Findings.of(
+            self.pool,
+            self.analysis,
+            measures,
+            intervals,
+            silent={"": np.flatnonzero((history.label == NO_LABEL) & well).tolist()},
+            groups=_groups(history),
+            about_pairs=about_orders(self.pool.orders),
         )
-        return Findings.of(self.pool, analysis, collected, measures, intervals)
 
     def certify(self, promise: Promise, confidence: float | None) -> Certificate:
         """Return what the labels prove of a promise."""
@@ -171,7 +179,6 @@ class MemoryState:
             source=self.pool.spec.pool,
             pool=(),
             rows=self.pool.table.rows,
-            time=datetime.datetime.now(datetime.UTC),
             round=len(history.rounds),
             labels=len(history.labelled),
             open=len(history) - len(history.labelled),
@@ -191,6 +198,16 @@ class MemoryState:
         with tempfile.TemporaryDirectory() as folder:
             self.save(f"{folder}/evaluation")
             yield f"{folder}/evaluation", "WORKSPACE"
+
+
+def _groups(history: History) -> list[AnswerGroup]:
+    """Return the answers that came in by each call.
+
+    None where a call replaced some: those that it left are a choice of the call before.
+    """
+    if any(taken.replace for taken in history.taken):
+        return []
+    return [AnswerGroup.of_codes("", taken.codes.items()) for taken in history.taken]
 
 
 @dataclasses.dataclass(eq=False, repr=False)

@@ -32,7 +32,6 @@ class Run:
     source: PoolSpec
     pool: Sequence[Mapping[str, Any]]
     rows: int
-    time: datetime.datetime
     round: int
     labels: int
     open: int
@@ -40,6 +39,9 @@ class Run:
     numbers: tuple[Number, ...]
     gates: Gates | None = None
     page: Callable[[], bytes] | None = None
+    time: datetime.datetime = dataclasses.field(
+        default_factory=lambda: datetime.datetime.now(datetime.UTC)
+    )
 
     @functools.cached_property
     def id(self) -> str:

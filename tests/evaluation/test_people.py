@@ -10,8 +10,7 @@ import pytest
 from sklearn import metrics
 
 from evalsampling import Evaluation
-from evalsampling.evaluation.estimates import PeopleAgreement
-from evalsampling.evaluation.people import people_agree
+from evalsampling.evaluation.people import PeopleAgreement, people_agree
 from tests.commands.votes import deliver, votes
 from tests.golden.cases import SURE
 from tests.jobs import Jobs, call
