@@ -8,13 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from evalsampling.commands import label_quality
+from evalsampling.commands.findings import (
+    MissingLabels,
+    MostlyRejected,
+    findings_of,
+    missing_labels,
+    mostly_rejected,
+)
 from evalsampling.commands.result import Result
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Measures
 from evalsampling.evaluation.cautions import reason_to_stop
 from evalsampling.evaluation.certificate import Certificate
 from evalsampling.evaluation.gates import EXIT_CODES, Gates
+from evalsampling.evaluation.label_error import LabelError, label_error, label_warnings
 from evalsampling.evaluation.people import PeopleAgreement
 from evalsampling.inference.precision_curve import Bounded, Guarantee
 from evalsampling.inference.predictive import LabelModel
@@ -95,8 +102,8 @@ class EstimateResult(Result):
     awaited: Awaited = Awaited()
     assumes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     hidden: tuple[ReportedHidden, ...] = ()
-    missing: label_quality.MissingLabels | None = None
-    label_error: label_quality.LabelError | None = None
+    missing: MissingLabels | None = None
+    label_error: LabelError | None = None
     guarantee: Guarantee | None = None
     sample_size: PoissonSize | None = None
     half_width_reason: str | None = None
@@ -104,7 +111,7 @@ class EstimateResult(Result):
     label_likelihood: float | None = None
     notes: tuple[str, ...] = ()
     label_likelihood_of: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    mostly_rejected: tuple[label_quality.MostlyRejected, ...] = ()
+    mostly_rejected: tuple[MostlyRejected, ...] = ()
     doubts: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
     people: PeopleAgreement | None = None
@@ -131,17 +138,17 @@ def result_of(
 ) -> EstimateResult:
     """Return the estimates from the labels of a workspace, with all that is said of them."""
     spec, history, awaited = snapshot.pool.spec, snapshot.history, snapshot.awaited
-    found = label_quality.findings_of(snapshot, measures, intervals)
+    found = findings_of(snapshot, measures, intervals)
     analysis, estimates, curve = found.analysis, found.estimates, found.analysis.curve
     likelihoods = analysis.label_likelihoods
-    wrong = label_quality.label_error(analysis, snapshot.gold, estimates)
+    wrong = label_error(analysis, snapshot.gold, estimates)
     return EstimateResult(
         round=len(history.rounds),
         labels=len(history.labelled),
         open=awaited.total,
         awaited=awaited,
         rejects=snapshot.rejects,
-        warnings=found.warnings(awaited, label_quality.label_warnings(wrong)),
+        warnings=found.warnings(awaited, label_warnings(wrong)),
         done=_is_done(analysis, spec.budget, estimates, awaited.total),
         measures=tuple(Number.of(estimate) for estimate in estimates),
         regions=tuple(_region(parts, analysis) for parts in build_joints(analysis.reading)),
@@ -149,7 +156,7 @@ def result_of(
         half_width_reason=no_width_because(estimates),
         assumes=rested_on(each for estimate in estimates for each in estimate.intervals),
         hidden=_hidden(snapshot.analysis.label_model, analysis.reading.labels, analysis.confidence),
-        missing=label_quality.missing_labels(snapshot, found.bounds),
+        missing=missing_labels(snapshot, found.bounds),
         label_error=wrong,
         guarantee=None if curve is None else curve.guarantee,
         sample_size=analysis.sample_size,
@@ -157,7 +164,7 @@ def result_of(
         label_likelihood=analysis.label_likelihood,
         label_likelihood_of={str(key): value for key, value in likelihoods.items() if key},
         notes=tuple(brief(estimates, attrgetter("notes"))),
-        mostly_rejected=tuple(label_quality.mostly_rejected(snapshot)),
+        mostly_rejected=tuple(mostly_rejected(snapshot)),
         doubts=found.doubts,
         people=found.people,
         gates=found.judge(gates) if gates else None,

@@ -283,7 +283,18 @@ class Analysis:
         intervals, which are its projections, widened to the joint level. The measure is usually a
         `measures.Joint`, or several; differences that come by themselves are left out.
         """
-        return self.region_of(self._parts(measure))
+        parts: list[Measure] = []
+        asked: Any = measure if isinstance(measure, list | tuple) else [measure]
+        for entry in asked:
+            if isinstance(entry, Mapping):
+                parts += build_entry(MeasureSpec.parse(entry), self.reading)
+                continue
+            chosen = self.chosen(entry)
+            plain = [each for each in chosen if not isinstance(each, Comparison)]
+            parts += plain or chosen
+        if not parts:
+            raise InputError("a region needs a measure")
+        return self.region_of(parts)
 
     def region_of(self, parts: Sequence[Measure]) -> Ellipsoid:
         """Return the joint region of measures as they are: see `region`."""
@@ -299,20 +310,6 @@ class Analysis:
             return estimate_region(asked, inputs)
         except ValueError as error:
             raise InputError(f"{asked.name}: {error}") from error
-
-    def _parts(self, measures: Any) -> list[Measure]:
-        """Return the measures that are the dimensions of a region, as in an entry ``joint``."""
-        parts: list[Measure] = []
-        for entry in measures if isinstance(measures, list | tuple) else [measures]:
-            if isinstance(entry, Mapping):
-                parts += build_entry(MeasureSpec.parse(entry), self.reading)
-                continue
-            chosen = self.chosen(entry)
-            plain = [measure for measure in chosen if not isinstance(measure, Comparison)]
-            parts += plain or chosen
-        if not parts:
-            raise InputError("a region needs a measure")
-        return parts
 
     @functools.cached_property
     def curve(self) -> PrecisionCurve | None:

@@ -14,14 +14,13 @@ import pyarrow as pa
 from evalsampling.commands.certify import certificates_of
 from evalsampling.commands.deliveries import of_codes, take
 from evalsampling.commands.estimate_result import result_of
-from evalsampling.commands.label_quality import findings_of
+from evalsampling.commands.findings import Findings, findings_of
 from evalsampling.commands.report_facts import run_of
 from evalsampling.commands.sample import SampleOptions, sample
 from evalsampling.errors import InputError
 from evalsampling.evaluation.analysis import Analysis, Measures, check_new_rows
 from evalsampling.evaluation.answers import questions_of, shown_ids
 from evalsampling.evaluation.certificate import Certificate, certify
-from evalsampling.evaluation.findings import Findings
 from evalsampling.evaluation.graded import read_grades, take_grades
 from evalsampling.evaluation.in_memory import MemoryPool
 from evalsampling.evaluation.labels_at_hand import with_given

@@ -71,17 +71,12 @@ class Run:
         return digest(list(self.pool)) if self.pool else None
 
     @property
-    def pool_name(self) -> str:
-        """Path or URL of the pool or of its table, without passwords, or a table's name."""
-        return without_passwords(self.source.path)
-
-    @property
     def origin(self) -> dict[str, str | None]:
         """What identifies the run, and tells what it is of: columns of its table."""
         return {
             "run_id": self.id,
             "workspace": self.workspace,
-            "pool": self.pool_name,
+            "pool": without_passwords(self.source.path),
             "pool_version": self.pool_version,
             "spec_version": self.spec_digest,
             "version": __version__,

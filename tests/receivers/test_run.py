@@ -73,4 +73,4 @@ def test_labels_of_measures(measure: str, label: str | None) -> None:
 
 def test_a_password_in_a_url_is_not_passed_on() -> None:
     secret = dataclasses.replace(run().source, path="s3://user:secret@bucket/pool.parquet")
-    assert "secret" not in dataclasses.replace(run(), source=secret).pool_name
+    assert "secret" not in dataclasses.replace(run(), source=secret).origin["pool"]

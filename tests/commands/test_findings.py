@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 from evalsampling import Evaluation, InputError
-from evalsampling.commands.label_quality import label_error
+from evalsampling.evaluation.analysis import Analysis
+from evalsampling.evaluation.label_error import label_error
+from evalsampling.spec.gates import GatesSpec
 from tests.jobs import Job, Jobs, Pool, call
 
 ROWS = 3000
@@ -226,3 +228,22 @@ def test_gold_rows_correct_every_measure() -> None:
         assert estimate.value < one.value <= one.high == 1  # type: ignore[operator]
         assert one.dominates
     assert label_error(analysis, np.zeros((2, 2), np.int64), []) is None
+
+
+def test_bounds_over_missing_labels_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    score, calls = rng.random(2000), []
+    evaluation = Evaluation.from_arrays(score, (score > 0.5).astype(int), seed=1)
+    rows = np.asarray(evaluation.sample(100))[:80]
+    evaluation.label(rows, (score[rows] > rng.random(80)).astype(int))
+    estimate = Analysis.estimate
+    monkeypatch.setattr(
+        Analysis, "estimate", lambda *args, **named: calls.append(1) or estimate(*args, **named)
+    )
+    found = evaluation.state.findings()
+    assert "Whatever they are" in found.doubts[0]
+    once = len(calls)
+    [gate] = found.judge(GatesSpec(at_most={"f1": 0.8})).gates
+    assert once > 1
+    assert len(calls) == once
+    assert "with the missing labels it may be" in gate.statement
