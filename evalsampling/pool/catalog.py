@@ -266,7 +266,7 @@ class Catalog:
             for split in file.contents.splits:
                 if split.wanted:
                     item = WorkItem(
-                        path=file.path, group=split.group, rows=split.rows,
+                        path=file.path, groups=split.groups, rows=split.rows,
                         schema=self.schema, untyped=format_of(path).untyped, file=number,
                         origin=file.called or path, first_row=first_row, stored=file.stored,
                         layout=file.layout, where=self.where,

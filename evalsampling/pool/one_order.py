@@ -58,12 +58,12 @@ class LeftOut:
     """Rows of a pool that are left out since their pair is there in the other order."""
 
     pairs: int = 0  # number of these
-    # by file and row group of each work item with any: see `OneOrder.left_out`
-    bits: Mapping[tuple[int, int | None], bytes] = dataclasses.field(default_factory=dict)
+    # by file and first row of each work item with any: see `OneOrder.left_out`
+    bits: Mapping[tuple[int, int], bytes] = dataclasses.field(default_factory=dict)
 
     def selection(self, item: WorkItem) -> RowSelection | None:
         """Return which rows of a work item there are."""
-        bits = self.bits.get((item.file, item.group))
+        bits = self.bits.get((item.file, item.first_row))
         return item.where if bits is None else OneOrder(item.where, item.first_row, bits)
 
     @classmethod
@@ -84,7 +84,7 @@ class LeftOut:
                 pairs += len(np.unique(key[turned(key)]))
                 np.bitwise_or.at(bits, gone >> 3, np.uint8(128) >> (gone & 7).astype(np.uint8))
         held = {
-            (item.file, item.group): bits[begin:end].tobytes()
+            (item.file, item.first_row): bits[begin:end].tobytes()
             for item, begin, end in zip(listed, starts[:-1], starts[1:], strict=True)
             if bits[begin:end].any()
         }

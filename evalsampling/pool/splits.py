@@ -14,10 +14,10 @@ PLACE = "evalsampling.row"
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """A row group of a file."""
+    """Row groups of a file that one worker reads."""
 
-    group: int  # its number
-    rows: int  # its rows
+    groups: range  # their numbers
+    rows: int  # their rows
     wanted: bool = True  # whether it may have a row that satisfies the condition of the pool
 
 
@@ -82,7 +82,7 @@ class WorkItem:
     """One split of a pool's file, with all that a worker needs to read it."""
 
     path: str  # of the Parquet file to read
-    group: int | None  # number of the row group; None for all that the file has
+    groups: range | None  # numbers of the row groups; None for all that the file has
     rows: int  # its rows
     schema: pa.Schema  # columns and their types, of the whole pool
     untyped: bool  # whether the pool's file has text alone, so that numbers are read from text

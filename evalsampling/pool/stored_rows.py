@@ -151,10 +151,10 @@ def scored_item(item: WorkItem, directory: str) -> WorkItem:
     """Return the work item that reads the scored rows of another."""
     path = open_store(directory).url(_scored_name(item))
     return dataclasses.replace(
-        item, path=path, group=None, layout=Layout(), where=None,
+        item, path=path, groups=None, layout=Layout(), where=None,
         has_places=item.where is not None,
     )  # fmt: skip
 
 
 def _scored_name(item: WorkItem) -> str:
-    return f"{item.file:05d}-{item.group:012d}.parquet"
+    return f"{item.file:05d}-{item.first_row:012d}.parquet"

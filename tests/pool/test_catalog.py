@@ -179,7 +179,7 @@ def test_row_groups_without_a_wanted_row_are_not_read(
     path = tmp_path / "pool.csv"
     path.write_text(TEXT)
     found = catalog(path, where="name = 'b'")
-    assert [(item.group, item.first_row) for item in found.items] == [(1, 1)]
+    assert [(item.groups, item.first_row) for item in found.items] == [(range(1, 2), 1)]
     assert found.rows == 2
 
 

@@ -200,7 +200,7 @@ def test_the_row_of_the_first_wrong_value_is_told(read: str, values: Any, messag
 )
 def test_texts_of_files_without_types(texts: list[str], classes: Any, found: Any) -> None:
     rows = pa.record_batch({"prediction": texts})
-    item = WorkItem("a.csv", 0, 3, rows.schema, True, 0, "a.csv", 0, Layout())
+    item = WorkItem("a.csv", None, 3, rows.schema, True, 0, "a.csv", 0, Layout())
     batch = PoolBatch(rows, "a.csv", 10, item)
     spec = EvaluationSpec.from_mapping(
         {"pool": {"path": "x", "prediction": "prediction"}, "labels": {"classes": classes}}, Path()
@@ -294,7 +294,7 @@ def test_a_column_of_text_for_each_label() -> None:
         "c": ["false", "false", "true", "false"],
     }
     table = pa.record_batch(texts)
-    item = WorkItem("pool.csv", 0, 4, table.schema, True, 0, "pool.csv", 0, Layout())
+    item = WorkItem("pool.csv", None, 4, table.schema, True, 0, "pool.csv", 0, Layout())
     rows, names = PoolBatch(table, "pool.csv", 0, item), dict(zip(KNOWN, "abc", strict=True))
     assert sets_of(rows, None, names).tolist() == CODES
     bad = dataclasses.replace(rows, rows=pa.record_batch({**texts, "b": ["0", "1.5", "0", "1"]}))

@@ -49,7 +49,7 @@ def test_payload_of_any_rows_in_any_order(
     fetch = formats.read_batches
 
     def counting(item: Any, columns: Any) -> Any:
-        read.append((item.origin, item.group))
+        read.append((item.origin, item.first_row))
         assert columns == ["name", "size"]
         return fetch(item, columns)
 

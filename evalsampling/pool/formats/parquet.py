@@ -1,6 +1,6 @@
 """Parquet files, read by row groups."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence, Set
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +23,9 @@ GIANT_ROWS, GIANT_BYTES = 1 << 24, 1 << 32
 
 LARGE_BYTES = 1 << 28
 """Bytes of the columns of a row group that are too many to be in memory at once."""
+
+MOST_SPLITS = 64
+"""Of a file: to read one of them, the whole footer has to be read."""
 
 _BUFFER_BYTES, _LOCAL_BUFFER_BYTES = 1 << 23, 1 << 18
 """Read at a time of each column of a large row group in a store, and of any on this machine."""
@@ -59,11 +62,7 @@ class Parquet:
             exact = [own.name for own, plain in pairs if own.type == plain.type]
             groups = list(map(parquet.metadata.row_group, range(parquet.num_row_groups)))
             wanted = None if outline is None else _wanted(source, outline(types, exact))
-            splits = tuple(
-                Split(number, group.num_rows, wanted is None or number in wanted)
-                for number, group in enumerate(groups)
-                if group.num_rows
-            )
+            splits = _splits([group.num_rows for group in groups], wanted)
         warning = None
         for group in groups:
             if group.num_rows > GIANT_ROWS or group.total_byte_size > GIANT_BYTES:
@@ -83,38 +82,51 @@ class Parquet:
             return sum(chunk.total_uncompressed_size for chunk in chunks)
 
     def read(self, item: WorkItem, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        """Read row groups; a large one a buffer of each column at a time."""
+        """Read row groups; large ones a buffer of each column at a time."""
         with open_file(item.path) as source, readable(item.path):
             metadata = pq.read_metadata(source)
-            for number in _numbers(metadata, item):
-                group, read = metadata.row_group(number), 0
-                chunks = _chunks(group, columns)
-                large = sum(chunk.total_compressed_size for chunk in chunks) > LARGE_BYTES
-                # All columns of a row group are asked for at once: stores answer slowly. Of a file
-                # of this machine that would take fresh memory for nothing.
-                buffer = _BUFFER_BYTES * large if is_url(item.path) else _LOCAL_BUFFER_BYTES
-                try:
-                    parquet = pq.ParquetFile(
-                        source,
-                        metadata=metadata,
-                        read_dictionary=[c.path_in_schema for c in chunks if _is_repetitive(c)],
-                        buffer_size=buffer,
-                        pre_buffer=not buffer,
-                        page_checksum_verification=True,
-                        coerce_int96_timestamp_unit=_OLD_TIMES,
-                    )
-                except KeyError as error:
-                    raise ValueError(f"a row group has a column {error} of no schema") from error
-                size = max(sum(chunk.total_uncompressed_size for chunk in chunks), 1)
-                rows = max(1, min(BATCH_ROWS, group.num_rows * BATCH_BYTES // size))
-                # The workers are threads enough.
-                for stored in parquet.iter_batches(rows, [number], columns, use_threads=False):
-                    batch = _flat(stored, columns)
-                    _check_codes(batch)
-                    read += len(batch)
-                    yield batch
-                if read != group.num_rows:
-                    raise ValueError(f"{read:,} of {group.num_rows:,} rows of a group")
+            numbers = _numbers(metadata, item)
+            groups = [metadata.row_group(number) for number in numbers]
+            chunks = [chunk for group in groups for chunk in _chunks(group, columns)]
+            large = sum(chunk.total_compressed_size for chunk in chunks) > LARGE_BYTES
+            # All columns of the groups are asked for at once: stores answer slowly. Of a file of
+            # this machine that would take fresh memory for nothing.
+            buffer = _BUFFER_BYTES * large if is_url(item.path) else _LOCAL_BUFFER_BYTES
+            plain = {chunk.path_in_schema for chunk in chunks if not _is_repetitive(chunk)}
+            try:
+                parquet = pq.ParquetFile(
+                    source,
+                    metadata=metadata,
+                    read_dictionary=[*{chunk.path_in_schema for chunk in chunks} - plain],
+                    buffer_size=buffer,
+                    pre_buffer=not buffer,
+                    page_checksum_verification=True,
+                    coerce_int96_timestamp_unit=_OLD_TIMES,
+                )
+            except KeyError as error:
+                raise ValueError(f"a row group has a column {error} of no schema") from error
+            size = max(sum(chunk.total_uncompressed_size for chunk in chunks), 1)
+            there, read = sum(group.num_rows for group in groups), 0
+            rows = max(1, min(BATCH_ROWS, there * BATCH_BYTES // size))
+            # The workers are threads enough.
+            for stored in parquet.iter_batches(rows, numbers, columns, use_threads=False):
+                batch = _flat(stored, columns)
+                _check_codes(batch)
+                read += len(batch)
+                yield batch
+            if read != there:
+                raise ValueError(f"{read:,} of {there:,} rows of row groups")
+
+
+def _splits(rows: Sequence[int], wanted: Set[int] | None) -> tuple[Split, ...]:
+    """Return the splits of a file, given the rows of its groups and which of these are wanted."""
+    step = max(1, -(-len(rows) // MOST_SPLITS))
+    runs = [range(len(rows))[begin : begin + step] for begin in range(0, len(rows), step)]
+    return tuple(
+        Split(run, sum(rows[run.start : run.stop]), wanted is None or not wanted.isdisjoint(run))
+        for run in runs
+        if any(rows[run.start : run.stop])
+    )
 
 
 def _wanted(source: pa.NativeFile, outline: Any) -> set[int]:
@@ -148,7 +160,7 @@ def _check_codes(batch: pa.RecordBatch) -> None:
 def _numbers(metadata: pq.FileMetaData, item: WorkItem) -> range:
     """Return the numbers of the row groups of an item, none that the file lost meanwhile."""
     every = range(metadata.num_row_groups)
-    return every if item.group is None else every[item.group : item.group + 1]
+    return every if item.groups is None else every[item.groups.start : item.groups.stop]
 
 
 def _chunks(

@@ -40,7 +40,7 @@ def work_items(kind: Any, path: Path) -> Iterator[WorkItem]:
     first_row = 0
     for split in contents.splits:
         yield WorkItem(
-            path=str(path), group=split.group, rows=split.rows, schema=contents.schema,
+            path=str(path), groups=split.groups, rows=split.rows, schema=contents.schema,
             untyped=False, file=0, origin=str(path), first_row=first_row, layout=Layout(),
         )  # fmt: skip
         first_row += split.rows

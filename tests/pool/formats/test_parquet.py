@@ -89,6 +89,21 @@ def test_large_row_groups_of_a_store_and_all_of_this_machine_are_read_by_the_buf
     assert [options["buffer_size"] > 0 for options in made] == [buffered] * 3
 
 
+def test_many_small_row_groups_are_read_together(tmp_path: Path) -> None:
+    """The footer of a file, which grows with its row groups, is read once for each split."""
+    # Text of some row groups stays encoded, and that of others does not.
+    text = [f"{row} {'x' * 900}" if 2000 <= row < 3000 else "same" for row in range(ROWS)]
+    table = pa.table({"text": text})
+    catalog = catalog_of(table, tmp_path / "a.parquet", ["text"], row_group_size=10)
+    items = list(catalog.items)
+    assert [(item.first_row, item.rows) for item in items[-2:]] == [(4880, 80), (4960, 40)]
+    assert len(items) == 63
+    batches = [batch for item in items for batch in read_batches(item, ["id", "text"])]
+    ids = pa.concat_arrays([batch.any_column("id") for batch in batches])
+    assert ids.to_pylist() == list(range(ROWS))
+    assert [t for b in batches for t in b.rows["text"].cast(pa.string()).to_pylist()] == text
+
+
 def test_a_row_group_of_many_bytes_is_warned_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
