@@ -146,7 +146,7 @@ def read_pool(
     section: Section, labels: LabelsSpec, directory: str, strata: StrataSpec, may_lack_score: bool
 ) -> PoolSpec:
     """Return the section ``pool``, checked."""
-    section.check_keys(*KEYS)
+    section.check_keys(*KEYS, below={"pool.prediction": ["threshold"]})
     table = read_table(section.section("table"), directory) if section.get("table") else None
     if table is not None:
         section.refuse(["path"], "a pool has a path or a table, not both")

@@ -60,9 +60,9 @@ class Section:
     def check_keys(self, *known: str, below: Mapping[str, Collection[str]] | None = None) -> None:
         """Raise an `InputError` for an unknown key, with the nearest known one."""
         places = {key: name for name, keys in (below or {}).items() for key in keys}
-        paths = [self._path(name) for name in known]
+        within = self._path("")
         messages = [
-            f"unknown key {self._path(str(key))}{nearest(self._path(str(key)), paths, of=places)}"
+            f"unknown key {within}{key}{nearest(str(key), known, of=places, within=within)}"
             for key in self.content
             if key not in known
         ]
@@ -173,16 +173,18 @@ def nearest(
     known: Sequence[str],
     all_known: str = "valid keys",
     of: Mapping[str, str] | None = None,
+    within: str = "",
 ) -> str:
     """Return the end of a message about an unknown key, with the most similar known one.
 
-    Keys ``of`` other sections are known too, by the names of these.
+    That is shown with the path that it is ``within``. Keys ``of`` other sections are known too, by
+    the names of these.
     """
     of = of or {}
     if key in of:
         return f"; it is a key of {of[key]}"
     for near in difflib.get_close_matches(key, [*known, *of], n=1, cutoff=0.5):
-        return f"; did you mean {near}" + (f", a key of {of[near]}?" if near in of else "?")
+        return f"; did you mean {f'{near}, a key of {of[near]}' if near in of else within + near}?"
     return f"; {all_known}: {', '.join(known)}"
 
 

@@ -102,7 +102,8 @@ def read_systems(section: Section, labels: LabelsSpec) -> tuple[SystemSpec, ...]
     for key in section.content:
         name = str(key)
         own = section.section(key)
-        own.check_keys(*labels.space.in_spec.system_keys)
+        below = {f"{own.name}.prediction": ["threshold"]}
+        own.check_keys(*labels.space.in_spec.system_keys, below=below)
         score = own.text(labels.space.in_spec.score, required=labels.space.in_spec.score != "score")
         systems.append(read_system(own, name, labels, score, None))
     names, columns = zip(*((system.name, system.score) for system in systems), strict=True)

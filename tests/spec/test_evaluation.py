@@ -161,6 +161,8 @@ def test_growing_rounds() -> None:
         ({"classes": ["no", "yes"]}, "unknown key classes; it is a key of labels"),
         ({"pool": {"path": "x", "scores": "s"}},
          "unknown key pool.scores; did you mean pool.score?"),
+        ({"pool": {"path": "x", "threshold": 0.5}}, "pool.threshold; it is a key of pool.pred"),
+        ({"pool": {"path": "x", "format": "csv"}}, "unknown key pool.format; valid keys: path, id"),
         ({"pool": {}}, "pool.path: missing"),
         ({"pool": None}, "pool: missing"),
         ({"pool": "x.parquet"}, "pool: must be a mapping, got 'x.parquet'"),
