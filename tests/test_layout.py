@@ -27,6 +27,7 @@ ELSEWHERE = {
     "commands/status.py": "commands/test_result.py",
     "commands/verify.py": "faults/test_bit_flips.py",
     "evaluation/analysis.py": "evaluation/test_evaluation.py",
+    "evaluation/missing_labels.py": "commands/test_findings.py",
     "errors.py": "pipelines/test_prepare_bad_pools.py",
     "inference/estimand.py": "inference/test_estimates.py",
     "inference/inputs.py": "inference/test_estimates.py",

@@ -69,11 +69,13 @@ class Estimates(list[Estimate]):
     @property
     def _titles(self) -> list[str]:
         """Titles; where several thresholds have one, it has all digits of each."""
-        targets = [estimate.target for estimate in self]
-        rows = collections.Counter(target.title for target in targets)
-        ends = ((f" at {one.threshold or 0:.6g}", f" at {one.threshold!r}") for one in targets)
-        pairs = zip(targets, ends, strict=True)
-        return [t.title if rows[t.title] == 1 else t.title.replace(*end, 1) for t, end in pairs]
+        titles = [estimate.target.title for estimate in self]
+        rows = collections.Counter(titles)
+        at = (estimate.target.threshold or 0 for estimate in self)
+        return [
+            title if rows[title] == 1 else title.replace(f" at {each:.6g}", f" at {each!r}", 1)
+            for title, each in zip(titles, at, strict=True)
+        ]
 
     def to_arrow(self) -> pa.Table:
         """Return a table with a row for each estimate, which any library of data frames takes.

@@ -2,6 +2,7 @@
 
 import dataclasses
 import difflib
+import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
@@ -46,7 +47,7 @@ class Target:
     against: str | None = None
     of_pairs: bool = False
 
-    @property
+    @functools.cached_property
     def title(self) -> str:
         """The number in words, different from those of all other numbers."""
         text = self.measure

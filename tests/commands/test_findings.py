@@ -10,7 +10,6 @@ import pytest
 
 from evalsampling import Evaluation, InputError
 from evalsampling.evaluation.analysis import Analysis
-from evalsampling.evaluation.label_error import label_error
 from evalsampling.spec.gates import GatesSpec
 from tests.jobs import Job, Jobs, Pool, call
 
@@ -208,26 +207,6 @@ def test_a_round_of_which_most_is_awaited_is_not_doubtful_in_a_notebook() -> Non
     evaluation, ids, answers = in_memory()
     evaluation.label(ids[:10], ["ham" if one == "phishing" else one for one in answers[:10]])
     assert not [text for text in evaluation.estimate().warnings if "seldom" in text]
-
-
-def test_gold_rows_correct_every_measure() -> None:
-    """A quarter of the labels is wrong, of gold rows, too: the true values are 1."""
-    rng = np.random.default_rng(2)
-    score = rng.normal(size=2000)
-    measures = ["precision", "accuracy"]
-    evaluation = Evaluation.from_arrays(
-        score, score > 1, measure=measures, sampler="passive", seed=1
-    )
-    ids = np.asarray(evaluation.sample(400))
-    evaluation.label(ids, (score[ids] > 1) ^ (rng.random(400) < 0.25))
-    analysis = evaluation.analysis
-    error = label_error(analysis, np.array([[30, 10], [10, 30]]), analysis.estimate())
-    assert error is not None
-    assert [one.measure for one in error.measures] == measures
-    for one, estimate in zip(error.measures, analysis.estimate(), strict=True):
-        assert estimate.value < one.value <= one.high == 1  # type: ignore[operator]
-        assert one.dominates
-    assert label_error(analysis, np.zeros((2, 2), np.int64), []) is None
 
 
 def test_bounds_over_missing_labels_are_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
