@@ -67,7 +67,7 @@ BINARY = ("f1", "recall", "precision", "accuracy", "mcc", "brier", "log_loss")
 MULTICLASS = ({"name": "f1", "average": "macro"}, "recall", "precision", "accuracy",
               {"name": "f1", "average": "micro"}, "brier", "log_loss")  # fmt: skip
 OF_NUMBERS = ("mse", "rmse", "mae", "mean_error")
-TAKE_NUMBERS = ("passive", "stratified", "importance", "poisson", "active_risk")
+TAKE_NUMBERS = ("passive", "stratified", "poisson", "active_risk")
 """Samplers of predicted numbers."""
 
 TAKE_RANDOM = ("passive", "importance", "oasis", "ais", "poisson", "active_risk", "active_err")

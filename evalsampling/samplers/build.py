@@ -15,6 +15,7 @@ from evalsampling.samplers import BY_NAME
 from evalsampling.samplers.base import Sampler
 from evalsampling.samplers.calibrated import CalibratedDesign
 from evalsampling.samplers.certified import CertifyingDesign
+from evalsampling.samplers.importance import Importance
 from evalsampling.samplers.ranking import Ranking
 from evalsampling.spec import AnalysisPlan, SamplerSpec
 from evalsampling.spec.parameters import check_name, construct
@@ -30,6 +31,11 @@ def build_sampler(plan: AnalysisPlan, name: str | None = None) -> Sampler:
     of_queries = labels.space.has_items
     if maker is Ranking and not of_queries:
         raise InputError("sampler: ranking: it draws queries, and the spec has no pool.lists")
+    if maker is Importance and not (of_queries or labels.space.tagged or reading.has_classes):
+        raise InputError(
+            "sampler: importance: a row whose predictive variance is too small would hardly ever "
+            "be drawn, nor would it show in an interval: active_risk draws all rows"
+        )
     if of_queries and "queries" not in maker.takes:
         raise InputError(
             f"sampler: {chosen.name}: queries are drawn by ranking, passive or active_lambda"

@@ -163,7 +163,7 @@ def test_labels_are_checked_against_the_range(job: Jobs) -> None:
 @pytest.mark.slow
 def test_simulate_and_plan(job: Jobs) -> None:
     one = numbered(job)
-    names = ("active_risk", "passive", "stratified", "importance", "optimal_importance", "poisson")
+    names = ("active_risk", "passive", "stratified", "optimal_importance", "poisson")
     options = ["--budgets", "60", "--repeats", 3, "--sampler", *names, "--json"]
     told = call("simulate", one.spec, "--truth", one.write_truth(), *options).json
     predicted, variance, label = made_up()

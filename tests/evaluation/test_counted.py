@@ -22,7 +22,7 @@ FAST = [
     "clusters by calibrated",
     "slices by passive",
     "label sets by stratified",
-    "numbers by importance",
+    "numbers by optimal_importance",
     "three systems by compare",
 ]
 """Cases of every kind of columns; all others are slow, together."""

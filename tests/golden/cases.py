@@ -167,8 +167,7 @@ TAKE_CLASSES = (
 """Samplers that take any measure of classes, and need nothing beside a score."""
 
 TAKE_NUMBERS = (
-    "passive", "stratified", "importance", "poisson", "optimal_importance", "active_risk",
-    "active_uniD",
+    "passive", "stratified", "poisson", "optimal_importance", "active_risk", "active_uniD",
 )  # fmt: skip
 
 NEED_COSTS = ("active_uniC", "active_lambda")

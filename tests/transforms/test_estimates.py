@@ -60,7 +60,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "ais": ("sets", {**SETS, "sampler": SURE, "measure": [MICRO_F1]}),
-    "importance": ("numbers", NUMBERS),
+    "optimal_importance": ("numbers", NUMBERS),
     "stratified": ("four", {**FOUR, "measure": [MACRO_F1, "kappa"]}),
     "passive": ("pairs", {"pool": SCORED, "measure": FEW, "strata": {"leaves": 1}}),
 }
@@ -70,7 +70,7 @@ All answers are by one annotator, and in the last nearly all rows are of one cel
 """
 
 
-FAST = ("importance", "poisson")
+FAST = ("optimal_importance", "poisson")
 
 
 def workspaces(job: Any, names: Sequence[str]) -> dict[str, Any]:
