@@ -188,77 +188,46 @@ def gather_by_threads(threads: int, rows: Rows, work: Work, merge: Merge, _: int
     items, and of several errors the one is raised that a single thread would have come upon. What
     is one item, or merges to one piece, needs no other thread than this.
     """
+    items, taking, closed = enumerate(rows.source), threading.Lock(), threading.Event()
+    errors: list[tuple[int, Exception]] = []
+
+    def placed_pieces(_: int) -> list[tuple[int, Piece]]:
+        """Return the pieces of one thread's share, each with the place of the item behind it."""
+        place = 0
+
+        def share() -> Iterator[Any]:
+            nonlocal place
+            while True:
+                with taking:
+                    if closed.is_set():  # Whoever waits was interrupted, or an item has failed.
+                        raise concurrent.futures.CancelledError
+                    taken = next(items, None)
+                if taken is None:
+                    return
+                place, item = taken
+                yield item
+
+        try:
+            return [(place, piece) for piece in work(share(), 0)]
+        except concurrent.futures.CancelledError:
+            return []
+        except Exception as error:  # raised again by who waits for all threads
+            with taking:
+                closed.set()
+                errors.append((place, error))
+            return []
+
     states: dict[tuple[str, int], list[Any]] = collections.defaultdict(list)
-
-    def merged(key: tuple[str, int]) -> Piece:
-        return merge(*key, states[key])
-
-    queue = _Queue(rows.source)
-    with concurrent.futures.ThreadPoolExecutor(threads) as pool, contextlib.closing(queue):
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool, contextlib.ExitStack() as stack:
+        stack.callback(closed.set)
         over: Callable[..., Iterable[Any]] = pool.map if len(rows.source) > 1 else map
-        shares = over(functools.partial(_placed_pieces, work), [queue] * threads)
-        placed = [piece for share in shares for piece in share]
-        queue.raise_first_error()
+        placed = list(itertools.chain.from_iterable(over(placed_pieces, range(threads))))
+        if errors:  # All items before the first of them were taken.
+            raise min(errors, key=lambda error: error[0])[1]
         for _, piece in sorted(placed, key=lambda item: item[0]):
             states[piece.kind, piece.part].append(piece.state)
         over = pool.map if len(states) > 1 else map
-        return list(over(merged, states))
-
-
-class _Queue:
-    """Items that several threads take, until all are taken or one of them has failed."""
-
-    def __init__(self, items: Iterable[Any]) -> None:
-        """Start with all items."""
-        self._items = enumerate(items)
-        self._lock = threading.Lock()
-        self._closed = False
-        self._errors: list[tuple[int, Exception]] = []
-
-    def close(self) -> None:
-        """Let no thread take one more item: whoever waits for them was interrupted, or is done."""
-        self._closed = True
-
-    def take(self) -> tuple[int, Any] | None:
-        """Return the next item and its place, None if there is none."""
-        with self._lock:
-            if self._closed:
-                raise _ClosedError
-            return next(self._items, None)
-
-    def fail(self, place: int, error: Exception) -> None:
-        """Keep the error of an item, and let no thread take one more."""
-        with self._lock:
-            self._closed = True
-            self._errors.append((place, error))
-
-    def raise_first_error(self) -> None:
-        """Raise the error of the first item that has one. All items before it were taken."""
-        if self._errors:
-            raise min(self._errors, key=lambda error: error[0])[1]
-
-
-class _ClosedError(Exception):
-    """Ends a share before its end."""
-
-
-def _placed_pieces(work: Work, queue: _Queue) -> list[tuple[int, Piece]]:
-    """Return the pieces of the share of one thread, each with the place of the item behind it."""
-    place = 0
-
-    def share() -> Iterator[Any]:
-        nonlocal place
-        while (taken := queue.take()) is not None:
-            place, item = taken
-            yield item
-
-    try:
-        return [(place, piece) for piece in work(share(), 0)]
-    except _ClosedError:
-        return []
-    except Exception as error:  # raised again by who waits for all threads
-        queue.fail(place, error)
-        return []
+        return list(over(lambda key: merge(*key, states[key]), states))
 
 
 LOCAL = by_threads()
