@@ -14,7 +14,8 @@ from evalsampling.workspace.prepared import PreparedPool
 from evalsampling.workspace.workspace import Workspace
 
 _REASONS = {
-    "budget": "the budget is spent",
+    "budget": "the budget is spent; `--budget N` raises it, with `--budget-labels N` if it limits "
+    "costs and labels",
     "exhausted": "every row that can add to the measure has been drawn",
     "nothing-adds": "no row of the pool can add to the measure, whatever its label. "
     "`evalsampling estimate` gives its value, or why it has none.",
