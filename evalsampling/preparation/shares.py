@@ -218,6 +218,10 @@ def gather_by_threads(threads: int, rows: Rows, work: Work, merge: Merge, _: int
             return []
 
     states: dict[tuple[str, int], list[Any]] = collections.defaultdict(list)
+
+    def merged(key: tuple[str, int]) -> Piece:
+        return merge(*key, states[key])
+
     with concurrent.futures.ThreadPoolExecutor(threads) as pool, contextlib.ExitStack() as stack:
         stack.callback(closed.set)
         over: Callable[..., Iterable[Any]] = pool.map if len(rows.source) > 1 else map
@@ -227,7 +231,7 @@ def gather_by_threads(threads: int, rows: Rows, work: Work, merge: Merge, _: int
         for _, piece in sorted(placed, key=lambda item: item[0]):
             states[piece.kind, piece.part].append(piece.state)
         over = pool.map if len(states) > 1 else map
-        return list(over(lambda key: merge(*key, states[key]), states))
+        return list(over(merged, states))
 
 
 LOCAL = by_threads()
