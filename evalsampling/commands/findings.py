@@ -120,9 +120,6 @@ class Findings:
         return dataclasses.replace(self, analysis=both, estimates=[*self.estimates, *others])
 
 
-# --- of a workspace
-
-
 @dataclasses.dataclass(frozen=True)
 class MissingLabels:
     """Rows drawn without a label, by why, and what they may do to each number of the whole pool.
