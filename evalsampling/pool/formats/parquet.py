@@ -1,6 +1,7 @@
 """Parquet files, read by row groups."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence, Set
+import itertools
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +26,7 @@ LARGE_BYTES = 1 << 28
 """Bytes of the columns of a row group that are too many to be in memory at once."""
 
 MOST_SPLITS = 64
-"""Of a file: to read one of them, the whole footer has to be read."""
+"""Of a file whose row groups are all wanted: each takes a look at the whole footer."""
 
 _BUFFER_BYTES, _LOCAL_BUFFER_BYTES = 1 << 23, 1 << 18
 """Read at a time of each column of a large row group in a store, and of any on this machine."""
@@ -118,15 +119,15 @@ class Parquet:
                 raise ValueError(f"{read:,} of {there:,} rows of row groups")
 
 
-def _splits(rows: Sequence[int], wanted: Set[int] | None) -> tuple[Split, ...]:
+def _splits(rows: Sequence[int], wanted: Collection[int] | None) -> tuple[Split, ...]:
     """Return the splits of a file, given the rows of its groups and which of these are wanted."""
-    step = max(1, -(-len(rows) // MOST_SPLITS))
-    runs = [range(len(rows))[begin : begin + step] for begin in range(0, len(rows), step)]
-    return tuple(
-        Split(run, sum(rows[run.start : run.stop]), wanted is None or not wanted.isdisjoint(run))
-        for run in runs
-        if any(rows[run.start : run.stop])
-    )
+    step, splits = -(-len(rows) // MOST_SPLITS), []
+    for own, run in itertools.groupby(range(len(rows)), lambda n: wanted is None or n in wanted):
+        numbers = list(run)
+        for begin in numbers[::step]:
+            groups = range(begin, min(begin + step, numbers[-1] + 1))
+            splits.append(Split(groups, sum(rows[groups.start : groups.stop]), own))
+    return tuple(split for split in splits if split.rows)
 
 
 def _wanted(source: pa.NativeFile, outline: Any) -> set[int]:
