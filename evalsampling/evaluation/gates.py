@@ -20,27 +20,46 @@ EXIT_CODES = {True: 0, False: 10, None: 11}
 
 @dataclasses.dataclass(frozen=True)
 class GateResult:
-    """What an interval says of one target."""
+    """What an interval says of one target.
 
-    number: str  # title of the estimate
-    bound: str  # ``at_least`` or ``at_most``
-    target: float  # value to reach
-    reached: bool | None  # True if all of the interval reaches it, False if none of it; else None
-    value: float | None  # estimate, None where undefined
-    low: float | None  # lower end of the interval, None if it is infinite
-    high: float | None  # upper end, likewise
-    method: str  # of the interval
-    labels: int | None  # in all, about, that decide it if the value stays; None if not known
-    statement: str  # the same in plain sentences
+    Attributes:
+        number: title of the estimate.
+        bound: ``at_least`` or ``at_most``.
+        target: value to reach.
+        reached: True if all of the interval reaches it, False if none of it does; else None.
+        value: estimate, None where undefined.
+        low: lower end of the interval, None if it is infinite.
+        high: upper end, likewise.
+        method: of the interval.
+        labels: in all, about, that decide it if the value stays; None if decided or not known.
+        statement: the same in plain sentences.
+    """
+
+    number: str
+    bound: str
+    target: float
+    reached: bool | None
+    value: float | None
+    low: float | None
+    high: float | None
+    method: str
+    labels: int | None
+    statement: str
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Gates:
-    """What the intervals say of all targets together."""
+    """What the intervals say of all targets together.
 
-    reached: bool | None  # True if every target is reached, False if one is surely not; else None
-    confidence: float  # level of the intervals
-    gates: tuple[GateResult, ...]  # each of them, in order
+    Attributes:
+        reached: True if every target is reached, False if one is surely not; else None.
+        confidence: level of the intervals.
+        gates: each of them, in order.
+    """
+
+    reached: bool | None
+    confidence: float
+    gates: tuple[GateResult, ...]
 
     @property
     def exit_code(self) -> int:

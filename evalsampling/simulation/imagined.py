@@ -159,7 +159,7 @@ def is_believed(plan: ReadingPlan, table: CellTable) -> bool:
         return True  # Nothing is expected but even odds, which a warning says.
     if pool.probability is None and pool.score_is == ORDER:
         return False
-    predicted = _predicted(table, positive)
+    predicted = round(float(table.count @ table.kinds.predicted(positive)))
     return fits(float(table.count @ table.prior[:, positive]), predicted, table.rows)
 
 
@@ -167,8 +167,3 @@ def _with_rate(table: CellTable, rate: FloatArray, positive: int) -> CellTable:
     """Return the table of two classes with a probability of the positive one, shape (cells,)."""
     both = [1 - rate, rate] if positive else [rate, 1 - rate]
     return dataclasses.replace(table, prior=np.stack(both, axis=1))
-
-
-def _predicted(table: CellTable, positive: int) -> float:
-    """Return the rows that the first system predicts positive."""
-    return round(float(table.count @ table.kinds.predicted(positive)))
